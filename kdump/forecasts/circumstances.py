@@ -155,8 +155,8 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         _depend(row, f"{text}: the broker marks those whose id is not the topic's as -stray", is_likely=True)
     else:
         row.conditions.append(
-            f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
-            f"-stray: there is no {METADATA_DIRECTORY} to compare with"
+            f"there is no {METADATA_DIRECTORY} to compare its topic id with: if it is not that of the topic, or this is not its "
+            "broker, the directory is marked -stray"
         )
 
 

@@ -191,6 +191,9 @@ class RecoverSummary(Row, kind="recover-summary"):
     seconds: Float64
     exit_code: Int32
 
+    # Without an annotation, this is not a column: only the text report uses it.
+    replaces = ""  # the partition directory whose place the new one can take
+
 
 REDACTED, REMAPPED = "redacted", "remapped"
 REDACT_ACTIONS = (REDACTED, REMAPPED, CLONED)

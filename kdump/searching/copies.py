@@ -9,10 +9,13 @@ from typing import NamedTuple
 from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
+    BASE_OFFSET,
     BASE_SEQUENCE,
+    BATCH_HEADER,
     BATCH_HEADER_SIZE,
     CONTROL_BIT,
     LAST_OFFSET_DELTA,
+    MAGIC_AT,
     PRODUCER_EPOCH,
     PRODUCER_ID,
     RECORD_COUNT,
@@ -271,19 +274,26 @@ class Copy:
                 self._note_epochs(section.chunk, section.statuses, is_served=is_in_service)
             self._note_sightings(source, section, look)
         if is_in_service:
-            self.damaged += self._bounded(damaged.ranges(), item)
+            self.damaged += self._bounded(source, damaged.ranges(), item)
         self._note_bad_ranges(source)
 
     def _note_bad_ranges(self, source: TolerantSource) -> None:
         for start, end in source.bad_ranges:
             self.not_read.append(f"{source.path}: bytes {start:,} to {end - 1:,} cannot be read from the device")
 
-    def _bounded(self, ranges: list[DamagedRange], item: FileItem) -> list[DamagedRange]:
-        """The damaged ranges of a segment. Those at its end reach no further than the next segment, or are no batches."""
+    def _bounded(self, source: TolerantSource, ranges: list[DamagedRange], item: FileItem) -> list[DamagedRange]:
+        """The damaged ranges of a segment. Those at its end reach no further than the next segment, or are no batches.
+
+        At the end of the log, a batch reaches no further than its header claims, if that is in agreement with itself.
+        """
         following = bisect_right(self.served, item.base_offset or 0, key=_base_offset)
         if following < len(self.served):
             for damaged in ranges:
                 damaged.next_offset = min(damaged.next_offset, _base_offset(self.served[following]))
+        elif item in self.served:
+            for damaged in ranges:
+                if damaged.next_offset == FOREVER and damaged.is_batch:
+                    damaged.next_offset = _claimed_end(source, damaged)
         return [damaged for damaged in ranges if damaged.is_batch or damaged.next_offset < FOREVER]
 
     def damage_at(self, offset: int) -> DamagedRange | None:
@@ -506,6 +516,17 @@ def _are_between(numbers: list[int], first: int, last: int) -> bool:
     """Whether some of these ascending numbers lie from the first to the last one."""
     at = bisect_left(numbers, first)
     return at < len(numbers) and numbers[at] <= last
+
+
+def _claimed_end(source: TolerantSource, damaged: DamagedRange) -> int:
+    """The offset after a damaged batch by its header; FOREVER if its fields are not in agreement."""
+    data = source.read(damaged.start, BATCH_HEADER_SIZE)
+    if len(data) < BATCH_HEADER_SIZE or data[MAGIC_AT] != 2:
+        return FOREVER
+    header = BATCH_HEADER.unpack(data)
+    delta: int = header[LAST_OFFSET_DELTA]
+    is_consistent = header[BASE_OFFSET] == damaged.offset and delta >= 0 and header[RECORD_COUNT] == delta + 1
+    return damaged.offset + delta + 1 if is_consistent else FOREVER
 
 
 def _base_offset(item: FileItem) -> int:

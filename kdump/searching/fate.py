@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import tree
 from kdump.output.rows import fates
-from kdump.output.rows.fates import Fate
+from kdump.output.rows.fates import Fate, Place
 from kdump.reading.damaged_offsets import FOREVER
 from kdump.searching.copies import UnreadableRange
 
@@ -65,7 +65,7 @@ class Verdict:
         first = self._copies[0]
         starts = [copy.log_start for copy in self._served if copy.log_start is not None]
         ends = [copy.log_end for copy in self._served or self._copies if copy.log_end is not None]
-        return Fate(
+        fate = Fate(
             topic=first.topic,
             partition=first.partition,
             offset=self._offset,
@@ -83,6 +83,9 @@ class Verdict:
             also=self._also(answer),
             evidence="; ".join(self._evidence),
         )
+        going = [] if shown and answer != fates.COMPACTED else self._marked
+        fate.places = [_place(sighting) for _, sighting in dict.fromkeys((*shown, *going))]
+        return fate
 
     def _shown(self, answer: str) -> list[Has]:
         """Who has the record that the answer is about."""
@@ -154,7 +157,7 @@ class Verdict:
             where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
             why = f": {damaged.reason}" if isinstance(damaged, UnreadableRange) else ""
             self._evidence.append(f"{copy.path}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
-            if damaged.next_offset == FOREVER:
+            if damaged.offset >= (copy.log_end or 0):
                 self._evidence.append("it may also never have been written")
         for one in self._found_damaged:
             self._evidence.append(f"a record with this key stands at byte {one.position:,} of {one.path}, in a damaged batch")
@@ -268,12 +271,22 @@ class Verdict:
         ends = [copy.log_end or 0 for copy in self._served or self._copies]
         if self._offset >= max(ends):
             self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
+            self._note_damaged_end(max(ends))
             return fates.NOT_WRITTEN
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"
         self._evidence.append(f"offsets before and after it are there: {why}")
         return fates.MISSING
+
+    def _note_damaged_end(self, end: int) -> None:
+        """Note a damaged batch after the end, whose header claims offsets below this one."""
+        for copy in self._served or self._copies:
+            for damaged in copy.damaged:
+                if damaged.next_offset > end:
+                    claims = offset_range(damaged.offset, damaged.next_offset - 1)
+                    where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
+                    self._evidence.append(f"after it, {where} of {copy.path} are damaged: by their header, {claims}")
 
     # What copies hold
 
@@ -311,6 +324,12 @@ class Verdict:
             return False
         end = reference.end_of_epoch(leader_epoch)
         return end is not None and offset >= end or reference.is_foreign(leader_epoch, offset)
+
+
+def _place(sighting: Sighting) -> Place:
+    batch = sighting.batch
+    is_found = not sighting.is_outside_of_batch
+    return Place(batch.path, batch.position, is_going=not sighting.is_served, is_found_by_offset=is_found)
 
 
 def _paths(copies: Sequence[Copy]) -> list[str]:

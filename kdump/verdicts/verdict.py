@@ -42,6 +42,7 @@ LOSING = ("fails", "loss", "trap", "unsure")
 _END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad")
 """Faults of single files and names that end each start in the same way, whatever the logs contain."""
 
+_OPEN_TRANSACTION = "txn-open"
 _MAX_REASONS = 20
 _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
 
@@ -65,6 +66,7 @@ class Verdict:
         self._known = self._left_out = 0
         self._starts_left_out = False
         self._is_anything = False
+        self._open_transactions = 0  # that may end by themselves
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not examined
 
     def add(self, row: Row) -> None:
@@ -85,6 +87,7 @@ class Verdict:
             self._add_reason(NOT_EXAMINED, finding.code)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
+            self._open_transactions += finding.code == _OPEN_TRANSACTION
         elif finding.code == START_LOSES or ends_all_starts(finding):
             self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
         else:
@@ -188,6 +191,7 @@ class Verdict:
             "findings that were left out": self._left_out,
             "a start that fails or loses records": self._starts_left_out,
             "files that are not Kafka's": self._files_left,
+            "an open transaction, at which read-committed consumers wait": self._open_transactions,
         }
         but = " and ".join(what for what, count in left.items() if count)
         if words == [self._best] and but:

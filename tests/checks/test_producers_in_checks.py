@@ -12,6 +12,7 @@ from kdump.checks.check import run
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
+from kdump.cli.commands import main
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 
@@ -110,6 +111,19 @@ def test_a_transaction_hangs_when_the_log_went_on_for_longer_than_one_may_last(
 ) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 1: [_later(1, minutes=minutes)]})
     assert _said(folder, "txn-open", "txn-hanging") == [(code, severity, 0)]
+
+
+def test_an_open_transaction_says_how_far_the_log_went_on_and_so_does_the_verdict(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 1: [_later(1, minutes=3)]})
+    assert main(["check", str(folder)]) == 0
+    out = " ".join(capfd.readouterr().out.split())
+    assert "The log continues for 3 min and 1 offset: read-committed consumers wait at offset 0." in out
+    assert "Verdict: clean, except for an open transaction, at which read-committed consumers wait. Exit status 0." in out
+    (folder / file_name(1, ".log")).unlink()
+    assert main(["check", str(folder)]) == 0
+    assert "The log continues" not in capfd.readouterr().out
 
 
 def test_a_transaction_hangs_only_if_all_of_the_log_after_it_was_read(tmp_path: Path) -> None:

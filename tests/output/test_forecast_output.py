@@ -360,11 +360,14 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     rows = [_row(after="clean"), _row(recovery_point=1000)]
     assert _report(rows) == [
         "/data/orders-0   1 segment, 700 bytes",
-        "safe   after a clean stop",
-        *SAFE_LINES,
-        "safe   after an unclean stop, recovery point 1,000",
+        "safe   after any stop",
         *SAFE_LINES,
         f"Starts of a broker 4.3.1. {NOTHING_READ} 1.2 s.",
+    ]
+    scanned = _row({"scanned": [7]}, recovery_point=1000)
+    assert [line for line in _report([_row(after="clean"), scanned]) if line.startswith("safe")] == [
+        "safe   after a clean stop",
+        "safe   after an unclean stop, recovery point 1,000",
     ]
 
 
@@ -528,7 +531,10 @@ def test_what_is_not_a_partition_is_moved_only_where_it_holds_one(kind: str, abo
 def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first() -> None:
     bad, good = [_row(**LOST)], [_row()]
     lines = _report(good, bad, good)
-    assert [line.split()[0] for line in lines if line.startswith(("loss", "safe"))] == ["loss", "safe", "safe"]
+    assert [line for line in lines if line.startswith(("loss", "safe"))] == [
+        "loss   after an unclean stop, recovery point 0",
+        "safe   2 directories to which nothing happens",
+    ]
     assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
     assert len([line for line in _report(*[good] * 5) if line.startswith("/data/orders-0")]) == 5
     assert _report(*[good] * 6)[0] == "safe   6 directories to which nothing happens"
@@ -537,14 +543,66 @@ def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first
     assert not any("One directory that fails" in line for line in lines)
 
 
-def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted() -> None:
-    bad = [_row(**LOST)]
-    assert not any("not safe" in line for line in _report(*[bad] * 20))
-    lines = _report(*[bad] * 21)
-    assert len([line for line in lines if line.startswith("/data/orders-0")]) == 20
-    assert "1 more directory is not safe or damaged; --output ndjson lists each." in lines
-    assert lines.count("") == 21  # between them, before what was not told, before what comes next
-    assert "2 more directories are not safe or damaged; --output ndjson lists each." in _report(*[bad] * 22)
+def _loses(number: int) -> list[Forecast]:
+    return [_row(path=f"/data/orders-{number}", **(LOST | {"lost_records": number + 1}))]
+
+
+def test_of_directories_that_lose_records_three_are_shown_and_ten_have_a_line() -> None:
+    assert not any("likewise" in line for line in _report(*map(_loses, range(3))))
+    lines = _report(*map(_loses, range(15)))
+    assert [line for line in lines if line.startswith("/data/")] == [
+        f"/data/orders-{number}   1 segment, 700 bytes" for number in range(3)
+    ]
+    after = lines.index("loss   12 more directories likewise:")
+    assert lines[after + 1] == "       /data/orders-3: 4 intact records lost, offset 3"
+    assert lines[after + 10 : after + 12] == [
+        "       /data/orders-12: 13 intact records lost, offset 3",
+        "       and 2 more; --output ndjson lists each",
+    ]
+    assert "  # and 10 more like these to copy before any restart" in lines
+
+
+def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() -> None:
+    def fails(number: int) -> list[Forecast]:
+        return [_row(path=f"/data/orders-{number}", outcome="die", exception="E", reason=f"why of {number}")]
+
+    lines = _report(_loses(9), *map(fails, range(6)))
+    assert lines[: lines.index("Next") - 2] == [
+        "/data/orders-0   1 segment, 700 bytes",
+        "fails  after an unclean stop, recovery point 0",
+        "       The broker does not start (E): why of 0.",
+        "",
+        "/data/orders-1   1 segment, 700 bytes",
+        "fails  after an unclean stop, recovery point 0",
+        "       The broker does not start (E): why of 1.",
+        "",
+        "fails  4 more directories likewise:",
+        "       /data/orders-2",
+        "       /data/orders-3",
+        "       and 2 more; --output ndjson lists each",
+        "",
+        "/data/orders-9   1 segment, 700 bytes",
+        "loss   after an unclean stop, recovery point 0",
+        "       Lost for good: 10 intact records, offset 3, 69 bytes.",
+    ]
+
+
+def test_a_fault_of_a_log_directory_is_one_line_of_that_directory() -> None:
+    def starts(path: str) -> list[Forecast]:
+        rows = [_row(path=path, after=after, outcome="offline", reason="its checkpoint is bad") for after in ("unclean", "clean")]
+        for row in rows:
+            row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/a/recovery-point-offset-checkpoint", True
+        return rows
+
+    lines = _report(*[starts(f"/data/a/orders-{number}") for number in range(200)])
+    assert lines[:5] == [
+        "/data/a   the log directory of 200 partitions",
+        "fails  after any stop",
+        "       The log directory goes offline, and with it the broker if it has no other: its checkpoint is bad.",
+        "",
+        "One directory that fails keeps the broker from starting, and so takes all others offline.",
+    ]
+    assert len(lines) == 8
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 from kdump.output.rows.fleet import CodecUse, TopicSize
 from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.text.scan_steps import scan_steps
 
 GIB = 1 << 30
 
@@ -108,6 +109,40 @@ def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counte
         "warning  timestamp-future          1",
         "info     offset-gap                1",
     ]
+
+
+def test_replicas_that_only_end_at_different_offsets_are_said_to_have_the_same_before() -> None:
+    behind = _finding("replica-behind", "info", message="Broker 1 ends at 5, broker 2 at 10.")
+    counts = {("replica-behind", "info"): 1}
+    assert text_of_findings([behind], counts, 100)[2:3] == [
+        "         Broker 1 ends at 5, broker 2 at 10. No difference was found in what both have."
+    ]
+    lines = text_of_findings([behind], {("replica-divergence", "error"): 1, **counts}, 100)
+    assert lines[2:3] == ["         Broker 1 ends at 5, broker 2 at 10."]
+
+
+def test_a_scan_ends_with_what_to_type() -> None:
+    findings = [
+        _finding("replica-divergence", "error"),
+        _finding("replica-divergence", "error", broker="2"),
+        _finding("crc-mismatch", "error", 1),
+        _finding("offset-gap", "error", 1),
+        _finding("timestamp-future", "warning", 2),
+        *(_finding("crc-mismatch", "error", partition) for partition in range(3, 6)),
+        _finding("replica-behind", "info", 7),
+        _finding("offset-gap", "info", 8),
+    ]
+    assert scan_steps(findings, ["/data/1", "/data/it's"]).lines() == [
+        "mkdir -p KEEP && cp -a /data/1/orders-0 KEEP/orders-0.damaged   # before any restart, with the broker stopped",
+        """kdump where orders-0@5 /data/1 '/data/it'"'"'s'   # which copy has it""",
+        "kdump check /data/1/orders-1   # crc-mismatch, and what to do",
+        "kdump check /data/1/orders-2   # timestamp-future, and what it means",
+        "kdump check /data/1/orders-3   # crc-mismatch, and what to do",
+        """kdump where orders-7@5 /data/1 '/data/it'"'"'s'   # the first record that it lacks""",
+        "# and 2 more partitions to check",
+    ]
+    assert not scan_steps([], ["/data"])
+    assert scan_steps(findings[-2:-1], ["/data"] * 9).lines() == []
 
 
 def test_many_codes_are_counted_and_the_first_ones_shown() -> None:

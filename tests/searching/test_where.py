@@ -200,6 +200,52 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     assert "it may also never have been written" in fate.evidence
 
 
+def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    torn = batch(base_offset=2, records=[record(offset_delta=delta) for delta in range(3)])[:-5]
+    data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in range(2)), torn)
+    assert [_fate(f"a-0@{offset}", data).answer for offset in (1, 2, 4, 5, 99_999)] == [
+        *("present", "damaged", "damaged", "not-written", "not-written")
+    ]
+    assert commands.main(["where", "a-0@99999", str(data)]) == 1
+    out = capfd.readouterr().out
+    assert out.startswith("a-0@99999   beyond the end (not-written)\n")
+    assert "are damaged: by their header, offsets 2 to 4" in " ".join(out.split())
+
+
+def test_a_torn_batch_whose_header_contradicts_itself_may_hold_any_later_offset(tmp_path: Path) -> None:
+    torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]
+    data = _partition(tmp_path / "one", batch(base_offset=0, records=[record()]), torn)
+    assert _fate("a-0@99999", data).answer == "damaged"
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("a-0@1", ["kdump log --deep --output table --offset 1 new/a-0/00000000000000000001.log   # shows the record"]),
+        (
+            "a-0@0",
+            [
+                "mkdir -p KEEP && cp -p old/a-0/{log}.deleted KEEP/{log}.deleted"
+                "   # now: brokers delete it after a minute (file.delete.delay.ms)",
+                "kdump log --deep --output table --offset 0 old/a-0/{log}.deleted   # shows the record",
+            ],
+        ),
+        ("a-0@9", []),
+    ],
+)
+def test_the_last_lines_show_the_record(
+    question: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = f"{FIRST}.log"
+    old = _partition(Path("old"), batch(base_offset=0, records=[record()])) / "a-0" / log
+    old.rename(f"{old}.deleted")
+    _partition(Path("new"), batch(base_offset=1, records=[record(key=b"k")]), base=1)
+    commands.main(["where", question, "old", "new"])
+    shown = capfd.readouterr().out.partition("Next\n")[2].splitlines()
+    assert shown == [f"  {line.format(log=log)}" for line in lines]
+
+
 def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
     data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in (0, 2)))
     assert _fate("a-0@1", data).answer == "missing"
@@ -320,7 +366,7 @@ def test_the_exit_code_says_whether_it_is_there(
 ) -> None:
     data = _partition(tmp_path / "one", batch(base_offset=0, records=[record(key=b"k")]))
     assert commands.main(["where", f"a-0@{offset}", str(data)]) == code
-    assert capfd.readouterr().out.startswith(f"a-0@{offset}   {'not-written' if code else 'present   key k'}\n")
+    assert capfd.readouterr().out.startswith(f"a-0@{offset}   {'beyond the end (not-written)' if code else 'present   key k'}\n")
 
 
 def test_rows_have_all_fields(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

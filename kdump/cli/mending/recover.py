@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
+from kdump.binary.paths import is_url
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
+from kdump.formats import tree
 from kdump.mending.recover import recover
 from kdump.output.mending import RECOVER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.cli.mending.options import RecoverOptions
     from kdump.mending.progress import Progress
+    from kdump.mending.row import RecoverSummary
 
 
 def recover_paths(options: RecoverOptions) -> int:
@@ -23,9 +30,23 @@ def recover_paths(options: RecoverOptions) -> int:
     def make(out: str, progress: Progress) -> command.Made:
         result = recover.run(options.paths, out, merge=options.merge, accept=accept, config=config, progress=progress)
         exit_code = CLEAN if result.is_whole else FINDINGS
-        return command.Made(result.rows, lambda seconds: result.summary(out, seconds=seconds, exit_code=exit_code), exit_code)
+
+        def summary(seconds: float) -> RecoverSummary:
+            made = result.summary(out, seconds=seconds, exit_code=exit_code)
+            made.replaces = _replaced(options.paths)
+            return made
+
+        return command.Made(result.rows, summary, exit_code)
 
     return command.run(RECOVER, options, [*options.paths, *options.merge], make)
+
+
+def _replaced(paths: Sequence[str]) -> str:
+    """The only partition directory that was read; empty if there is no such one, or none with a name of its own."""
+    path = paths[0].rstrip("/")
+    if len(paths) > 1 or is_url(path) or os.path.basename(path) in ("", os.curdir, os.pardir):
+        return ""
+    return path if tree.is_partition(path) else ""
 
 
 def _offset(word: str) -> int:

@@ -63,7 +63,7 @@ def scan_paths(request: ScanRequest) -> int:
             raise
         say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
-    _show(json.dumps(result) + "\n" if is_json else summary.text(request.tables_to, time.monotonic() - started))
+    _show(json.dumps(result) + "\n" if is_json else summary.text(request.tables_to, time.monotonic() - started, request.paths))
     return summary.exit_code
 
 

@@ -12,9 +12,11 @@ from kdump.checks.finding import SEVERITIES
 from kdump.checks.wording import counted
 from kdump.formats import tree
 from kdump.output.rows.fleet import CodecLine, TopicLine
-from kdump.output.text.scan import REPLICA_BEHIND, text_of_codecs, text_of_findings, text_of_time, text_of_topics
+from kdump.output.text.scan import text_of_codecs, text_of_findings, text_of_time, text_of_topics
+from kdump.output.text.scan_steps import REPLICA_BEHIND, scan_steps
 from kdump.output.text.sizes import size_text
-from kdump.output.text.writer import wrapped
+from kdump.output.text.style import ReportStyle
+from kdump.output.text.writer import ReportWriter, wrapped
 from kdump.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -157,8 +159,17 @@ class ScanSummary:
         verb = "is as it was, and was" if self.unchanged_files == 1 else "are as they were, and were"
         return f"{counted(self.unchanged_files, 'file')} of these {verb} not read again."
 
-    def text(self, out: str | None, seconds: float) -> str:
-        """The summary for people."""
+    def _next(self, paths: Sequence[str], width: int, *, is_terminal: bool) -> list[str]:
+        """What to type next, if there is something."""
+        steps = scan_steps(self.worst, paths)
+        if not steps:
+            return []
+        parts: list[str] = []
+        steps.write(ReportWriter(parts.append, ReportStyle(width=width, is_terminal=is_terminal)))
+        return ["Next", *"".join(parts).splitlines()]
+
+    def text(self, out: str | None, seconds: float, paths: Sequence[str]) -> str:
+        """The summary for people; `paths` are those that were scanned."""
         what = (
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
             f" {counted(self.records, 'record')} in {seconds:.1f} s"
@@ -187,6 +198,7 @@ class ScanSummary:
                 what = counted(len(self.decoded_topics), "topic")
                 lines += _wrapped(f"Decoded keys and values of {what}, with typed columns: {out}/decoded/topic=NAME.", room)
             lines.append(f'To query them: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
+        lines += self._next(paths, width, is_terminal=is_terminal)
         lines += _wrapped(f"Verdict: {self._verdict_text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"
 

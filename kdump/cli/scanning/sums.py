@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.settings import DEEP
 from kdump.cli.scanning.summary import ScanSummary
-from kdump.output.text.scan import REPLICA_BEHIND, codec_lines, topic_lines
+from kdump.output.text.scan import codec_lines, topic_lines
+from kdump.output.text.scan_steps import REPLICA_BEHIND
 from kdump.pipeline.fleet import written
 
 if TYPE_CHECKING:

@@ -42,6 +42,8 @@ def find_record(options: WhereOptions) -> int:
                 rows.write(fate)
         if rows is not None:
             rows.end()
+        elif report is not None:
+            report.end()
         out.flush()
     if is_there and options.key is not None and found.not_read:
         say(escaped(f"not everything could be read, so there may be more records with this key: {found.not_read[0]}"))

@@ -6,6 +6,7 @@ from kdump.tables import Bool, Int32, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 PRESENT, ONLY_ON, CONTROL, ABORTED, OPEN = "present", "only-on", "control", "aborted", "open-transaction"
@@ -28,6 +29,25 @@ ANSWERS = (
     NOT_FOUND,
     MISSING,
 )
+
+
+class Place:
+    """Where a record stands: a file, and the position of its batch. `is_going` if brokers are about to delete the file.
+
+    `is_found_by_offset` unless the header of the batch does not claim the offset of the record.
+    """
+
+    __slots__ = ("is_found_by_offset", "is_going", "path", "position")
+
+    def __init__(self, path: str, position: int, *, is_going: bool, is_found_by_offset: bool) -> None:
+        self.path = path
+        self.position = position
+        self.is_going = is_going
+        self.is_found_by_offset = is_found_by_offset
+
+
+def _no_places() -> Sequence[Place]:
+    return ()
 
 
 class Fate(Row, kind="fate"):
@@ -54,6 +74,9 @@ class Fate(Row, kind="fate"):
     missing_sequences: list[dict[Text, Int64]]
     also: list[dict[Text, Text | Int64 | list[Text]]]
     evidence: Text
+
+    # Without an annotation, this is not a column: only the text report uses it.
+    places = _no_places()
 
 
 DESCRIPTIONS: dict[type[Row], dict[str, Any]] = {

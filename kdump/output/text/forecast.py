@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from kdump.checks.wording import as_sentence, counted
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
-from kdump.forecasts.sentences import DAMAGE, FAILS, LOADS, LOSS, SAFE, TRAP, TRIMS, UNSURE, sentences, stop, verdict
+from kdump.forecasts.sentences import (
+    DAMAGE,
+    FAILS,
+    LOADS,
+    LOSS,
+    SAFE,
+    TRAP,
+    TRIMS,
+    UNSURE,
+    rank,
+    sentences,
+    stop,
+    summary,
+    verdict,
+)
 from kdump.forecasts.settings import CLEAN
+from kdump.formats import tree
 from kdump.output.rows.columns import width_of
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.sizes import size_text
@@ -32,22 +47,53 @@ _STOPS_DIFFER = " Some of the log directories have .kafka_cleanshutdown and othe
 _COLORS = {SAFE: "32", LOADS: "36", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _GAP = 3
-_MAX_SHOWN = 20  # directories that are not safe
+_MOST_SHOWN = 3  # directories that lose records, shown in full
+_MOST_LINES = 10  # further ones that have a line
+_MOST_ALIKE = 2  # of others to which the same happens
 _MAX_SAFE = 5  # directories that get a line although nothing happens to them
 _MAX_CONDITIONS = 6
 
 
+class Alike:
+    """Directories that fare alike at a start: some are shown, some have a line, all are counted."""
+
+    def __init__(self) -> None:
+        self.shown: list[list[Forecast]] = []
+        self.lines: list[str] = []
+        self.to_save: list[str] = []
+        self.log_directories: dict[str, list[Forecast]] = {}  # each with the starts of one directory
+        self.count = 0
+
+    def add(self, rows: list[Forecast]) -> None:
+        """Take the starts of a directory. Those that lose records have a line if they are not shown, others a path."""
+        self.count += 1
+        self.log_directories.setdefault(tree.parent(rows[0].path), rows)
+        worst = max(rows, key=rank)
+        loses = verdict(worst) in (LOSS, TRAP)
+        most_shown = 1 if _is_of_log_directory(rows) else _MOST_SHOWN if loses else _MOST_ALIKE
+        if len(self.shown) < most_shown:
+            self.shown.append(rows)
+        elif len(self.lines) < (_MOST_LINES if loses else _MOST_ALIKE):
+            self.lines.append(f"{rows[0].path}: {summary(worst)}" if loses else rows[0].path)
+        if loses:
+            self.to_save.append(rows[0].path)
+
+
 class ForecastReport:
-    """Writes the starts of each directory, then what to do instead. If nothing happens to many directories, they are counted."""
+    """Writes what starts do to directories, the worst first, then what to do instead.
+
+    A fault of a log directory is shown once. Of directories that fare alike the first ones are shown, and safe ones are counted
+    if there are many.
+    """
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
         self._safe: list[list[Forecast]] = []
-        self._safe_count = self._shown = self._not_shown = 0
-        self._failing = 0
+        self._safe_count = 0
+        self._is_failing = self._has_block = False
         self._is_assumed = False
         self._conditions: dict[str, None] = {}
-        self._not_loaded: dict[str | None, int] = {}  # further directories that are not loaded, by the reason
+        self._alike: dict[tuple[object, ...], Alike] = {}
         self._steps = Steps()
 
     def directory(self, rows: list[Forecast]) -> None:
@@ -58,37 +104,17 @@ class ForecastReport:
             if len(self._safe) <= _MAX_SAFE:
                 self._safe.append(rows)
             return
-        self._failing += any(verdict(row) == FAILS for row in rows)
-        if all(row.is_not_loaded for row in rows):
-            if rows[0].reason in self._not_loaded:
-                self._not_loaded[rows[0].reason] += 1
-                add_steps(self._steps, rows)
-                return
-            self._not_loaded[rows[0].reason] = 0
-        if self._shown == _MAX_SHOWN:
-            self._not_shown += 1
-            return
-        if self._shown:
-            self._out.line()
-        self._shown += 1
-        self._write_directory(rows)
-        add_steps(self._steps, rows)
+        self._is_failing |= any(verdict(row) == FAILS for row in rows)
+        self._alike.setdefault(_kind(rows), Alike()).add(rows)
 
     def end(self, totals: ForecastTotals) -> None:
-        for reason, count in self._not_loaded.items():
-            if count:
-                self._out.line()
-                self._out.wrapped(self._out.shown(f"{counted(count, 'more directory', 'more directories')} likewise: {reason}."))
-        if self._not_shown:
-            self._out.line()
-            not_shown = counted(self._not_shown, "more directory is", "more directories are")
-            self._out.wrapped(f"{not_shown} not safe or damaged; --output ndjson lists each.")
-        if self._safe_count and self._shown:
-            self._out.line()
-        if self._safe_count <= _MAX_SAFE:
+        for alike in sorted(self._alike.values(), key=lambda alike: max(map(rank, alike.shown[0])), reverse=True):
+            self._write_alike(alike)
+        if self._safe_count and not self._alike and self._safe_count <= _MAX_SAFE:
             for rows in self._safe:
-                self._write_directory(rows)
-        else:
+                self._write_directory(rows, *_head(rows))
+        elif self._safe_count:
+            self._begin_block()
             self._out.line(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
             )
@@ -100,7 +126,7 @@ class ForecastReport:
         stopped = "".join(_STOPS[was_clean] for was_clean in totals.stops) if len(totals.stops) < 2 else _STOPS_DIFFER
         unread = (
             ""
-            if self._shown or totals.failed
+            if self._alike or totals.failed
             else " The CRCs of all batches match; records were not read: kdump check reads all."
         )
         assumed = _ASSUMED if self._is_assumed else ""
@@ -108,20 +134,47 @@ class ForecastReport:
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
         self._out.wrapped(f"Verdict: {totals.verdict.text}. Exit status {totals.verdict.exit_code}.")
 
-    def _write_directory(self, rows: list[Forecast]) -> None:
-        first = rows[0]
-        about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
-        if first.kind != PARTITION:
-            about = "itself a log directory" if first.kind == LOG_DIRECTORY else "not a partition directory"
-        name = self._out.shown(first.path)
+    def _write_alike(self, alike: Alike) -> None:
+        """Some directories in full, some in a line, and how many more there are."""
+        for rows in alike.shown:
+            self._begin_block()
+            self._write_directory(rows, *_head(rows, alike))
+        is_of_log_directory = _is_of_log_directory(alike.shown[0])
+        for rows in alike.log_directories.values() if is_of_log_directory else alike.shown:
+            add_steps(self._steps, rows)
+        for path in alike.to_save:
+            self._steps.save(path)
+        more = alike.count - len(alike.shown)
+        if not more or is_of_log_directory:
+            return
+        worst = max(alike.shown[0], key=rank)
+        word = verdict(worst)
+        self._begin_block()
+        self._out.line(
+            f"{self._colored(word)}{' ' * (_INDENT - len(word))}{counted(more, 'more directory', 'more directories')} likewise:"
+        )
+        for line in alike.lines:
+            self._out.wrapped(self._out.shown(line), _INDENT)
+        if more > len(alike.lines):
+            self._out.line(f"{' ' * _INDENT}and {more - len(alike.lines):,} more; --output ndjson lists each")
+
+    def _begin_block(self) -> None:
+        """An empty line after the block before."""
+        if self._has_block:
+            self._out.line()
+        self._has_block = True
+
+    def _write_directory(self, rows: list[Forecast], path: str, about: str) -> None:
+        """The starts of a directory, or of all partitions of a log directory."""
+        name = self._out.shown(path)
         if width_of(name) + len(about) + _GAP > self._out.width:
             self._out.line(name)
             name = ""
         self._out.line(f"{name}{' ' * _GAP}{about}")
-        for alike in _folded(rows):
-            word = verdict(alike[0])
-            self._out.line(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {stop(alike)}")
-            for line in sentences(alike[0]):
+        for after, alike in _folded(rows):
+            word = verdict(alike)
+            self._out.line(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {after}")
+            for line in sentences(alike):
                 self._out.wrapped(self._out.shown(line), _INDENT)
 
     def _write_conditions(self) -> None:
@@ -135,10 +188,10 @@ class ForecastReport:
                 self._out.line(f"  {len(self._conditions) - _MAX_CONDITIONS:,} more; --output ndjson has all of them.")
 
     def _write_next(self) -> None:
-        if not self._shown:
+        if not self._alike:
             return
         self._out.line()
-        if self._failing:
+        if self._is_failing:
             self._out.wrapped("One directory that fails keeps the broker from starting, and so takes all others offline.")
         self._out.line("Next")
         self._steps.write(self._out)
@@ -147,16 +200,44 @@ class ForecastReport:
         return self._out.colored(word, _COLORS[word])
 
 
-def _folded(rows: list[Forecast]) -> list[list[Forecast]]:
-    """The starts; those from assumed recovery points are put together if their text is the same."""
+def _is_of_log_directory(rows: list[Forecast]) -> bool:
+    """Whether nothing is the matter with a partition itself, but with its log directory."""
+    return all(row.is_not_loaded or row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows)
+
+
+def _head(rows: list[Forecast], alike: Alike | None = None) -> tuple[str, str]:
+    """The path of what is shown, and what is there."""
+    first = rows[0]
+    if first.kind == LOG_DIRECTORY:
+        return first.path, "itself a log directory"
+    if first.kind != PARTITION:
+        return first.path, "not a partition directory"
+    if alike is not None and _is_of_log_directory(rows):
+        where = "the log directory" if len(alike.log_directories) == 1 else "log directories"
+        return " ".join(alike.log_directories), f"{where} of {counted(alike.count, 'partition')}"
+    return first.path, f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
+
+
+def _kind(rows: list[Forecast]) -> tuple[object, ...]:
+    """What happens to a directory, without what is of this directory alone."""
+    if _is_of_log_directory(rows):
+        return "" if rows[0].is_not_loaded else tree.parent(rows[0].path), rows[0].reason
+    return tuple((row.after, verdict(row), row.outcome, row.exception, row.kind) for row in rows)
+
+
+def _folded(rows: list[Forecast]) -> list[tuple[str, Forecast]]:
+    """The starts with the stops before them. All are one if the same is said of each, and so are those from assumed points."""
+    if len({row.after for row in rows}) > 1 and all(_says_the_same(row, rows[0]) for row in rows):
+        return [("any stop", rows[0])]
     folded: list[list[Forecast]] = []
     for row in rows:
-        if folded and row.recovery_point_is_assumed and _is_alike(row, folded[-1][0]):
+        first = folded[-1][0] if folded else None
+        if first is not None and row.recovery_point_is_assumed and row.after == first.after and _says_the_same(row, first):
             folded[-1].append(row)
         else:
             folded.append([row])
-    return folded
+    return [(stop(alike), alike[0]) for alike in folded]
 
 
-def _is_alike(row: Forecast, other: Forecast) -> bool:
-    return row.after == other.after and verdict(row) == verdict(other) and list(sentences(row)) == list(sentences(other))
+def _says_the_same(row: Forecast, other: Forecast) -> bool:
+    return verdict(row) == verdict(other) and list(sentences(row)) == list(sentences(other))

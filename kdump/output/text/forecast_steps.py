@@ -11,6 +11,7 @@ from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import tree
 from kdump.output.text.steps import shell_word
+from kdump.output.text.topic_id_step import add_topic_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
     word, log_directory = shell_word(row.path), tree.parent(row.path)
     if row.is_not_loaded:
         steps.look(_shown_file(os.path.join(log_directory, "meta.properties")), row.reason or "")
+    elif row.outcome == DIE and (row.reason or "").startswith(tree.PARTITION_METADATA):
+        add_topic_id(steps, os.path.join(row.path, tree.PARTITION_METADATA))
     elif row.is_denied:
         steps.look(f"ls -lna {word}", "owners and modes, to fix with chown and chmod; compare with the broker's user")
     elif row.dead_logs:

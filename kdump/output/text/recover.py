@@ -53,13 +53,18 @@ class RecoverReport(MendReport):
         """How the new directory gets to the place of the old one."""
         steps = Steps()
         steps.look(f"kdump check {shell_word(summary.path)}", "what is in it")
-        new = self._out.shown(summary.path)
         if summary.bytes_lost or summary.holes:
-            steps.note(
-                "if another replica has what is lost here, --merge it; or let it lead, and this one replicate again from it"
+            steps.note("has another replica what is lost here? The same with --merge REPLICA and another -o fills holes from it")
+            steps.note("or let a healthy replica lead, and move this one away: it is replicated again, as a whole")
+        if summary.replaces:
+            steps.replace(summary.replaces, summary.path, "the new directory takes its place, and has its owner")
+        else:
+            steps.note("each new directory takes the place of the old one, under the same name, with the broker stopped")
+            steps.note("first move the old one out of the log directory; then give the new one its owner (chown -R)")
+        if summary.holes:
+            steps.after_all(
+                "then start. Followers keep what they have, and fetch only from their ends on: holes stay as they are"
             )
-        steps.note(f"stop the broker, move PATH out of its log directory, and move {new} to its place, under the same name")
-        steps.note("give it to the user of the broker (chown -R), and start")
         self._out.line()
         self._out.line("Next")
         steps.write(self._out)

@@ -10,6 +10,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
 from kdump.output.rows.columns import TextColumn, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.fleet import CodecLine, TopicLine, uncompressed_of_all
+from kdump.output.text.scan_steps import BETWEEN_REPLICAS, REPLICA_BEHIND
 from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_TOPICS = 20  # that get a line each
 _MAX_FINDINGS = 10  # that are shown; all are counted by code
-REPLICA_BEHIND = "replica-behind"
-"""The one code that is shown as an info, too: it says where replicas end."""
-_MAX_OF_A_CODE = 3  # of these
+_MAX_OF_A_CODE = 3  # of these; of infos, only replicas that end earlier are shown
 _MAX_CODES = 20  # that get a line each
 _MIN_NAME = 16  # cells; the name of a topic is not shortened to fewer
 _GAP = 2
@@ -177,6 +176,7 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
             worst.append(finding)
+    only_ends = not any(code in BETWEEN_REPLICAS and code != REPLICA_BEHIND for code, _ in counts)
     code_width = max(len(code) for code, _ in counts)
     lines: list[str] = []
     for finding in worst:
@@ -188,9 +188,10 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
             lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
         if finding["topic"] is not None:
             lines.append(" " * _INDENT + escaped(str(finding["path"])))  # in one piece, to be copied
-        lines += [
-            " " * _INDENT + line for line in wrap(escaped(finding["message"]), max(width - _INDENT, 40), break_on_hyphens=False)
-        ]
+        message = escaped(finding["message"])
+        if finding["code"] == REPLICA_BEHIND and only_ends:
+            message += " No difference was found in what both have."
+        lines += [" " * _INDENT + line for line in wrap(message, max(width - _INDENT, 40), break_on_hyphens=False)]
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
     table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_MAX_CODES]]
     table += [f"and {counted(len(ordered) - _MAX_CODES, 'more code')}"] if len(ordered) > _MAX_CODES else []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
 
-_SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT = range(6)
+_SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT, _AFTER_ALL = range(7)
 _DAMAGED = ".damaged"
 _MOST_SAVED = 5
 _STOPPED = "with the broker stopped"
@@ -63,7 +63,7 @@ class Steps:
             if not out.is_terminal or width_of(shown) + _INDENT <= out.width:
                 out.line(" " * _INDENT + shown)
                 continue
-            is_note = self._lines.get(line, _NOTE) == _NOTE
+            is_note = self._lines.get(line, _NOTE) in (_NOTE, _AFTER_ALL)
             command, _, about = ("", "", shown.removeprefix("# ")) if is_note else shown.rpartition(_COMMENT)
             is_new = (command or is_note) and about != above
             above = about
@@ -85,6 +85,14 @@ class Steps:
             copy = f"cp {'-aH' if os.path.islink(path) else '-a'} {shell_word(path)} {shell_word(place)}"
             self._add(_SAVE, f"{_made(place)} && {copy}   # before any restart, with the broker stopped")
 
+    def keep_file(self, path: str, about: str) -> None:
+        """Copy one file, while it is there."""
+        if is_url(path):
+            self._add(_SAVE, _comment(f"copy {path} from its store: {about}"))
+            return
+        place = self._place(KEEP, path)
+        self._add(_SAVE, f"{_made(place)} && cp -p {shell_word(path)} {shell_word(place)}   # {about}")
+
     def recover(self, path: str) -> None:
         """Copy what is whole of a damaged partition."""
         self._mend("recover", path, "a copy with all that is whole, and what could not be saved")
@@ -100,6 +108,12 @@ class Steps:
         else:
             self._add(_MEND, f"kdump {command} {shell_word(path)} -o {shell_word(self._place(NEW, path))}   # {about}")
 
+    def unpack(self, path: str) -> None:
+        """Unpack a log that somebody compressed, and look whether it is one."""
+        place = shell_word(self._place(NEW, path))
+        line = f"{_made(self._place(NEW, path))} && gzip -dc {shell_word(path)} > {place} && kdump check {place}"
+        self._add(_LOOK, f"{line}   # it is compressed: what is in it?")
+
     def look(self, command: str, about: str = "") -> None:
         """A command that only reads."""
         self._add(_LOOK, _with(command, about))
@@ -107,6 +121,10 @@ class Steps:
     def note(self, text: str) -> None:
         """What to do that is no command."""
         self._add(_NOTE, _comment(text))
+
+    def after_all(self, text: str) -> None:
+        """What comes after all lines, and is no command."""
+        self._add(_AFTER_ALL, _comment(text))
 
     def fill_in(self, command: str, about: str) -> None:
         """A command with a word to fill in, which changes something."""
@@ -127,6 +145,13 @@ class Steps:
             place = self._place(KEEP, path)
             commands[:0] = [_made(place), f"mv {shell_word(path)} {shell_word(place)}"]
         self._add(_CHANGE, f"{' && '.join(commands)}   # {_STOPPED}: {about}")
+
+    def replace(self, path: str, new: str, about: str) -> None:
+        """Put a new directory into the place of another, which is kept, with the owner that it had."""
+        place = self._place(KEEP, path)
+        old, kept = shell_word(path), shell_word(place)
+        move = f"{_made(place)} && mv {old} {kept} && mv {shell_word(new)} {old}"
+        self._add(_CHANGE, f"{move} && chown -R --reference={kept} {old}   # {_STOPPED}: {about}")
 
     def move_away(self, paths: Sequence[str], about: str, *, empty: Sequence[str] = (), is_last_resort: bool = False) -> None:
         """Move files of one directory, or one directory, out of the way, and make `empty` files.

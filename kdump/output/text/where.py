@@ -1,8 +1,10 @@
-"""What became of records, as text for people."""
+"""What became of records, as text for people, and the commands that show them."""
 
 from __future__ import annotations
 
 from kdump.checks.wording import counted, number_range
+from kdump.output.rows import fates
+from kdump.output.text.steps import Steps, shell_word
 from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
@@ -13,20 +15,46 @@ if TYPE_CHECKING:
     from kdump.output.text.style import ReportStyle
 
 
+_HEADLINES = {fates.NOT_WRITTEN: f"beyond the end ({fates.NOT_WRITTEN})"}
+_MOST_PLACES = 3  # that have a command
+_MAY_BE_DAMAGED = (fates.DAMAGED, fates.NOT_FOUND)
+
+
 class WhereReport:
-    """Writes a line for each answer, then what is known about it."""
+    """Writes a line for each answer, then what is known about it, and at the end what shows the records."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
+        self._steps = Steps()
+        self._places = 0
 
     def answer(self, fate: Fate) -> None:
         """Write one answer."""
         where = "?" if fate.topic is None else f"{fate.topic}-{fate.partition}"
         offset = "" if fate.offset is None else f"@{fate.offset}"
         key = "" if fate.key is None else f"   key {fate.key}"
-        self._out.line(self._out.shown(f"{where}{offset}   {fate.answer}{key}"))
+        self._out.line(self._out.shown(f"{where}{offset}   {_HEADLINES.get(fate.answer, fate.answer)}{key}"))
         for label, text in _details(fate):
             self._out.labelled(label, self._out.shown(text))
+        self._add_steps(fate)
+
+    def _add_steps(self, fate: Fate) -> None:
+        for place in fate.places:
+            if place.is_going:
+                self._steps.keep_file(place.path, "now: brokers delete it after a minute (file.delete.delay.ms)")
+            if self._places < _MOST_PLACES:
+                self._places += 1
+                here = f"--offset {fate.offset}" if place.is_found_by_offset else f"--from-position {place.position} --limit 1"
+                self._steps.look(f"kdump log --deep --output table {here} {shell_word(place.path)}", "shows the record")
+        if fate.answer in _MAY_BE_DAMAGED:
+            for path in fate.damaged_on[:_MOST_PLACES]:
+                self._steps.look(f"kdump check {shell_word(path)}", "what is damaged, and what to do")
+
+    def end(self) -> None:
+        """Write the commands."""
+        if self._steps:
+            self._out.line("Next")
+            self._steps.write(self._out)
 
 
 def _details(fate: Fate) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
     leader epoch. Spans of offsets are compared by their hashes first; batches are compared one by one only in spans that
     differ.
     """
-    this, that = broker_name("broker", "Broker"), broker_name("trueBroker")
+    this, that, deviating = broker_name("broker", "Broker"), broker_name("trueBroker"), broker_name("broker")
     what = (
         f"CASE WHEN code = 'replica-missing-batches' THEN {this} || ' lacks ' || "
         f"{counted('batches', 'batch', 'batches')}"
@@ -57,6 +57,11 @@ def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
         " WHEN lastOffset <> trueLast THEN printf('. The batch ends at offset %,d here and %,d there.', lastOffset, trueLast)"
         " ELSE printf('. Checksum 0x%08x here and 0x%08x there', crc, trueCrc)"
         " || CASE WHEN epoch <> trueEpoch THEN printf(', leader epoch %d here.', epoch) ELSE '.' END END END"
+        f" || CASE WHEN code <> 'replica-divergence' OR NOT isvalid OR epoch = trueEpoch THEN '' WHEN epoch < trueEpoch"
+        f" THEN printf(' By the leader epochs, %d there and %d here, ', trueEpoch, epoch) || {that}"
+        f" || ' is right: ' || {deviating} || ' cuts its own batches from there on when it follows.'"
+        f" ELSE printf(' By the leader epochs, %d here and %d there, ', epoch, trueEpoch) || {deviating}"
+        " || ' is right: the others cut their own batches from there on when they follow.' END"
     )
     return findings(
         "divergence",

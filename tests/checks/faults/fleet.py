@@ -50,6 +50,11 @@ _LOG = [data(offset, 5, value=b"%d" % offset, epoch=offset // 10) for offset in 
 _OTHER = data(15, 5, value=b"another", epoch=1)
 _LATER = data(15, 5, value=b"15", epoch=2)
 _SHORTER = data(15, 3, value=b"15", epoch=1)
+_STALE = data(15, 5, value=b"another", epoch=0)
+
+
+def _crc(batch: bytes) -> int:
+    return int.from_bytes(batch[17:21], "big")
 
 
 def _without(row: int) -> list[bytes]:
@@ -152,6 +157,34 @@ CASES = (
         ),
         cleaned={"1": {P: 15}, "2": {P: 5}},
         name="behind-the-cleaners",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_with(3, _STALE), b2=_LOG),
+        near_miss=_on(b1=_LOG, b2=_LOG),
+        broker="1",
+        at=error(place(_with(3, _STALE), 3), file=LOG, offsets=(15, 19)),
+        message=(
+            "Broker 1 differs from broker 2 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
+            f"Checksum 0x{_crc(_STALE):08x} here and 0x{_crc(_LOG[3]):08x} there, leader epoch 0 here. "
+            "By the leader epochs, 1 there and 0 here, broker 2 is right: "
+            "broker 1 cuts its own batches from there on when it follows."
+        ),
+        name="unclean-election",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_with(3, _STALE), b2=_LOG, b3=_with(3, _STALE)),
+        near_miss=_on(b1=_LOG, b2=_LOG, b3=_LOG),
+        broker="2",
+        at=error(place(_LOG, 3), file=LOG, offsets=(15, 19)),
+        message=(
+            "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 0). "
+            f"Checksum 0x{_crc(_LOG[3]):08x} here and 0x{_crc(_STALE):08x} there, leader epoch 1 here. "
+            "By the leader epochs, 1 here and 0 there, broker 2 is right: "
+            "the others cut their own batches from there on when they follow."
+        ),
+        name="unclean-election-of-the-minority",
     ),
     FleetCase(
         "replica-epoch-divergence",

@@ -53,6 +53,13 @@ class OpenTransactions:
                 if is_log_end and not is_certain:
                     ending += "; it may have been where bytes or offsets are missing"
                 message = f"{who}: its transaction is open since offset {first_offset:,}, with no marker {ending}."
+                later = log_end - transaction.last_offset
+                if is_certain and later > 0 and latest >= timestamp:
+                    age = _duration(latest - timestamp)
+                    message += (
+                        f" The log continues for {age} and {counted(later, 'offset')}: read-committed consumers wait at "
+                        f"offset {first_offset:,}."
+                    )
             self._report_at_start(code, transaction, message)
 
     def _report_at_start(self, code: str, transaction: OpenTransaction, message: str) -> None:

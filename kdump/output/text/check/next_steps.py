@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import zlib
 
 from kdump.binary import system
 from kdump.binary.paths import is_url
+from kdump.binary.source import Source
 from kdump.checks import catalogue
 from kdump.checks.catalogue import STARTS, fault_kind
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
-from kdump.errors import Unreadable
+from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.output.text.check.advice import OPEN_TRANSACTION
 from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.topic_id_step import add_topic_id
 from kdump.verdicts.verdict import LOSING, ends_all_starts
 
 TYPE_CHECKING = False
@@ -34,6 +36,9 @@ _NOT_RECOGNIZED = "file-not-recognized"
 _ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
 _MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
 """Codes whose remedy is under Next."""
+_NOT_A_SEGMENT = "not-a-segment"
+_GZIP = zlib.MAX_WBITS | 16  # zlib takes this for the format of gzip
+_PROBED = 4096  # bytes
 _NEVER_SEGMENTS = ("not-a-segment", "name-not-numeric", "index-missing", "timeindex-missing")
 _STAYS = frozenset(
     (
@@ -89,6 +94,9 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
         if is_url(path):
             steps.save(path)
         steps.recover(path)
+    for fold in worst:
+        if _is_compressed_segment(fold):
+            steps.unpack(fold.finding.path)
     forecast = next((fold.group for fold in endangered if _is_directory(fold.group)), None)
     if forecast is not None:
         steps.look(f"kdump forecast {shell_word(forecast)}", "what a start does, step by step")
@@ -120,35 +128,13 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     elif finding.code == _LOG_DIRECTORY_FILE:
         steps.move_away([path], "a start then uses zero for all its offsets")
     elif finding.code == _PARTITION_METADATA and (word != fault_kind.STRAY or not os.path.lexists(path)):
-        other = _of_same_topic(path)
-        if other is not None:
-            steps.put_in_place(other, path, "it is the same for all partitions of a topic")
-        else:
-            steps.note(f"with the broker stopped: copy {path} from another replica, or from another partition of the topic")
+        add_topic_id(steps, path)
     elif finding.code in STARTS:
         files = [os.path.join(path, tree.META_PROPERTIES) for path in fold.paths]
         if all(map(os.path.isfile, files)):
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
-
-
-def _of_same_topic(path: str) -> str | None:
-    """A sound partition.metadata of another partition of the topic, beside this one."""
-    directory = os.path.dirname(path) or os.curdir
-    name = tree.directory_name(directory)
-    if name is None:
-        return None
-    try:
-        for other in tree.partitions(tree.parent(directory)):
-            found = tree.directory_name(other)
-            if found is None or found.topic != name.topic or found.is_going or topic_id_of(other) is None:
-                continue
-            if os.path.basename(other) != os.path.basename(directory):
-                return os.path.join(other, tree.PARTITION_METADATA)
-    except Unreadable:
-        return None
-    return None
 
 
 def _keeps_all(finding: Finding) -> bool:
@@ -171,6 +157,18 @@ def _evidence(fold: Fold) -> str | None:
     return None
 
 
+def _is_compressed_segment(fold: Fold) -> bool:
+    """Whether a log is a file of gzip, by more than its first bytes."""
+    finding = fold.finding
+    if finding.code != _NOT_A_SEGMENT or is_url(finding.path):
+        return False
+    try:
+        with Source(finding.path) as source:
+            return bool(zlib.decompressobj(_GZIP).decompress(source.read(0, _PROBED)))
+    except (KdumpError, zlib.error):
+        return False
+
+
 def _damaged_partition(fold: Fold) -> str | None:
     """The partition directory whose log has an error that a mended copy has not; None if only a file was checked."""
     finding = fold.finding
@@ -178,7 +176,7 @@ def _damaged_partition(fold: Fold) -> str | None:
         return None
     kind = catalogue.FAULTS[finding.code]
     is_read_past = finding.broker_forecast.partition(" ")[0] == fault_kind.BLIND != kind.forecast
-    if finding.code in _STAYS or kind.action or is_read_past:
+    if finding.code in _STAYS or kind.action or is_read_past or _is_compressed_segment(fold):
         return None
     directory = os.path.dirname(finding.path)
     return directory if is_url(directory) or _is_partition(directory) else None
