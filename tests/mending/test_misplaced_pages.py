@@ -203,17 +203,35 @@ def test_a_run_of_messages_with_wrong_offsets_is_put_right(magic: int, is_compre
 
 
 @each("row", range(60, 93))
+@pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("magic", [1, 2])
-def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log(magic: int, row: int, tmp_path: Path) -> None:
+def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log(
+    magic: int, count: int, row: int, tmp_path: Path
+) -> None:
     """The batches before the run and the run itself may be summarized together, since offsets go back only after it."""
     messages = _messages(100, magic) if magic < 2 else _batches(100)
     size = 1 if magic < 2 else 3
     hurt = list(messages)
-    for at in range(row, row + 3):
+    for at in range(row, row + count):
         hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
     recovered, rows = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(messages)
-    assert len(_of(Rewritten, rows)) == 3
+    assert len(_of(Rewritten, rows)) == count
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Path) -> None:
+    """The next log starts below its offsets, so that none of its batches is beyond doubt."""
+    messages = _messages(100, magic) if magic < 2 else _batches(100)
+    size = 1 if magic < 2 else 3
+    hurt = list(messages)
+    for at in (40, 41):
+        hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
+    path = _partition(tmp_path, b"".join(hurt[:90]))
+    (path / f"{90 * size:020}.log").write_bytes(b"".join(messages[90:]))
+    rows = list(kdump.recover(path, tmp_path / "out"))
+    assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(messages)
+    assert [(row.offset_first, row.batches) for row in _of(Rewritten, rows)] == [(40 * size, 1), (41 * size, 1)]
 
 
 def _wrappers(count: int, magic: int) -> list[bytes]:

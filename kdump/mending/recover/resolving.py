@@ -383,9 +383,10 @@ class _Resolution:
         is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
         if not is_free or is_moved and not _is_beside(stretch, before, after):  # perhaps what it says is right
             return False
+        shift = first - stretch[0].first
         singles = [single for piece in stretch for single in self._singles(piece)]
         for single in singles:
-            _put_right(single, first - stretch[0].first, "the batches around it leave only this one")
+            _put_right(single, shift, "the batches around it leave only this one")
         chain[at:at] = singles
         return True
 
