@@ -40,6 +40,7 @@ class DamagedOffsets:
     def __init__(self, base_offset: int) -> None:
         self._base_offset = self._expected = base_offset
         self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
+        self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._ranges: list[DamagedRange] = []
 
     def __len__(self) -> int:
@@ -56,11 +57,12 @@ class DamagedOffsets:
             self._take_patches(item)
             return
         if isinstance(item, Damage):
-            self._note(item.start, item.end, item.is_batch, item.claimed_offset)
+            self._note_damage(item.start, item.end, item.is_batch, item.claimed_offset)
             return
         if item.summary is not None:
             self._end_ranges(item.summary.first_offset)
             self._expect(item.summary.last_offset + 1)
+            self._is_after_message = item.chunk.is_legacy
             return
         self._take_rows(item, range(len(item.statuses)))
 
@@ -71,7 +73,7 @@ class DamagedOffsets:
             if first < count:
                 self._take_rows(patches.section, range(first, count))
                 first = count
-            self._note(start, end, is_batch, claimed)
+            self._note_damage(start, end, is_batch, claimed)
         self._take_rows(patches.section, range(first, len(patches.section.statuses)))
 
     def _take_rows(self, section: Section, rows: range) -> None:
@@ -88,6 +90,7 @@ class DamagedOffsets:
             else:
                 self._end_ranges(first_offsets[row])
                 self._expect(last_offsets[row] + 1)
+                self._is_after_message = is_legacy
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""
@@ -99,6 +102,9 @@ class DamagedOffsets:
 
     def _expect(self, offset: int) -> None:
         self._expected = self._after_damaged = offset
+
+    def _note_damage(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
+        self._note(start, end, is_batch, None if self._is_after_message else claimed)
 
     def _note(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
         self._ranges.append(DamagedRange(start, end, is_batch, self._expected if claimed is None else claimed))

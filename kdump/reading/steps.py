@@ -24,6 +24,7 @@ from kdump.reading import damages, spans, zeros
 from kdump.reading.found_batches import FoundBatch, row_of
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
+from kdump.reading.search import evidence
 from kdump.reading.trust import extent_of, is_lower
 from kdump.reading.wrapped import WrapperContents
 
@@ -167,10 +168,16 @@ class Steps:
             return True
         header_bytes = source.read(end, BATCH_HEADER_SIZE)
         if self._starts_batch(end, header_bytes):
-            return is_legacy or header_bytes[MAGIC_AT] >= 2
+            if not is_legacy:
+                return header_bytes[MAGIC_AT] >= 2
+            return header_bytes[MAGIC_AT] >= 2 or self._ends_with_its_value(start) or self._ends_with_its_value(end)
         if not is_zero(header_bytes) or not self._zeros.follow(start, end):
             return False
         return not self._zeros.hide_batches(start, end, is_legacy=is_legacy, fits=self._order.fits)
+
+    def _ends_with_its_value(self, start: int) -> bool:
+        """Whether the length of a message of magic 0 or 1 and the sizes of its key and value say the same."""
+        return evidence(self._source, start, self._source.read(start, BATCH_HEADER_SIZE)) > 1
 
     def _starts_batch(self, position: int, header_bytes: bytes) -> bool:
         """Whether this header is plausible, or the CRC of its batch fits."""
@@ -213,6 +220,8 @@ class Steps:
         if damage.code in _PAST_THE_END and damage.end < source.size:
             damage = damages.length_past_end(start, damage.end, batch_length(header_bytes))
         damage.resync = END if damage.end >= source.size else BY_SCAN
+        if not damage.is_batch or header_bytes[MAGIC_AT] < 2 and not self._ends_with_its_value(start):
+            claimed_end = 0  # nothing says that it is not its length that is wrong
         self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
         return Step(damage.end, damages=tuple(self._divided(damage)))
 

@@ -214,6 +214,21 @@ def test_an_offset_is_found_after_batches_whose_base_offsets_are_too_high(tmp_pa
         assert listed.offsets == [offset]
 
 
+@pytest.mark.parametrize("wrong", [[3], [3, 4], [3, 4, 5]])
+def test_an_offset_is_found_after_wrappers_whose_offsets_are_too_high(wrong: list[int], tmp_path: Path, listed: Lister) -> None:
+    wrappers = [wrapper(messages=[message(value=b"v")] * 5, magic=1, base_offset=5 * row) for row in range(20)]
+    for row in wrong:
+        wrappers[row] = (100_000 + 5 * row + 4).to_bytes(8, "big") + wrappers[row][8:]
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(wrappers))
+    for row in (2, 6, 19):
+        for options in ((), ("--deep",)):
+            listed("--offset", 5 * row + 2, *options, path)
+            assert listed.offsets == [5 * row + (2 if options else 4)], row
+    listed("--offset", 100_000 + 5 * wrong[-1] + 1, path)
+    assert listed.offsets == [100_000 + 5 * wrong[-1] + 4]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_tail_is_the_end_of_the_whole_listing_with_all_damage_in_it(tmp_path: Path, listed: Lister, seed: int) -> None:
     chance = random.Random(seed)

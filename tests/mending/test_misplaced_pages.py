@@ -188,17 +188,89 @@ def _messages(count: int, magic: int) -> list[bytes]:
     return [message_set(messages=[message(value=chance.randbytes(250), magic=magic)], base_offset=row) for row in range(count)]
 
 
+@pytest.mark.parametrize("is_compressed", [False, True])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_run_of_messages_with_wrong_offsets_is_left_out(magic: int, tmp_path: Path) -> None:
-    """Nothing says that they are not the last messages of wrappers, so that their place does not put them right."""
-    messages = _messages(100, magic)
+def test_a_run_of_messages_with_wrong_offsets_is_put_right(magic: int, is_compressed: bool, tmp_path: Path) -> None:
+    messages = _wrappers(100, magic) if is_compressed else _messages(100, magic)
     hurt = list(messages)
     for row in (30, 31, 32):
-        hurt[row] = (SHIFT + row).to_bytes(8, "big") + messages[row][8:]
+        offset = 5 * row + 4 if is_compressed else row
+        hurt[row] = (SHIFT + offset).to_bytes(8, "big") + messages[row][8:]
     recovered, rows = _recovered(tmp_path, b"".join(hurt))
-    assert recovered == b"".join(messages[:30] + messages[33:])
-    assert [(row.batches, row.offset_first, row.offset_last) for row in _of(Dropped, rows)] == [(3, SHIFT + 30, SHIFT + 32)]
-    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(30, 32)]
+    assert recovered == b"".join(messages)
+    assert len(_of(Rewritten, rows)) == 3
+    assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+@each("row", range(60, 93))
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("magic", [1, 2])
+def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log(
+    magic: int, count: int, row: int, tmp_path: Path
+) -> None:
+    """The batches before the run and the run itself may be summarized together, since offsets go back only after it."""
+    messages = _messages(100, magic) if magic < 2 else _batches(100)
+    size = 1 if magic < 2 else 3
+    hurt = list(messages)
+    for at in range(row, row + count):
+        hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(messages)
+    assert len(_of(Rewritten, rows)) == count
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Path) -> None:
+    """The next log starts below its offsets, so that none of its batches is beyond doubt."""
+    messages = _messages(100, magic) if magic < 2 else _batches(100)
+    size = 1 if magic < 2 else 3
+    hurt = list(messages)
+    for at in (40, 41):
+        hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
+    path = _partition(tmp_path, b"".join(hurt[:90]))
+    (path / f"{90 * size:020}.log").write_bytes(b"".join(messages[90:]))
+    rows = list(kdump.recover(path, tmp_path / "out"))
+    assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(messages)
+    assert [(row.offset_first, row.batches) for row in _of(Rewritten, rows)] == [(40 * size, 1), (41 * size, 1)]
+
+
+def _wrappers(count: int, magic: int) -> list[bytes]:
+    """Compressed messages, each with five in it."""
+    return [
+        wrapper(
+            messages=[message(value=b"%d %d" % (row, inner), magic=magic) for inner in range(5)], magic=magic, base_offset=5 * row
+        )
+        for row in range(count)
+    ]
+
+
+@each("bit", range(12))
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int, bit: int, tmp_path: Path) -> None:
+    """Whether it is still between those around it or not: its messages reach into what is there."""
+    messages = _wrappers(100, magic)
+    hurt = list(messages)
+    hurt[30] = (154 ^ 1 << bit).to_bytes(8, "big") + messages[30][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(messages)
+    (rewritten,) = _of(Rewritten, rows)
+    assert (rewritten.offset_first, rewritten.offset_last) == (150, 154)
+    assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+@each("magic", [0, 1, 2])
+def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(magic: int, tmp_path: Path) -> None:
+    """A damaged batch has left a gap there, and the offset would join what is around it."""
+    value = b"a value of some bytes"
+    messages = (
+        _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=[record(value=value)]) for row in range(100)]
+    )
+    hurt = list(messages)
+    hurt[18] = messages[18][:-1] + bytes([messages[18][-1] ^ 1])
+    hurt[22] = (22 ^ 1 << 2).to_bytes(8, "big") + messages[22][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(messages[:18] + messages[19:])
+    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])

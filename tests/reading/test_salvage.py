@@ -710,3 +710,17 @@ def test_small_payloads_of_zstd_share_a_decompressor() -> None:
         given = [[next(reader)] for reader in readers]  # both have begun
         for blocks, rest in zip(given, readers, strict=True):
             assert b"".join([*blocks, *rest]) == b"recordrecordrecor"
+
+
+@each("magic", [0, 1])
+def test_a_message_with_a_wrong_length_and_wrong_contents_hides_no_message(magic: int) -> None:
+    """Its length is one too much, so that its end looks like the header of a large message, which would hold those after it."""
+    messages = [
+        message_set(messages=[message(key=b"k" * 16, value=b"v" * 974, magic=magic)], base_offset=row) for row in range(300)
+    ]
+    size = len(messages[0])
+    hurt = list(messages)
+    hurt[5] = messages[5][:11] + bytes([messages[5][11] + 1]) + messages[5][12:-1] + b"!"
+    hurt[9] = messages[9][:-1] + b"!"
+    found = [(one.start // size, one.status) for one in _ranges(b"".join(hurt)) if one.start % size == 0]
+    assert [row for row, status in found if status in (INTACT, SALVAGED)] == [row for row in range(300) if row not in (5, 9)]

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
-from kdump.cli.listing.one_offset import Around, section_with
+from kdump.cli.listing.one_offset import Around, may_hold, section_with
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
 from kdump.cli.shared_options import STDIN
@@ -383,7 +383,10 @@ class LogLister:
             yield start, len(chunk.batches)
 
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
-        """Whether a batch may contain requested rows, by its header and the batch before it."""
+        """Whether a batch may contain requested rows, by its header and the batch before it.
+
+        A wrapper that may have the one offset that is asked for is opened: no checksum covers its own offset.
+        """
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
         if self._from_position is not None and batches["position"][row] < self._from_position:
             return False
@@ -402,6 +405,8 @@ class LogLister:
             before = batches["last_offset"][row - 1] if row else self._last_offset
             first_offset = before + 1 if 0 <= before < last_offset else None
             first_time = last_time if batches["timestamp_type"][row] == LOG_APPEND_TIME else None
+            if request.offset is not None and batches["isvalid"][row] and request.range.holds_offsets(first_offset, last_offset):
+                return may_hold(self._source, chunk.slice(row, row + 1), request.offset)
         return request.range.holds_offsets(first_offset, last_offset) and request.range.holds_times(first_time, last_time)
 
     def list_batches(self, chunk: Chunk, statuses: list[str]) -> None:

@@ -66,7 +66,8 @@ class Around:
     def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
         """Note batches. Returns whether an intact one starts after the offset, once a batch was found that holds it.
 
-        Until then, an offset after it proves nothing: that batch may be in the wrong place, or its base offset wrong.
+        Until then, an offset after it proves nothing: that batch may be in the wrong place, or its base offset wrong. A wrapper
+        that may hold it by its header does not count until it is found there.
         """
         columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
         for status, count, position, first, last, codec in zip(statuses, chunk.record_counts(), *columns, strict=True):
@@ -78,13 +79,17 @@ class Around:
                 self._before, self.damaged_position = (position, last), None
                 if first is not None and self.offset < first + count:
                     self._overfull.append(position)
-            elif self._holder is None if first is None else first <= self.offset:
+            elif self._is_nearer(last) if first is None else first <= self.offset:
                 self._holder = position, first, last
             else:
                 self._after = self._after or (position, last if first is None else first)
-                if status == salvage.INTACT and self._holder is not None:
+                if status == salvage.INTACT and self._holder is not None and (self.is_found or self._holder[1] is not None):
                     return True
         return False
+
+    def _is_nearer(self, last: int) -> bool:
+        """Whether a wrapper whose last offset is not below the offset may rather hold it than what was found before."""
+        return self._holder is None or self._holder[1] is None and last < self._holder[2]
 
     def explanation(self, path: str, *, is_damaged: bool) -> str:
         """The message for an offset that is not in a segment; `is_damaged` if a damaged range may have held it."""
@@ -137,6 +142,12 @@ def section_with(source: Source, position: int, offset: int) -> salvage.Section 
     parts = past_bad_batches(source, batch.chunk)
     is_there = any(not isinstance(part, UnreadableBatch) and offset in part.records["offset"] for part in parts)
     return batch if is_there else None
+
+
+def may_hold(source: Source, batch: Chunk, offset: int) -> bool:
+    """Whether a record of a batch has an offset, or not all of them can be read."""
+    parts = past_bad_batches(source, batch)
+    return any(isinstance(part, UnreadableBatch) or offset in part.records["offset"] for part in parts)
 
 
 def _next_segment(path: str) -> tuple[str, int] | None:

@@ -28,7 +28,6 @@ class Filling:
         self, chain: Sequence[Piece], headers: Headers, parts: Sequence[DamagedPartition], pieces: Sequence[Piece]
     ) -> None:
         self._chain = chain
-        self._headers = headers
         self._parts = parts
         self._sizes = _SizesByOffset(chain, headers)
         self._logs = {log.path: log for part in parts for log in part.logs}
@@ -45,16 +44,16 @@ class Filling:
                 self._sure.setdefault(piece.log.path, []).append(piece)
         self._gap_starts: list[int] = []
         self._gap_ends: list[int] = []
-        for before, after in resolving.gaps(chain, headers):
+        for before, after in resolving.gaps(chain):
             self._gap_starts.append(before.last + 1)
-            self._gap_ends.append(headers.first_offset(after))
+            self._gap_ends.append(after.first)
         self._bytes_at_end: dict[tuple[int, int], int] = {}  # of the new log from an offset on, by rank of the replica and offset
 
     def has_all(self, start: int, end: int) -> bool:
         """Whether no offset is missing from `start` to before `end`."""
         if not self._chain:
             return False
-        if start < end and not self._headers.first_offset(self._chain[0]) <= start < end <= self._chain[-1].last + 1:
+        if start < end and not self._chain[0].first <= start < end <= self._chain[-1].last + 1:
             return False
         row = bisect_right(self._gap_ends, start)
         return row == len(self._gap_ends) or self._gap_starts[row] >= end

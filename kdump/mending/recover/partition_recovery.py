@@ -24,7 +24,7 @@ from kdump.mending.recover import resolving
 from kdump.mending.recover.damaged_partition import DamagedPartition
 from kdump.mending.recover.filling import Filling
 from kdump.mending.recover.left_out import Losses
-from kdump.mending.recover.pieces import NESTED, Headers, LeftOut
+from kdump.mending.recover.pieces import MOST_PAYLOAD, NESTED, Headers, LeftOut
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _MOST_TRIES = 8
-_MOST_PAYLOAD, _MOST_ALLOCATED = 64 << 20, 64 << 20
+_MOST_ALLOCATED = 64 << 20
 _UNSTARTABLE = "start-loses"
 _UNREAD = ("codec-package-missing", "decompression-limit")  # records that are taken over, and were not read
 _NOT_THERE = "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
@@ -308,7 +308,7 @@ class PartitionRecovery:
         """Report a piece that is in a new log."""
         path = os.path.join(self.name, name)
         records = _record_count(self._headers.source(piece.log), piece) if piece.is_legacy else piece.records
-        sums = (piece.size, piece.batches, records, self._headers.first_offset(piece), piece.last)
+        sums = (piece.size, piece.batches, records, piece.first, piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
             return
@@ -454,7 +454,7 @@ class PartitionRecovery:
                 while at < len(offsets) and offsets[at] < first:
                     at += 1
                 if at > start and before is not None and before < offsets[at - 1]:
-                    first = self._headers.first_offset(batch)  # a compressed message has the offset of its last one
+                    first = self._headers.extent_at(batch.log, batch.start)[0] if batch.is_legacy else first
                     if any(before < offset < first for offset in offsets[start:at]):
                         yield before + 1, first - 1
                 while at < len(offsets) and offsets[at] <= last:
@@ -479,20 +479,20 @@ class PartitionRecovery:
                 )
 
     def _gaps(self) -> Iterator[tuple[Piece, Piece]]:
-        return resolving.gaps(self._chain, self._headers)
+        return resolving.gaps(self._chain)
 
     def _holes(self, attested: Sequence[Attested]) -> Iterator[Hole]:
         """The gaps where something was left out, where another log begins, or where another file knows of batches."""
         lost = [left for left in self._left_out if left.is_lost]
         losses = Losses(lost)
-        start = self._headers.first_offset(self._chain[0]) if self._chain else self._log_end
+        start = self._chain[0].first if self._chain else self._log_end
         before_start = [one for one in attested if one.first < start]
         lost_from = self._lost_from(losses)
         first = min([lost_from, *(one.first for one in before_start)])
         last = start - 1 if lost_from < start else min(max((one.last for one in before_start), default=-1), start - 1)
         yield from self._hole(first, last, before_start, is_damage=lost_from < start, is_in_log=True)
         for before, after in self._gaps():
-            first, last = before.last + 1, self._headers.first_offset(after) - 1
+            first, last = before.last + 1, after.first - 1
             is_damage = losses.are_between(before, after)
             yield from self._hole(first, last, attested, is_damage=is_damage, is_in_log=before.log is after.log)
         if self._has_gap_at_end():
@@ -599,7 +599,7 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
                 continue
             try:
                 value = wrapper.value
-                data = b"" if value is None else codecs.decompress(wrapper.codec, value, wrapper.magic, limit=_MOST_PAYLOAD).data
+                data = b"" if value is None else codecs.decompress(wrapper.codec, value, wrapper.magic, limit=MOST_PAYLOAD).data
             except (CorruptData, MissingPackage):
                 continue  # the start that is simulated says more
             at = 0
@@ -627,7 +627,7 @@ def _record_count(source: Source, piece: Piece) -> int:
 def _count_in(message: message_set.Message) -> int:
     """How many messages a message holds: one if it is not compressed, or cannot be opened."""
     try:
-        return message_set.unwrap(message, message_set.Limits(_MOST_PAYLOAD)).count if message.codec else 1
+        return message_set.unwrap(message, message_set.Limits(MOST_PAYLOAD)).count if message.codec else 1
     except (CorruptData, MissingPackage):
         return 1
 

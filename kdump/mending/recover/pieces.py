@@ -19,11 +19,14 @@ from kdump.binary.batch_header import (
     MESSAGE_CRC_AT,
     MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
+    batch_offset,
     batch_size,
+    is_wrapper,
     stored_crc,
 )
+from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.source import Source
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import batch_writer, message_set, record
 from kdump.formats.record import BatchRecords
 from kdump.mending.recover import lost_records
@@ -48,9 +51,11 @@ if TYPE_CHECKING:
 
 NO_EPOCH = -1
 NESTED = "resync-nested-candidate"
+MOST_PAYLOAD = 64 << 20  # of a compressed message that is opened
 _HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
+_NOT_COMPRESSED = 1 << NONE  # of the codecs of a summary
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
@@ -81,8 +86,8 @@ class Piece:
 
     `first_epoch` and `last_epoch` are leader epochs, NO_EPOCH for messages of magic 0 and 1. `is_sure` says that the walk called
     them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
-    to be written in place of those from a position in the batch on, and `change` says why. `lowest` is the offset of the first
-    record as far as `Headers.first_offset` was asked for it.
+    to be written in place of those from a position in the batch on, and `change` says why. A compressed message, whose own offset
+    is that of its last one, has the offsets of those in it. `has_gaps` says that offsets may be missing between batches of it.
     """
 
     __slots__ = (
@@ -92,6 +97,7 @@ class Piece:
         "end",
         "first",
         "first_epoch",
+        "has_gaps",
         "is_legacy",
         "is_nested",
         "is_sure",
@@ -99,7 +105,6 @@ class Piece:
         "last",
         "last_epoch",
         "log",
-        "lowest",
         "records",
         "start",
     )
@@ -117,8 +122,8 @@ class Piece:
         self.records = records
         self.is_sure = is_sure
         self.is_nested = False
+        self.has_gaps = False
         self.joins = 0
-        self.lowest: int | None = None
         self.changed: dict[int, bytes] = {}
         self.change = ""
 
@@ -132,14 +137,14 @@ class Piece:
             return False
         if other.last == _HIGHEST_OFFSET:  # it is left out
             return False
-        may_be_compressed = self.is_legacy and other.first - self.last <= other.size  # and has the offset of its last message
-        if self.last + 1 != other.first and not may_be_compressed:  # it may yet turn out to be out of line
+        if self.last + 1 != other.first:  # it may yet turn out to be out of line
             return False
         if self.changed or other.changed or self.is_legacy != other.is_legacy or other.first_epoch < self.last_epoch:
             return False
         self.end, self.last, self.last_epoch = other.end, other.last, other.last_epoch
         self.batches += other.batches
         self.records += other.records
+        self.has_gaps |= other.has_gaps
         return True
 
     def part(self, start: int, end: int, first: Extent, last: Extent, batches: int, records: int) -> Piece:
@@ -147,7 +152,18 @@ class Piece:
         part = Piece(self.log, start, end, (first[0], last[1], first[2]), batches=batches, records=records)
         part.last_epoch = NO_EPOCH if last[2] is None else last[2]
         part.joins = (start > self.start) + (end < self.end)
+        part.has_gaps = self.has_gaps and batches > 1
         return part
+
+
+def extent_of_wrapper(wrapper: message_set.Message) -> Extent:
+    """The offsets of the messages in one. One that cannot be opened counts as one message."""
+    lowest = None
+    try:
+        lowest = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD)).lowest_offset()
+    except (CorruptData, MissingPackage):
+        pass
+    return wrapper.offset if lowest is None else lowest, wrapper.offset, None
 
 
 class Headers:
@@ -164,7 +180,7 @@ class Headers:
         return self._source
 
     def of(self, piece: Piece) -> Iterator[tuple[int, int, Extent, int, int]]:
-        """Start, end, extent, CRC and records of each batch of a piece of several."""
+        """Start, end, extent, CRC and records of each batch of a piece of several. No message is opened for its extent."""
         window = HeaderWindow(self.source(piece.log), _SMALL_WINDOW, _LARGE_WINDOW)
         position = piece.start
         while position < piece.end:
@@ -190,11 +206,12 @@ class Headers:
             if extent[1] >= offset:
                 head = None
                 if first is not None and before is not None:
-                    head = piece.part(piece.start, position, first, before, batches, records)
+                    head = piece.part(piece.start, position, (piece.first, *first[1:]), before, batches, records)
+                extent = extent if extent[2] is not None else self.extent_at(piece.log, position)
                 one = piece.part(position, end, extent, extent, 1, count)
                 rest = None
                 if end < piece.end:
-                    following = extent_of(self.source(piece.log).read(end, BATCH_HEADER_SIZE))
+                    following = self.extent_at(piece.log, end)
                     last = (piece.last, piece.last, None if piece.is_legacy else piece.last_epoch)
                     rest = piece.part(
                         end, piece.end, following, last, piece.batches - batches - 1, piece.records - records - count
@@ -205,22 +222,29 @@ class Headers:
             records += count
         raise AssertionError("the piece ends before the offset")
 
-    def first_offset(self, piece: Piece) -> int:
-        """The offset of the first record. A compressed message of magic 0 or 1, whose own offset is that of its last one, is
-        opened for it; one that cannot be opened counts as one message.
-        """
-        if piece.lowest is None:
-            piece.lowest = self._first_in_wrapper(piece) if piece.is_legacy else piece.first
-        return piece.lowest
+    def without_gaps(self, piece: Piece) -> Iterator[Piece]:
+        """The parts of a piece between which offsets are missing."""
+        part: Piece | None = None
+        for start, end, extent, _, count in self.of(piece) if piece.has_gaps else ():
+            batch = piece.part(start, end, extent, extent, 1, count)
+            if part is None or not part.takes(batch):
+                if part is not None:
+                    yield part
+                part = batch
+        yield piece if part is None else part
 
-    def _first_in_wrapper(self, piece: Piece) -> int:
-        source = self.source(piece.log)
-        size = piece.size if piece.batches == 1 else batch_size(source.read(piece.start, BATCH_HEADER_SIZE))
-        message = message_set.Message(piece.first, source.read_exactly(piece.start, size)[LOG_OVERHEAD:])
-        try:
-            return min(piece.first, message_set.unwrap(message).first_offset()) if message.codec else piece.first
-        except CorruptData:
-            return piece.first
+    def stated_at(self, log: Log, position: int) -> Extent:
+        """The extent in the header of the batch at a position."""
+        return extent_of(self.source(log).read(position, BATCH_HEADER_SIZE))
+
+    def extent_at(self, log: Log, position: int) -> Extent:
+        """The extent of the batch at a position. A compressed message of magic 0 or 1 is opened for its first offset."""
+        source = self.source(log)
+        header_bytes = source.read(position, BATCH_HEADER_SIZE)
+        if not is_wrapper(header_bytes):
+            return extent_of(header_bytes)
+        data = source.read_exactly(position + LOG_OVERHEAD, batch_size(header_bytes) - LOG_OVERHEAD)
+        return extent_of_wrapper(message_set.Message(batch_offset(header_bytes), data))
 
     def crc(self, piece: Piece) -> int:
         """The stored CRC of the first batch."""
@@ -352,7 +376,7 @@ class Walk:
     def take(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
-        if summary is not None and _are_fit(summary):
+        if summary is not None and _are_fit(summary) and not (summary.is_legacy and summary.codecs & ~_NOT_COMPRESSED):
             if summary.gaps or summary.sparse or summary.overfull:
                 records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
             else:
@@ -366,6 +390,7 @@ class Walk:
                 batches=summary.count,
                 records=records,
             )
+            piece.has_gaps = summary.gaps > 0
             if not summary.is_legacy:
                 piece.last_epoch = summary.last_leader_epoch
             self._add(piece)
@@ -377,6 +402,8 @@ class Walk:
             epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
             extent = (last if first is None else first, last, epoch)
             records = 1 if count is None else max(count, 0)
+            if chunk.is_legacy and status != DAMAGED and batches["compresscodec"][row] != CODECS[NONE]:
+                extent = extent_of_wrapper(message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row)))
             if status == DAMAGED:
                 self._damaged_batch(chunk, row, start, start + size, extent, records)
                 continue

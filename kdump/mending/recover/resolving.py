@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
@@ -51,9 +51,11 @@ class _Resolution:
         self._pieces = with_doubts(self._pieces, self._headers)
         placed, strays = self._divided()
         chain = self._in_order(placed)
+        strays = [stray for stray in strays if not self._is_flipped_back(stray, chain)]
         homeless = [part for stray in strays for part in self._without_place(stray, chain)]
         for stretch in list(runs.joined(homeless)):
-            if not self._is_placed_by_neighbours(stretch, chain) and not self._is_placed_in_gap(stretch, chain):
+            is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
+            if not is_placed and not self._is_kept_between(stretch, chain):
                 self._leave_out_run(stretch)
         return self._with_true_epochs(chain), self._left_out
 
@@ -61,6 +63,7 @@ class _Resolution:
         """The pieces whose offsets fit between those around them in the file, and the others."""
         placed: list[Piece] = []
         strays: list[Piece] = []
+        self._pieces = list(self._without_gaps_out_of_line())
         for _, pieces in groupby((piece for piece in self._pieces if piece.is_sure), key=lambda piece: id(piece.log)):
             for piece in runs.out_of_line(list(pieces)):
                 piece.is_sure = False
@@ -71,6 +74,22 @@ class _Resolution:
             fits = fits and (before is not None and after is not None or _is_near(piece))
             (placed if piece.is_sure or fits else strays).append(piece)
         return placed, strays
+
+    def _without_gaps_out_of_line(self) -> Iterator[Piece]:
+        """The pieces; those that reach into others of their log are divided where offsets are missing."""
+        for _, group in groupby(self._pieces, key=lambda piece: id(piece.log)):
+            pieces = list(group)
+            sure = [piece for piece in pieces if piece.is_sure]
+            lowest = list(accumulate((piece.first for piece in reversed(sure)), min))  # of the last ones
+            highest = -1
+            for piece in pieces:
+                if not piece.is_sure:
+                    yield piece
+                    continue
+                lowest.pop()
+                reaches_on = bool(lowest) and lowest[-1] <= piece.last
+                yield from self._headers.without_gaps(piece) if reaches_on or piece.first <= highest else (piece,)
+                highest = max(highest, piece.last)
 
     def _neighbours(self) -> dict[int, tuple[Piece | None, Piece | None]]:
         """For each piece the sure ones before and after it in its log."""
@@ -110,8 +129,7 @@ class _Resolution:
                 if rest is None:
                     continue
                 piece = rest
-            first = self._first_after(chain[-1], piece) if chain else piece.first
-            if not chain or chain[-1].last < first:
+            if not chain or chain[-1].last < piece.first:
                 chain.append(piece)
                 continue
             other = chain.pop()
@@ -119,12 +137,12 @@ class _Resolution:
                 chain.append(other)
                 continue
             if other.batches > 1:
-                head, other, rest = self._headers.split(other, first)
+                head, other, rest = self._headers.split(other, piece.first)
                 if head is not None:
                     chain.append(head)
                 if rest is not None:
                     put_back(rest)
-                if other.first > piece.last or first > other.last:
+                if other.first > piece.last or piece.first > other.last:
                     put_back(other)
                     put_back(piece)
                     continue
@@ -140,10 +158,6 @@ class _Resolution:
             else:
                 chain.append(kept)
         return chain
-
-    def _first_after(self, before: Piece, piece: Piece) -> int:
-        """The first offset of a piece, for one of another replica before it that may have the offsets of a compressed message."""
-        return piece.first if before.log.rank == piece.log.rank else self._headers.first_offset(piece)
 
     def _without_ended(self, piece: Piece, floor: int) -> Piece | None:
         """The batches of a piece from the one on whose leader epoch is not lower; None if all are."""
@@ -225,8 +239,8 @@ class _Resolution:
             self._leave_out(left, _DUPLICATE, f"compaction left other records of it in {kept.log.path}", is_lost=False)
             return kept, left
         sides = " and ".join(
-            f"{side.log.path} at byte {side.start:,} (offsets {first:,} to {side.last:,}, CRC {self._headers.crc(side):08x})"
-            for side, first in ((side, self._headers.first_offset(side)) for side in (one, other))
+            f"{side.log.path} at byte {side.start:,} (offsets {side.first:,} to {side.last:,}, CRC {self._headers.crc(side):08x})"
+            for side in (one, other)
         )
         message = f"two replicas hold different batches of leader epoch {one.first_epoch} at the same offsets: {sides}"
         fault = CorruptData("replica-divergence", message)
@@ -258,9 +272,9 @@ class _Resolution:
         after = chain[at] if at < len(chain) else None
         if before is not None and before.last >= stray.first:
             return self._is_duplicate(stray, before) or self._fills_gap_inside(stray, chain, at - 1)
-        fits = after is None or stray.last < self._headers.first_offset(after)
+        fits = after is None or stray.last < after.first
         joins = before is not None and before.last + 1 == stray.first
-        joins = joins or after is not None and stray.last + 1 == self._headers.first_offset(after)
+        joins = joins or after is not None and stray.last + 1 == after.first
         if fits and joins and _has_epoch_between(stray, before, after):
             chain.insert(at, stray)
             return True
@@ -273,7 +287,7 @@ class _Resolution:
         after = chain[at] if at < len(chain) else None
         if not runs.is_free(chain, stretch[0].first, stretch[-1].last) or before is None and after is None:
             return False
-        if after is not None and stretch[-1].last >= self._headers.first_offset(after):
+        if after is not None and stretch[-1].last >= after.first:
             return False
         if not (_has_epoch_between(stretch[0], before, after) and _has_epoch_between(stretch[-1], before, after)):
             return False
@@ -317,28 +331,35 @@ class _Resolution:
         if chain[at].batches == 1:
             return False
         head, one, rest = self._headers.split(chain[at], stray.first)
-        if head is None or self._headers.first_offset(one) <= stray.last or not _has_epoch_between(stray, head, one):
+        if head is None or one.first <= stray.last or not _has_epoch_between(stray, head, one):
             return False
-        if head.last + 1 != stray.first and stray.last + 1 != self._headers.first_offset(one):
+        if head.last + 1 != stray.first and stray.last + 1 != one.first:
             return False
         chain[at : at + 1] = [head, stray, one] if rest is None or one.takes(rest) else [head, stray, one, rest]
         return True
 
     def _is_duplicate(self, stray: Piece, holder: Piece) -> bool:
-        """Leave a batch out if another one holds its offsets that is not the same, or the same."""
-        if holder.last < stray.first:
-            return False
-        one = holder
-        if holder.batches > 1:
-            _, one, _ = self._headers.split(holder, stray.first)
-        if (one.first, one.last, one.size) != (stray.first, stray.last, stray.size):
-            return False
-        if self._headers.crc(one) != self._headers.crc(stray):
+        """Leave a batch out if this piece holds the same one."""
+        one = self._same_in(holder, stray)
+        if one is None:
             return False
         if stray.log.rank == one.log.rank:
             reason = f"the same batch is in {one.log.path} at byte {one.start:,}"
             self._leave_out(stray, _DUPLICATE, reason, is_lost=False)
         return True
+
+    def _same_in(self, holder: Piece, stray: Piece) -> Piece | None:
+        """The batch of a piece that is the same as another one, offsets and all."""
+        if holder.last < stray.first:
+            return None
+        one = self._headers.split(holder, stray.first)[1] if holder.batches > 1 else holder
+        is_same = (one.first, one.last, one.size) == (stray.first, stray.last, stray.size)
+        return one if is_same and self._headers.crc(one) == self._headers.crc(stray) else None
+
+    def _is_held(self, stray: Piece, chain: list[Piece]) -> bool:
+        """Whether the chain has the same batch already."""
+        at = bisect_right(chain, stray.first, key=_first)
+        return at > 0 and self._same_in(chain[at - 1], stray) is not None
 
     def _is_copy_of(self, stray: Piece, holder: Piece, first: int) -> bool:
         """Whether a piece holds the batch that would be put right already, from another replica."""
@@ -353,7 +374,7 @@ class _Resolution:
         log, delta = stretch[0].log, stretch[-1].last - stretch[0].first
         first = log.base_offset if before is None else before.last + 1
         end = log.next_base_offset if after is None else after.first
-        if first is None or first + delta + 1 != end or any(piece.is_legacy or piece.changed for piece in stretch):
+        if first is None or first + delta + 1 != end or any(piece.changed for piece in stretch):
             return False
         at = bisect_right(chain, first, key=_first)
         is_free = runs.is_free(chain, first, first + delta)
@@ -365,10 +386,49 @@ class _Resolution:
         shift = first - stretch[0].first
         singles = [single for piece in stretch for single in self._singles(piece)]
         for single in singles:
-            single.change = f"its offset, which said {single.first:,}, is put right: the batches around it leave only this one"
-            single.first, single.last = single.first + shift, single.last + shift
-            single.changed[0] = single.first.to_bytes(8, "big")
+            _put_right(single, shift, "the batches around it leave only this one")
         chain[at:at] = singles
+        return True
+
+    def _is_flipped_back(self, stray: Piece, chain: list[Piece]) -> bool:
+        """Put an offset right of which one bit is wrong, where the batch right before or right after it in the file says so."""
+        if stray.batches > 1 or stray.changed or self._is_held(stray, chain):
+            return False
+        before, after = self._around([stray])
+        expected = set()
+        if before is not None and before.end == stray.start:
+            expected.add(before.last + 1)
+        if after is not None and after.start == stray.end:
+            expected.add(after.first - 1 - (stray.last - stray.first))
+        firsts = [first for first in expected if _differ_in_a_bit(_stated(stray), _stated(stray) + first - stray.first)]
+        if len(firsts) != 1:
+            return False
+        first, last = firsts[0], firsts[0] + stray.last - stray.first
+        is_between = (before is None or before.last < first) and (after is None or last < after.first)
+        if first < 0 or not is_between or not runs.is_free(chain, first, last):
+            return False
+        _put_right(stray, first - stray.first, "one bit of it is wrong, by the batch beside it")
+        chain.insert(bisect_right(chain, first, key=_first), stray)
+        return True
+
+    def _is_kept_between(self, stretch: list[Piece], chain: list[Piece]) -> bool:
+        """Keep a compressed message whose own offset is in order, though those inside reach into what is around it."""
+        piece = stretch[0]
+        if len(stretch) > 1 or piece.batches > 1 or not piece.is_legacy or piece.changed or not _is_near(piece):
+            return False
+        at = bisect_right(chain, piece.last, key=lambda other: other.last)
+        before, after = chain[at - 1] if at else None, chain[at] if at < len(chain) else None
+        if before is not None and not (before.log is piece.log and before.start < piece.start and before.last < piece.last):
+            return False
+        if after is not None and not (after.log is piece.log and piece.start < after.start and after.is_legacy):
+            return False
+        if after is not None and piece.last >= after.first:
+            if self._headers.stated_at(after.log, after.start)[1] <= piece.last:
+                return False
+            after.first = piece.last + 1
+        if before is not None:
+            piece.first = max(piece.first, before.last + 1)
+        chain.insert(at, piece)
         return True
 
     def _singles(self, piece: Piece) -> Iterator[Piece]:
@@ -377,6 +437,8 @@ class _Resolution:
             yield piece
             return
         for start, end, extent, _, records in self._headers.of(piece):
+            if piece.is_legacy:
+                extent = self._headers.extent_at(piece.log, start)
             yield Piece(piece.log, start, end, extent, records=records, is_sure=False)
 
     def _around(self, stretch: list[Piece]) -> tuple[Piece | None, Piece | None]:
@@ -434,6 +496,23 @@ def _first(piece: Piece) -> int:
     return piece.first
 
 
+def _stated(piece: Piece) -> int:
+    """The offset in the header of a batch: that of its last message in magic 0 and 1."""
+    return piece.last if piece.is_legacy else piece.first
+
+
+def _differ_in_a_bit(one: int, other: int) -> bool:
+    different = one ^ other
+    return different > 0 and not different & (different - 1)
+
+
+def _put_right(single: Piece, shift: int, reason: str) -> None:
+    """Give a batch other offsets."""
+    single.change = f"its offset, which said {_stated(single):,}, is put right: {reason}"
+    single.first, single.last = single.first + shift, single.last + shift
+    single.changed[0] = _stated(single).to_bytes(8, "big")
+
+
 def _has_epoch_between(stray: Piece, before: Piece | None, after: Piece | None) -> bool:
     if stray.is_legacy:
         return True
@@ -442,8 +521,8 @@ def _has_epoch_between(stray: Piece, before: Piece | None, after: Piece | None) 
     )
 
 
-def gaps(chain: Sequence[Piece], headers: Headers) -> Iterator[tuple[Piece, Piece]]:
+def gaps(chain: Sequence[Piece]) -> Iterator[tuple[Piece, Piece]]:
     """Neighbours between which offsets are missing."""
     for before, after in pairwise(chain):
-        if before.last + 1 < after.first and before.last + 1 < headers.first_offset(after):
+        if before.last + 1 < after.first:
             yield before, after
