@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kdump.mending.recover.pieces import Piece
+    from kdump.mending.recover.pieces import Headers, Piece
 
 _FIRST = attrgetter("first")
+_LOWEST, _HIGHEST = -1, 1 << 63
 
 
 def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -31,6 +32,26 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
             continue
         if 0 < at < len(rows) or is_free(chosen, piece.first, piece.last):
             yield piece
+
+
+def cut_at_gaps(pieces: Sequence[Piece], headers: Headers) -> list[Piece]:
+    """The pieces of one log, those that contradict others cut where offsets are missing: what follows may be out of line.
+
+    Only pieces beyond doubt contradict each other.
+    """
+    highest = list(accumulate((piece.last if piece.is_sure else _LOWEST for piece in pieces), max))
+    lowest = list(accumulate((piece.first if piece.is_sure else _HIGHEST for piece in reversed(pieces)), min))[::-1]
+    cut: list[Piece] = []
+    for row, piece in enumerate(pieces):
+        goes_back = row > 0 and piece.first <= highest[row - 1] or row + 1 < len(pieces) and lowest[row + 1] <= piece.last
+        if not goes_back or piece.batches == 1:
+            cut.append(piece)
+            continue
+        for start, end, extent, _, records in headers.of(piece):
+            one = piece.part(start, end, extent, extent, 1, records)
+            if start == piece.start or not cut[-1].takes(one):
+                cut.append(one)
+    return cut
 
 
 def _largest(pieces: Sequence[Piece]) -> list[int]:
