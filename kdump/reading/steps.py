@@ -21,7 +21,7 @@ from kdump.binary.batch_header import (
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, spans, zeros
-from kdump.reading.found_batches import FoundBatch, row_of
+from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, row_of
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.search import evidence
@@ -222,7 +222,9 @@ class Steps:
         damage.resync = END if damage.end >= source.size else BY_SCAN
         if not damage.is_batch or header_bytes[MAGIC_AT] < 2 and not self._ends_with_its_value(start):
             claimed_end = 0  # nothing says that it is not its length that is wrong
-        self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
+        # a header whose magic is wrong as well is none: a page in the wrong place starts inside of one
+        is_believed = header_bytes[MAGIC_AT] <= KNOWN_MAGIC and claimed_end - start <= LONGEST_BATCH
+        self._order.doubt(claimed_end if is_believed else 0)
         return Step(damage.end, damages=tuple(self._divided(damage)))
 
     def _over_unchecked(self, start: int, header_bytes: bytes) -> Step:

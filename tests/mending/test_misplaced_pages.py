@@ -127,17 +127,28 @@ def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Pat
 
 @pytest.mark.both_kernels
 @each("count", [1, 2, 3])
-@each("epochs", [1, 4])
-def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, tmp_path: Path) -> None:
+@each("epochs", [2, 4])
+@each("at", [2, 30, 46])
+def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, at: int, tmp_path: Path) -> None:
     batches = [one for row in range(epochs) for one in _batches(50, seed=row, base=150 * row, epoch=row)]
     hurt = list(batches)
-    for row in range(30, 30 + count):
+    for row in range(at, at + count):
         hurt[row] = (SHIFT + 3 * row).to_bytes(8, "big") + batches[row][8:]
     recovered, rows = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(batches)
-    assert [row.offset_first for row in _of(Rewritten, rows)] == [3 * row for row in range(30, 30 + count)]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [3 * row for row in range(at, at + count)]
     assert not _of(Dropped, rows) and not _of(Hole, rows)
     assert [row for row in kdump.check(tmp_path / "out") if getattr(row, "severity", "info") != "info"] == []
+
+
+@pytest.mark.both_kernels
+def test_batches_in_the_wrong_length_of_a_damaged_one_are_kept_whatever_another_claims(tmp_path: Path) -> None:
+    """Each damaged batch has two wrong bytes; one has a wrong length, and one in that a wrong lastOffsetDelta."""
+    hurt = list(LOG)
+    hurt[100] = LOG[100][:9] + b"\1" + LOG[100][10:-1] + b"\7"
+    hurt[110] = LOG[110][:23] + b"\1" + LOG[110][24:-1] + b"\7"
+    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(LOG) if row not in (100, 110))
 
 
 @pytest.mark.both_kernels

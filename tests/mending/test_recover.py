@@ -865,7 +865,8 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert "lost        " in capfd.readouterr().out
     assert main(["recover", str(damaged)]) == 2
     assert main(["recover", str(damaged), "-o", str(tmp_path / "o3"), "--accept", "x"]) == 2
-    assert main(["recover", str(tmp_path / "nothing"), "-o", str(tmp_path / "o3")]) == 3
+    with pytest.raises(Unreadable, match="no such file"):
+        main(["recover", str(tmp_path / "nothing"), "-o", str(tmp_path / "o3")])
     assert not (tmp_path / "o3").exists()
 
 

@@ -294,6 +294,15 @@ def test_the_offsets_of_batches_inside_a_claim_have_to_fit(offsets: tuple[int, .
     assert (hidden in _ranges(b"".join(batches))) == (not is_listed)
 
 
+def test_bytes_that_a_page_in_the_wrong_place_has_torn_claim_nothing() -> None:
+    """A header without its fifth byte has its fields a byte too early: a length of some MiB, and a magic that does not exist."""
+    batches = _log(40)
+    torn = batches[20][:4] + batches[20][5:]
+    assert torn[16] > 2 and len(b"".join(batches)) < int.from_bytes(torn[8:12], "big") < 1 << 27
+    ranges = _ranges(b"".join(batches[:20]) + torn + b"".join(batches[21:]))
+    assert [one.status for one in ranges if one.start >= 20 * SIZE] == ["", SALVAGED, *[INTACT] * 18]
+
+
 def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
     batches = [batch(records=[record()], base_offset=row, partition_leader_epoch=7 if row != 2 else 6) for row in range(4)]
     size = len(batches[0])

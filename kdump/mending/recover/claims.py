@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
-from itertools import accumulate
-from operator import itemgetter
 
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
@@ -16,24 +14,42 @@ from kdump.binary.batch_header import (
     batch_size,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_MOST_OPEN = 64  # damaged batches around a batch that are looked at: the nearest
+
 
 class Claims:
     """The damaged batches of a log, in the order of the file, and then the batches inside them, in the same order."""
 
     def __init__(self) -> None:
         self._headers: set[bytes] = set()
-        self._offsets: list[tuple[int, int]] = []
-        self._firsts: list[int] = []  # once all are known: ascending, and the highest last offset of those up to each
-        self._highest: list[int] = []
+        self._batches: list[tuple[int, int, int, int]] = []  # start, end, first and last offset
+        self._next_batch = 0
+        self._open_batches: list[tuple[int, int, int, int]] = []  # that reach up to where batches inside them were asked for last
         self._wrappers: list[tuple[int, int, int]] = []  # start, end, last offset
         self._next_wrapper = 0
         self._open_wrappers: list[tuple[int, int]] = []  # a heap: the highest last offset first, negated; where it ends
         self._others: list[tuple[int, int]] = []  # other damaged batches: start, and the highest end of those up to it
 
-    def add(self, first: int, last: int, header_bytes: bytes) -> None:
-        """Note a damaged batch with its offsets."""
+    def add(self, start: int, first: int, last: int, header_bytes: bytes) -> None:
+        """Note a damaged batch at this position with its offsets."""
         self._headers.add(header_bytes)
-        self._offsets.append((first, last))
+        self._batches.append((start, start + batch_size(header_bytes), first, last))
+
+    def limit(self, starts: Sequence[int], firsts: Sequence[int]) -> None:
+        """Let no damaged batch claim offsets from the next batch beyond doubt on: no checksum says that its last offset is right.
+
+        `starts` are the positions of those beyond doubt in ascending order, and `firsts` their first offsets. All damaged batches
+        have been noted.
+        """
+        for row, (start, end, first, last) in enumerate(self._batches):
+            after = bisect_right(starts, start)
+            if after < len(starts) and first < firsts[after] <= last:
+                self._batches[row] = start, end, first, firsts[after] - 1
 
     def add_wrapper(self, start: int, header_bytes: bytes) -> None:
         """Note a damaged batch, if it is a message of magic 0 or 1 that holds others.
@@ -60,19 +76,18 @@ class Claims:
         return before > 0 and self._others[before - 1][1] > start
 
     def hold(self, start: int, first: int, last: int, header_bytes: bytes) -> bool:
-        """Whether a damaged batch has offsets of batches that lie inside one, and is not a copy of the first of them.
+        """Whether a damaged batch has offsets of batches that lie inside it, and is not a copy of the first of them.
 
         `start` is their position, which grows from call to call. All damaged batches have been noted.
         """
-        return self._is_in_wrapper(start, first) or (self._has_offsets(first, last) and header_bytes not in self._headers)
+        return self._is_in_wrapper(start, first) or (self._is_inside(start, first, last) and header_bytes not in self._headers)
 
-    def _has_offsets(self, first: int, last: int) -> bool:
-        if len(self._firsts) < len(self._offsets):
-            self._offsets.sort()
-            self._firsts = [first for first, _ in self._offsets]
-            self._highest = list(accumulate(map(itemgetter(1), self._offsets), max))
-        below = bisect_right(self._firsts, last)
-        return below > 0 and self._highest[below - 1] >= first
+    def _is_inside(self, start: int, first: int, last: int) -> bool:
+        while self._next_batch < len(self._batches) and self._batches[self._next_batch][0] < start:
+            self._open_batches.append(self._batches[self._next_batch])
+            self._next_batch += 1
+        self._open_batches = [batch for batch in self._open_batches[-_MOST_OPEN:] if batch[1] > start]
+        return any(batch[2] <= last and first <= batch[3] for batch in self._open_batches)
 
     def _is_in_wrapper(self, start: int, first: int) -> bool:
         while self._next_wrapper < len(self._wrappers) and self._wrappers[self._next_wrapper][0] < start:

@@ -360,7 +360,7 @@ class Walk:
         last = getattr(row, "last_offset", None) if first is not None else None
         header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
         if first is not None and last is not None:
-            self._claims.add(first, last, header_bytes)
+            self._claims.add(item.start, first, last, header_bytes)
         self._claims.add_wrapper(item.start, header_bytes)
         reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
         if item.status == ZERO:
@@ -441,7 +441,7 @@ class Walk:
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
         header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
-        self._claims.add(first, last, header_bytes)
+        self._claims.add(start, first, last, header_bytes)
         self._claims.add_wrapper(start, header_bytes)
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
@@ -515,6 +515,8 @@ class Walk:
             continues = piece.last + 1 == after.first and piece.end == after.start and piece.last_epoch == after.first_epoch
             if continues and after.is_sure and not (piece.is_sure or piece.is_nested or piece.changed):
                 piece.is_sure = True
+        sure = [piece for piece in pieces if piece.is_sure]
+        self._claims.limit([piece.start for piece in sure], [piece.first for piece in sure])
         kept: list[Piece] = []
         for piece in pieces:
             may_be_payload = piece.is_nested and self._may_be_payload(piece)

@@ -41,7 +41,8 @@ class _Resolution:
         self._pieces = pieces
         self._headers = headers
         self._left_out: list[LeftOut] = []
-        self._sure: dict[int, list[Piece]] | None = None  # the pieces beyond doubt of each log, once they are asked for
+        self._in_place: set[int] = set()  # the pieces that fit where they are, by id
+        self._placed: dict[int, list[Piece]] | None = None  # these of each log, once they are asked for
         self._damaged: dict[int, int] = {}  # the bytes of each log that are in no whole batch, likewise
         self._has_replicas = any(piece.log.rank for piece in pieces)
 
@@ -50,6 +51,7 @@ class _Resolution:
             self._pieces, self._left_out = without_wrong_copies(self._pieces, self._headers)
         self._pieces = with_doubts(self._pieces, self._headers)
         placed, strays = self._divided()
+        self._in_place = {id(piece) for piece in placed}
         chain = self._in_order(placed)
         strays = [stray for stray in strays if not self._is_flipped_back(stray, chain)]
         homeless = [part for stray in strays for part in self._without_place(stray, chain)]
@@ -442,15 +444,15 @@ class _Resolution:
             yield Piece(piece.log, start, end, extent, records=records, is_sure=False)
 
     def _around(self, stretch: list[Piece]) -> tuple[Piece | None, Piece | None]:
-        """The pieces beyond doubt before and after a run in its log."""
-        if self._sure is None:
-            self._sure = {}
+        """The pieces before and after a run in its log that fit where they are."""
+        if self._placed is None:
+            self._placed = {}
             for piece in self._pieces:
-                if piece.is_sure:
-                    self._sure.setdefault(id(piece.log), []).append(piece)
-        sure = self._sure.get(id(stretch[0].log), [])
-        at = bisect_right(sure, stretch[0].start, key=lambda piece: piece.start)
-        return sure[at - 1] if at else None, sure[at] if at < len(sure) else None
+                if id(piece) in self._in_place:
+                    self._placed.setdefault(id(piece.log), []).append(piece)
+        placed = self._placed.get(id(stretch[0].log), [])
+        at = bisect_right(placed, stretch[0].start, key=lambda piece: piece.start)
+        return placed[at - 1] if at else None, placed[at] if at < len(placed) else None
 
     def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
         """Put leader epochs right that no checksum covers, where both neighbours disagree with a batch that is not sure."""

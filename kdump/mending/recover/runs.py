@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kdump.mending.recover.pieces import Piece
 
 _FIRST = attrgetter("first")
+_LOWEST, _HIGHEST = -1, 1 << 63
 
 
 def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:

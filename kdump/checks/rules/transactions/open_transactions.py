@@ -40,11 +40,11 @@ class OpenTransactions:
             if transaction.path == self._context.path and self._context.counts_only(code, transaction.position, transaction.end):
                 continue
             who = f"Producer {transaction.producer_id:,}, epoch {transaction.epoch}"
+            later = log_end - transaction.last_offset
             if is_hanging:
-                later = counted(log_end - transaction.last_offset, "offset")
                 message = (
                     f"{who}: its transaction is open since offset {first_offset:,}, and the log continues for "
-                    f"{_duration(latest - timestamp)} and {later} after its last record. "
+                    f"{_duration(latest - timestamp)} and {counted(later, 'offset')} after its last record. "
                     f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} below the log end: "
                     "read-committed consumers and the cleaner wait there."
                 )
@@ -53,7 +53,6 @@ class OpenTransactions:
                 if is_log_end and not is_certain:
                     ending += "; it may have been where bytes or offsets are missing"
                 message = f"{who}: its transaction is open since offset {first_offset:,}, with no marker {ending}."
-                later = log_end - transaction.last_offset
                 if is_certain and later > 0 and latest >= timestamp:
                     age = _duration(latest - timestamp)
                     message += (
