@@ -1,9 +1,9 @@
 """Reads the files that Apache Kafka keeps on disk.
 
-`info` says what is there; `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker
-will do at its next start, and `verdict` sums both up; `grep` finds records, `where` says what became of one. `recover` copies
-what is whole of damaged logs, `reindex` makes new indexes, `slice` cuts out a part, `redact` takes out the contents. See
-docs/library.md.
+`info` says what is there, `triage` what is wrong first; `open` reads batches, records and entries; `check` finds damage,
+`forecast` predicts what a broker will do at its next start, and `verdict` sums both up; `grep` finds records, `where` says what
+became of one. `recover` copies what is whole of damaged logs, `reindex` makes new indexes, `slice` cuts out a part, `redact`
+takes out the contents. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -51,6 +51,7 @@ __all__ = [
     "TimeIndex",
     "TimeIndexEntry",
     "TransactionIndex",
+    "Triage",
     "Unreadable",
     "UsageError",
     "Verdict",
@@ -66,6 +67,7 @@ __all__ = [
     "reindex",
     "scan",
     "slice",
+    "triage",
     "verdict",
     "where",
 ]
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
         SalvagedBatch,
         SalvagedRecord,
     )
+    from kdump.library.triaging import triage
     from kdump.mending.recover.recover import recover
     from kdump.mending.redact.redact import redact
     from kdump.mending.reindex.reindex import reindex
@@ -122,6 +125,7 @@ if TYPE_CHECKING:
     from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
     from kdump.overview.overview import Overview, info
+    from kdump.overview.triage import Triage
     from kdump.searching.grep import grep
     from kdump.searching.where import where
     from kdump.tables import Row, Table
@@ -170,7 +174,9 @@ _NAMES = {
     "mending.slice.slice": ("slice",),
     "output.rows.hits": ("Hit",),
     "output.rows.fates": ("Fate",),
+    "library.triaging": ("triage",),
     "overview.overview": ("Overview", "info"),
+    "overview.triage": ("Triage",),
     "searching.grep": ("grep",),
     "searching.where": ("where",),
     "tables": ("Row", "Table"),

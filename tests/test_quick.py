@@ -70,6 +70,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
         0,
         "baseOffset: 1 lastOffset: 7 count: 7 ",
     ),
+    "triage": (["triage", "orders-0"], 0, "NOTHING WRONG   in what was read"),
     "info": (["info", "orders-0"], 0, "offsets  0 to 6, in 2 segments of"),
     "check": (["check", "orders-0"], 0, "offsets 0 to 6   clean"),
     "forecast": (["forecast", "orders-0"], 0, "Nothing is scanned, nothing is lost; the log goes from offset 0 to 7."),

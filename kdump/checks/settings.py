@@ -8,6 +8,9 @@ QUICK, FULL, DEEP = "quick", "full", "deep"
 LEVELS = (QUICK, FULL, DEEP)
 """Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also decompression and every record."""
 
+HEADERS = "headers"
+"""Less than any level of a check: some headers, without their checksums."""
+
 DEFAULT_LEVEL, SCAN_LEVEL = DEEP, FULL
 """Of `kdump check` and of the library; of tables and scans, which are read by levels for whole fleets."""
 

@@ -10,6 +10,7 @@ COMMANDS = (
     "snapshot",
     "checkpoint",
     "info",
+    "triage",
     "check",
     "forecast",
     "scan",

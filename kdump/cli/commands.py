@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.options import CheckOptions
     from kdump.cli.forecasting.options import ForecastOptions
     from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-    from kdump.cli.looking.options import InfoOptions
+    from kdump.cli.looking.options import InfoOptions, TriageOptions
     from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
@@ -39,7 +39,7 @@ Usage: kdump COMMAND [OPTIONS] PATH...
 Reads Kafka's files on disk: segments, indexes, snapshots. Never changes them.
 Needs no broker and no JVM.
 
-Check     check explain forecast
+Check     triage check explain forecast
 Look      info log index timeindex txnindex snapshot checkpoint
 Find      grep where
 Mend      recover reindex slice redact (into a new directory)
@@ -48,7 +48,7 @@ Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 More      schema completions
 
 Examples
-  kdump info /var/lib/kafka                    what is there, and what fills it
+  kdump triage /var/lib/kafka                  what is wrong, the worst first
   kdump check /var/lib/kafka/orders-3          what is wrong, what a start does
   kdump grep order-4711 /var/lib/kafka         records with these bytes
   kdump where orders-3@4711 broker-1 broker-2  what became of a record
@@ -150,6 +150,26 @@ def info(options: InfoOptions) -> int:
     return _into_file(options, partial(info_paths, options))
 
 
+def triage(options: TriageOptions) -> int:
+    """Report on one screen what is wrong with a broker, the worst first, each with the command to type.
+
+    PATH is a log directory, a partition directory, a file, or a pattern in quotes. Will it start, what does a start lose, what
+    cannot be read, who is stuck, what fills it, and what was not looked at. By default it reads checkpoints, some headers, and
+    what a start scans, and says so in the verdict.
+
+    \b
+      kdump triage /var/lib/kafka
+      kdump triage --level deep /var/lib/kafka
+
+    The exit codes are those of `kdump check`.
+    """
+    from kdump.cli.looking.run import triage_paths
+
+    if options.output == "text":
+        require_there(options.paths)
+    return _into_file(options, partial(triage_paths, options))
+
+
 def check(options: CheckOptions) -> int:
     """Report what is wrong with files, partition directories and log directories.
 
@@ -168,7 +188,7 @@ def check(options: CheckOptions) -> int:
     return _into_file(options, partial(check_all, request))
 
 
-def _into_file(options: CheckOptions | InfoOptions | ScanOptions, judge: Callable[[], int]) -> int:
+def _into_file(options: CheckOptions | InfoOptions | ScanOptions | TriageOptions, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
     from kdump.cli.output_file import output_of
 
@@ -403,6 +423,7 @@ COMMANDS = {
     "snapshot": Command("kdump.cli.listing.options.ListingOptions", snapshot),
     "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
     "info": Command("kdump.cli.looking.options.InfoOptions", info),
+    "triage": Command("kdump.cli.looking.options.TriageOptions", triage),
     "check": Command("kdump.cli.checking.options.CheckOptions", check),
     "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
     "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),

@@ -29,6 +29,7 @@ _REPORTS: tuple[type[Row], ...] = (
     *hits.ROW_CLASSES,
     hits.SearchedFile,
     *overview.ROW_CLASSES,
+    *overview.TRIAGE_CLASSES,
 )
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 

@@ -7,11 +7,12 @@ import os
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
+from kdump.checks.settings import FULL
 from kdump.errors import KdumpError
 from kdump.formats import foreign, record_batch, tree
 from kdump.formats.log import Chunk
 from kdump.overview import groups
-from kdump.overview.row import FULL, PartitionSum
+from kdump.overview.row import PartitionSum
 from kdump.overview.segment_sum import SegmentSum
 from kdump.overview.transactions import Transactions
 from kdump.reading import items, salvage

@@ -12,14 +12,13 @@ from kdump.binary.paths import absolute
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import Settings, current_time
+from kdump.checks.settings import HEADERS, Settings, current_time
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, tree
 from kdump.overview import places
 from kdump.overview.contents import Contents
 from kdump.overview.row import (
     FILE,
-    HEADERS,
     LEVELS,
     LOG_DIRECTORY,
     PARTITION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks.settings import FULL, HEADERS
 from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text
 
 LOG_DIRECTORY, PARTITION, FILE = "log-directory", "partition", "file"
@@ -10,9 +11,18 @@ PLACES = (LOG_DIRECTORY, PARTITION, FILE)
 CLEAN, UNCLEAN, RUNNING = "clean", "unclean", "running"
 STOPS = (CLEAN, UNCLEAN, RUNNING)
 
-HEADERS, FULL = "headers", "full"
 LEVELS = (HEADERS, FULL)
 """How much is read: headers at the start and the end of each log, or all batches with their checksums."""
+
+
+WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE = "will not start", "set aside", "loses at start", "unreadable"
+STUCK, MAYBE_STUCK, ALSO = "stuck", "may be stuck", "also wrong"
+HEADINGS = (WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE, STUCK, MAYBE_STUCK, ALSO)
+"""What is wrong, the worst first."""
+
+
+def _no_paths() -> list[str]:
+    return []
 
 
 class Place(Row, kind="place"):
@@ -140,6 +150,40 @@ class InfoSummary(Row, kind="info-summary"):
     exit_code: Int32
 
 
+class TriageEvent(Row, kind="event"):
+    """One thing that is wrong, or several that are the same. `path` is the first of them."""
+
+    heading: Text
+    path: Text
+    places: Int64
+    message: Text
+    codes: list[Text]
+    records: Int64 | None
+    offset: Int64 | None
+    commands: list[Text]
+
+    # Not a column, because it has no annotation: of these only the first is.
+    paths = _no_paths()
+
+
+class TriageSummary(Row, kind="triage-summary"):
+    """The verdict, and how much was read for it."""
+
+    level: Text
+    partitions: Int64
+    disk: Int64
+    log_bytes: Int64
+    read_bytes: Int64
+    partitions_not_forecast: Int64
+    seconds: Float64
+    exit_code: Int32
+    verdict: Text
+    reasons: list[Text]
+
+
+TRIAGE_CLASSES: tuple[type[Row], ...] = (TriageEvent, TriageSummary)
+"""What a triage consists of, as rows."""
+
 ROW_CLASSES: tuple[type[Row], ...] = (
     PartitionSum,
     Place,
@@ -229,6 +273,28 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "state": "stable, rebalancing, empty, with-members or offsets-only, by its records.",
         "members": "How many members it has.",
         "committed": "Of how many partitions it has committed offsets.",
+    },
+    TriageEvent: {
+        "heading": "What is wrong, in a word or two.",
+        "path": "The partition, the directory or the file; the first of several.",
+        "places": "How many there are.",
+        "message": "What it is.",
+        "codes": "The faults of `kdump check` that say so.",
+        "records": "How many records are lost.",
+        "offset": "The offset at which consumers wait.",
+        "commands": "What to type, in this order.",
+    },
+    TriageSummary: {
+        "level": "How much was read: headers, or as for `kdump check`.",
+        "partitions": "How many partition directories there are.",
+        "disk": "What everything takes on the disk.",
+        "log_bytes": "The size of all logs.",
+        "read_bytes": "The size of the batches whose headers were read, or of what was checked.",
+        "partitions_not_forecast": "Partitions of which a start scans too much for this level.",
+        "seconds": "How long it took.",
+        "exit_code": "The exit code of the command.",
+        "verdict": "The verdict, as of a check.",
+        "reasons": "Why.",
     },
     Unseen: {"path": "The path.", "message": "Why it could not be looked at."},
     InfoSummary: {

@@ -9,7 +9,7 @@ from kdump.binary.paths import absolute
 from kdump.checks import catalogue
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
-from kdump.checks.settings import DEEP, FULL, QUICK
+from kdump.checks.settings import DEEP, FULL, HEADERS, QUICK
 from kdump.checks.wording import counted
 from kdump.formats import tree
 
@@ -24,7 +24,12 @@ LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not
 WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
 """The worst first. Several may apply at once; `clean` only alone, and only to what was read to the last record."""
 
-INTACT = {QUICK: "headers intact", FULL: "headers and CRCs intact", DEEP: CLEAN}
+INTACT = {
+    HEADERS: "nothing wrong in the headers that were read",
+    QUICK: "headers intact",
+    FULL: "headers and CRCs intact",
+    DEEP: CLEAN,
+}
 """The word instead of `clean`, by the level of the check, where records were not read."""
 
 NOTHING_LOST = "nothing lost at start"
@@ -41,6 +46,9 @@ LOSING = ("fails", "loss", "trap", "unsure")
 
 _END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad")
 """Faults of single files and names that end each start in the same way, whatever the logs contain."""
+
+_NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
+"""What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
 _MAX_REASONS = 20
@@ -65,6 +73,7 @@ class Verdict:
         self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
         self._known = self._left_out = 0
         self._starts_left_out = False
+        self._starts_not_forecast = 0
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not examined
@@ -132,6 +141,10 @@ class Verdict:
     def leave_unreplayed(self, name: str) -> None:
         """Note a metadata log: its records were not replayed."""
         self._unreplayed[name] = None
+
+    def leave_starts(self, count: int) -> None:
+        """Count directories whose starts were not forecast, because that takes too long."""
+        self._starts_not_forecast += count
 
     def add_files(self, count: int) -> None:
         """Add a number of files without reports."""
@@ -206,8 +219,10 @@ class Verdict:
             parts.append(f"{NOT_READ} (kdump check)")
         elif self._unread:
             least = "at least " if self._is_more_unread else ""
-            indexes = "indexes not compared with logs, " if self._level == QUICK else ""
+            indexes = _NOT_COMPARED.get(self._level or "", "")
             parts.append(f"{indexes}{least}{counted(self._unread, 'record')} not {self._verb} (--level {DEEP})")
+        if self._starts_not_forecast:
+            parts.append(f"starts of {counted(self._starts_not_forecast, 'partition')} not forecast (--level {QUICK})")
         if self._unreplayed:
             parts.append(f"records of {', '.join(self._unreplayed)} not replayed")
         return parts
@@ -252,7 +267,7 @@ class Verdict:
 
 def sound_word(level: str, records_not_read: int) -> str:
     """The word of a check where nothing is wrong."""
-    return INTACT[level] if records_not_read or level == QUICK else CLEAN
+    return INTACT[level] if records_not_read or level in _NOT_COMPARED else CLEAN
 
 
 def unreplayed_in(report: FileReport) -> str | None:

@@ -74,7 +74,7 @@ damage: 1 partition, first at kafka/clicks-0/00000000000000000000.log, byte 121
 Next
   kdump check kafka/clicks-0   # what is damaged, and what to do
   kdump check kafka/orders-0   # whether a transaction hangs, and how to end it
-  kdump forecast kafka   # what the next start does
+  kdump triage kafka   # will it start, what is lost, what to do first
   ls -la kafka/orders-0/core.dump   # not Kafka's
   kdump info --level full kafka   # all batches: records, codecs, damage
 

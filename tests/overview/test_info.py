@@ -204,7 +204,7 @@ def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: py
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["path"] for row in rows if row["kind"] == "partition"] == ["kafka/orders-1"]
     assert main(["info", "--partitions", "x", "kafka"]) == 2
-    assert capfd.readouterr().err == "kdump: partitions is like 0,4-7, not 'x'\n"
+    assert capfd.readouterr().err == "kdump: --partitions is like 0,4-7, not 'x'\n"
 
 
 def test_each_row_fits_its_schema(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -228,7 +228,9 @@ def test_what_is_not_there_or_cannot_be_read_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["info", "nowhere"]) == 3
+    with pytest.raises(kdump.Unreadable, match="nowhere: no such file or directory"):
+        main(["info", "nowhere"])
+    assert main(["info", "nowhere", "."]) == 3
     assert "nowhere: there is no such file or directory" in capfd.readouterr().out
     with pytest.raises(kdump.UsageError, match="there is no level 'deep'"):
         kdump.info(tmp_path, level="deep")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import CommandOptions, choice
+from kdump.checks.settings import HEADERS
+from kdump.checks.settings import LEVELS as CHECK_LEVELS
+from kdump.cli.options import CommandOptions, choice, flag
 from kdump.cli.shared_options import (
     COLOR,
     CSV_FORMULAS,
@@ -16,7 +18,7 @@ from kdump.cli.shared_options import (
     jobs_option,
     output_option,
 )
-from kdump.overview.row import HEADERS, LEVELS
+from kdump.overview.row import LEVELS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
 
@@ -39,5 +41,29 @@ class InfoOptions(CommandOptions):
     output: str = output_option(FORMS, "text is for people; the others are for programs.")
     csv_formulas: str = CSV_FORMULAS
     color: str = COLOR
+    file: str | None = FILE
+    is_quiet: bool = QUIET
+
+
+class TriageOptions(CommandOptions):
+    """What `kdump triage` takes."""
+
+    paths: tuple[str, ...] = PATHS
+    level: str = choice(
+        "--level",
+        (HEADERS, *CHECK_LEVELS),
+        "headers: checkpoints, headers at the ends of each partition, and what a start scans, up to 256 MiB in all. The others:"
+        " as for `kdump check`.",
+        default=HEADERS,
+    )
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
+    jobs: int = jobs_option("Use N processes")
+    is_nice: bool = NICE
+    rate: str = RATE
+    output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
+    shows_all: bool = flag("--all", "Show everything that was found, with all commands, however many lines it takes.")
     file: str | None = FILE
     is_quiet: bool = QUIET

@@ -1,9 +1,10 @@
-"""Runs `kdump info`."""
+"""Runs `kdump info` and `kdump triage`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
@@ -17,30 +18,61 @@ from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
-    from kdump.cli.looking.options import InfoOptions
+    from kdump.cli.looking.options import InfoOptions, TriageOptions
+    from kdump.output.text.style import ReportStyle
+
+    Found = TypeVar("Found")
 
 
 def info_paths(options: InfoOptions) -> int:
     """Write what is at the paths on stdout. Returns the exit code."""
+    found = _found(options, overview_of)
+    with _output(options) as (out, style):
+        write_info(options.output, found, out.write, style)
+    return found.exit_code
+
+
+def triage_paths(options: TriageOptions) -> int:
+    """Write what is wrong at the paths on stdout. Returns the exit code."""
+    from kdump.output.triage import add_commands, write_triage
+    from kdump.overview.triage import triage_of
+
+    found = _found(options, triage_of)
+    add_commands(found)
+    with _output(options) as (out, style):
+        write_triage(options.output, found, out.write, style)
+    return found.exit_code
+
+
+def _found(options: InfoOptions | TriageOptions, look: Callable[..., Found]) -> Found:
+    """What `look` finds at the paths, with the processes that are asked for."""
     throttle_reading(options.rate, is_nice=options.is_nice)
-    paths = tree.matching(options.paths)
-    is_wanted = wanted(options.topics, options.partitions)
     with CheckProgress(shows=sys.stderr is not None and os.isatty(2)) as progress:
-        overview = overview_of(
-            paths,
+        return look(
+            tree.matching(options.paths),
             options.level,
-            is_wanted=is_wanted,
+            is_wanted=wanted(options.topics, options.partitions),
             processes=1 if options.rate else options.jobs or jobs_here(),  # a rate is that of one process
             on_wait=progress.show,
         )
+
+
+@contextmanager
+def _output(options: InfoOptions | TriageOptions) -> Iterator[tuple[Blocks, ReportStyle]]:
+    """Where to write on stdout, and how."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
+        style = report_style_of(
+            is_terminal=stdout.isatty(),
+            color=options.color,
+            escapes_formulas=options.csv_formulas == ESCAPE,
+            shows_all=getattr(options, "shows_all", False),
+        )
         out = Blocks(stdout, needs_reader=False)
-        write_info(options.output, overview, out.write, style)
+        yield out, style
         out.flush()
-    return overview.exit_code
 
 
 def wanted(topics: str | None, partitions: str | None) -> Callable[[str | None, int | None], bool] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 from kdump.binary.codecs import CODECS, NONE
+from kdump.checks.settings import FULL
 from kdump.checks.wording import counted
 from kdump.output.text.aligned import write_table
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import Steps, shell_word
 from kdump.output.text.writer import ReportWriter
 from kdump.overview.groups import STATES
-from kdump.overview.row import CLEAN, FILE, FULL, LOG_DIRECTORY, PARTITION, RUNNING, UNCLEAN
+from kdump.overview.row import CLEAN, FILE, LOG_DIRECTORY, PARTITION, RUNNING, UNCLEAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +70,7 @@ def _read_text(read: int, size: int, *, is_full: bool) -> str:
 def _write_place(out: ReportWriter, overview: Overview, place: Place) -> None:
     partitions = _partitions_of(overview, place)
     spaces = [space for space in overview.spaces if space.path == place.path]
-    whose = [
-        f"broker {place.broker}" if place.broker else "",
-        f"cluster {place.cluster}" if place.cluster else "",
-        place.mode or "",
-    ]
-    about = ", ".join([f"{_WHAT[place.what]}", *filter(None, whose)])
+    about = ", ".join([_WHAT[place.what], *whose(place)])
     out.wrapped(out.shown(f"{place.path}: {about}"))
     size, disk = (sum(getattr(space, name) for space in spaces) for name in ("size", "disk"))
     what = ""
@@ -97,6 +93,12 @@ def _write_place(out: ReportWriter, overview: Overview, place: Place) -> None:
     _write_transactions(out, [one for one in overview.transactions if one.path in paths])
     _write_groups(out, [group for group in overview.groups if group.path in paths])
     _write_damage(out, partitions, is_full=overview.level == FULL)
+
+
+def whose(place: Place) -> list[str]:
+    """Whose a place is, as far as its files say."""
+    broker, cluster = f"broker {place.broker}", f"cluster {place.cluster}"
+    return [*([broker] if place.broker else []), *([cluster] if place.cluster else []), *filter(None, [place.mode])]
 
 
 def _partitions_of(overview: Overview, place: Place) -> list[PartitionSum]:
@@ -262,7 +264,7 @@ def _add_steps(steps: Steps, overview: Overview, place: Place) -> None:
     for path in list(dict.fromkeys(open_in))[:_MOST_LINES]:
         steps.look(f"kdump check {shell_word(path)}", "whether a transaction hangs, and how to end it")
     if place.what == LOG_DIRECTORY:
-        steps.look(f"kdump forecast {word}", "what the next start does")
+        steps.look(f"kdump triage {word}", "will it start, what is lost, what to do first")
     foreign = next((space.largest for space in overview.spaces if space.path == place.path and space.largest), None)
     if foreign is not None:
         steps.look(f"ls -la {shell_word(foreign)}", "not Kafka's")

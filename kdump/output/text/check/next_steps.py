@@ -172,14 +172,18 @@ def _is_compressed_segment(fold: Fold) -> bool:
 def _damaged_partition(fold: Fold) -> str | None:
     """The partition directory whose log has an error that a mended copy has not; None if only a file was checked."""
     finding = fold.finding
-    if finding.severity != ERROR or finding.file_type != "log" or not _is_directory(fold.group):
-        return None
-    kind = catalogue.FAULTS[finding.code]
-    is_read_past = finding.broker_forecast.partition(" ")[0] == fault_kind.BLIND != kind.forecast
-    if finding.code in _STAYS or kind.action or is_read_past or _is_compressed_segment(fold):
+    if not is_recovered(finding) or _is_compressed_segment(fold) or not _is_directory(fold.group):
         return None
     directory = os.path.dirname(finding.path)
     return directory if is_url(directory) or _is_partition(directory) else None
+
+
+def is_recovered(finding: Finding) -> bool:
+    """Whether a finding is an error of a log that a mended copy has not."""
+    kind = catalogue.FAULTS[finding.code]
+    is_read_past = finding.broker_forecast.partition(" ")[0] == fault_kind.BLIND != kind.forecast
+    is_of_log = finding.severity == ERROR and finding.file_type == "log"
+    return is_of_log and finding.code not in _STAYS and not kind.action and not is_read_past
 
 
 def _is_partition(path: str) -> bool:

@@ -1,0 +1,101 @@
+"""The formats of `kdump triage`, by the names of `--output`: text for people, and rows of any format; each with commands."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.checks.finding import ERROR, Finding
+from kdump.errors import KdumpError
+from kdump.formats import file_name, text_checkpoint, tree
+from kdump.output.rows import formatters
+from kdump.output.rows.row_writer import RowWriter
+from kdump.output.text.check.advice import Advice
+from kdump.output.text.check.next_steps import is_recovered
+from kdump.output.text.forecast_steps import add_steps
+from kdump.output.text.steps import Steps, shell_word
+from kdump.overview.row import LOSES, MAYBE_STUCK, SET_ASIDE, STUCK, TRIAGE_CLASSES, UNREADABLE, WILL_NOT_START
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.output.rows.formatters import Write
+    from kdump.output.text.style import ReportStyle
+    from kdump.overview.row import TriageEvent
+    from kdump.overview.triage import Triage
+
+_MOST_EVENTS = 50  # that get commands
+_MOST_MOVED = 3  # directories of an event
+_OF_STARTS = (WILL_NOT_START, SET_ASIDE, LOSES)
+
+
+def write_triage(name: str, triage: Triage, write: Write, style: ReportStyle) -> None:
+    """Write a triage in the format of this name."""
+    if name == "text":
+        from kdump.output.text.triage import write_screen
+
+        write_screen(triage, write, style)
+        return
+    rows = RowWriter(formatters.formatter_of(name, write, style), *TRIAGE_CLASSES)
+    for row in triage.rows():
+        rows.write(row)
+    rows.end()
+
+
+def add_commands(triage: Triage) -> None:
+    """Add to each event what to type; no two commands write to the same place, and none is there twice."""
+    steps, known = Steps(), set[str]()
+    for event in triage.events[:_MOST_EVENTS]:
+        _add(steps, triage, event)
+        event.commands = [line for line in steps.lines() if line not in known]
+        known.update(event.commands)
+
+
+def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
+    path = event.path
+    if event.heading in _OF_STARTS:
+        strangers = list(filter(_is_stranger, event.paths))
+        for one in strangers[:_MOST_MOVED]:
+            steps.move_away([one], "out of the log directory; nothing of it is lost")
+        if strangers or _added_for_file(steps, path) or _added_for_start(steps, triage, path):
+            return
+    elif event.heading == UNREADABLE and any(os.path.dirname(one.path) == path and is_recovered(one) for one in triage.findings):
+        steps.recover(path)
+    elif event.heading == STUCK:
+        advice = Advice()
+        log = os.path.join(path, file_name.LOG)
+        advice.finding(Finding.partial(event.codes[0], ERROR, log, "log", 0, 0, event.offset))
+        advice.add_steps(steps, (), is_sound=False)
+        return
+    word = shell_word(path)
+    about = "whether it hangs, and how to end it" if event.heading == MAYBE_STUCK else "where, and what to do"
+    steps.look(f"kdump check {word}", about)
+
+
+def _is_stranger(path: str) -> bool:
+    """Whether a path is a directory in a log directory, and by its name no partition's."""
+    is_inside = os.path.isdir(path) and tree.is_log_directory(tree.parent(path.rstrip("/") or path))
+    return is_inside and tree.directory_name(path) is None and not tree.is_log_directory(path)
+
+
+def _added_for_file(steps: Steps, path: str) -> bool:
+    """Add what to do about a file of the log directory that ends a start. Returns whether it is such a file."""
+    name = os.path.basename(path)
+    if name == tree.META_PROPERTIES:
+        steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
+    elif name in text_checkpoint.OFFSET_CHECKPOINTS:
+        steps.move_away([path], "a start then uses zero for all its offsets")
+    else:
+        return False
+    return True
+
+
+def _added_for_start(steps: Steps, triage: Triage, path: str) -> bool:
+    """Add what `kdump forecast` has for a partition that a start harms. Returns whether there is something."""
+    try:
+        is_found = tree.is_log_directory(tree.parent(path.rstrip("/") or path))
+        rows = triage.next_starts.of(path, is_found=is_found, finds_remedies=True) if os.path.isdir(path) else []
+    except KdumpError:
+        return False
+    unsafe = [row for row in rows if not row.is_sound]
+    if unsafe:
+        add_steps(steps, unsafe)
+    return bool(unsafe)

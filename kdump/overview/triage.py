@@ -1,0 +1,461 @@
+"""What is wrong with a broker, the worst first: what its next start does, what cannot be read, who waits, what fills it."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+
+from kdump.binary import system
+from kdump.binary.source import NoSource
+from kdump.checks import catalogue
+from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
+from kdump.checks.check_processes import Isolation
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
+from kdump.checks.jobs import Job
+from kdump.checks.settings import HEADERS, QUICK, Settings, current_time
+from kdump.checks.settings import LEVELS as CHECK_LEVELS
+from kdump.checks.wording import as_sentence
+from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.forecasts.forecast import Request, log_directory_of, of_partition
+from kdump.forecasts.log_directory import LogDirectory
+from kdump.forecasts.neighbours import Neighbours
+from kdump.forecasts.places import places
+from kdump.forecasts.sentences import FAILS, UNSURE, rank, summary
+from kdump.forecasts.sentences import verdict as word_of
+from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
+from kdump.formats import file_name, tree
+from kdump.overview import row
+from kdump.overview.overview import Overview, look, wanted_jobs
+from kdump.overview.row import OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
+from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
+from kdump.verdicts import check
+from kdump.verdicts.repeated import ToldStarts
+from kdump.verdicts.surroundings import Surroundings
+from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES, Verdict, ends_all_starts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kdump.checks.check_processes import Progress
+    from kdump.checks.finding import Emit
+    from kdump.checks.live_source import Watch
+    from kdump.forecasts.row import Forecast
+    from kdump.overview.overview import Wanted
+    from kdump.tables import Row
+
+LEVELS = (HEADERS, *CHECK_LEVELS)
+
+_MOST_SCANNED = 256 << 20  # bytes that forecasts may scan in all, with the level headers
+_MOST_CHECKED = 64 << 20  # bytes of a partition that is checked because its headers end
+_STRAY = "the directory is marked -stray"
+_NO_START = "the broker does not start: "
+_TAILS = ("active-tail", "torn-tail", "torn-header", "zero-tail")
+_HANGING = "txn-hanging"
+_DAY_MS = 86_400_000
+
+
+class _Unwalked(WalkedLogs):
+    """Stands for logs that nobody walked: a forecast with these says nothing of the damage that a start leaves."""
+
+    def of(self, path: str) -> list[DamagedRange] | None:
+        return []
+
+
+class Triage:
+    """What was found. `events` are in order, the worst first; `verdict` is that of the check and the forecasts in it."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self.overview = Overview(HEADERS)
+        self.verdict = Verdict(level=level)
+        self.findings: list[Finding] = []
+        self.starts: list[Start] = []
+        self._told = ToldStarts()
+        self.left: list[tuple[str, int]] = []  # partitions that were not forecast, and how much a start scans of each
+        self.events: list[TriageEvent] = []
+        self.next_starts = NextStarts()
+        self.examined = 0
+        self.seconds = 0.0
+
+    def take(self, found: Row) -> None:
+        """Add a row of a task."""
+        if isinstance(found, Finding):
+            if not self._told.is_told(found):
+                self.verdict.add_finding(found)
+                self.findings += [found] if found.severity != INFO else []
+        elif isinstance(found, Start):
+            self.verdict.add_start(found)
+            self.starts.append(found)
+        elif isinstance(found, FileReport):
+            self.verdict.add_file(found)
+            self.examined += found.size - found.bytes_not_examined
+        else:
+            if isinstance(found, Unseen):
+                self.verdict.fail_to_examine(f"{found.path}: {found.message}")
+            self.overview.take(found)
+
+    @property
+    def summary(self) -> TriageSummary:
+        """The verdict, and how much was read for it."""
+        seen = self.overview.summary
+        return TriageSummary(
+            self.level,
+            seen.partitions,
+            seen.disk,
+            seen.log_bytes,
+            seen.read_bytes if self.level == HEADERS else self.examined,
+            len(self.left),
+            round(self.seconds, 3),
+            self.exit_code,
+            self.verdict.text,
+            self.verdict.reasons,
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """All events, then the summary."""
+        yield from self.events
+        yield self.summary
+
+    @property
+    def exit_code(self) -> int:
+        """That of a check that read as much."""
+        return self.verdict.exit_code
+
+
+def triage_of(
+    paths: Sequence[str],
+    level: str,
+    *,
+    is_wanted: Wanted | None = None,
+    processes: int = 0,
+    on_wait: Callable[[Progress], None] | None = None,
+) -> Triage:
+    """The triage of some paths, of partitions for which `is_wanted`. With `processes`, in these. Raises UsageError."""
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    started = time.monotonic()
+    triage = Triage(level)
+    all_jobs = wanted_jobs(paths, is_wanted)
+    settings = Settings(now=current_time(), level=QUICK if level == HEADERS else level)
+    starts = triage.next_starts = NextStarts(paths, is_brief=level == HEADERS)
+    left: dict[str, int] = {}
+    if level == HEADERS:
+        left = _left_out({job.path: starts.scanned(job.path) for job in all_jobs if job.kind == Job.PARTITION})
+    triage.left = list(left.items())
+    triage.verdict.leave_starts(len(left))
+    do = partial(_do, level, starts, frozenset(left))
+    if processes:
+        results = Isolation(all_jobs, settings, processes=processes, do=do, on_wait=on_wait).results()
+        try:
+            for _, rows in results:
+                for found in rows:
+                    triage.take(found)
+        finally:
+            results.close()
+    else:
+        for job in all_jobs:
+            do(job, settings, triage.take)
+    around = Surroundings(all_jobs, paths)
+    with_partitions = {tree.parent(job.path) for job in all_jobs if job.kind == Job.PARTITION}
+    for job in all_jobs:
+        if level != HEADERS or job.kind == Job.LOG_DIR and job.path not in with_partitions:
+            around.report(job, settings, triage.take)
+    triage.overview.add_places(all_jobs, paths, is_wanted=is_wanted)
+    triage.verdict.add_files(len(triage.overview.spaces))
+    for unseen in triage.overview.unseen:
+        triage.verdict.fail_to_examine(f"{unseen.path}: {unseen.message}")
+    if level == HEADERS:
+        triage.verdict.leave_unread(max(sum(one.records or 0 for one in triage.overview.partitions), 0), is_least=True)
+    triage.events = list(_events(triage))
+    triage.seconds = time.monotonic() - started
+    return triage
+
+
+def _do(
+    level: str,
+    starts: NextStarts,
+    left: frozenset[str],
+    job: Job,
+    settings: Settings,
+    emit: Emit,
+    watch: Watch | None = None,
+) -> None:
+    """One task: look at it, and check it as deep as was asked for, or of headers alone forecast its starts."""
+    if level != HEADERS or job.kind == Job.LOG_DIR:
+        check.run(job, settings, emit, watch)
+    elif watch is not None:
+        watch.begin(job.path)
+    found: list[Row] = []
+    look(job, HEADERS, found.append, measures=False)
+    for one in found:
+        if level == HEADERS or not isinstance(one, Unseen):  # a check has said it
+            emit(one)
+    if level != HEADERS:
+        return
+    if any(isinstance(one, PartitionSum) and one.broken_at and one.size <= _MOST_CHECKED for one in found):
+        check.run(job, settings, lambda one: _emit_errors(one, emit))
+    else:
+        _report_hanging(found, settings, emit)
+        if job.kind == Job.PARTITION and job.path not in left and not any(isinstance(one, Unseen) for one in found):
+            _forecast(job, starts, emit)
+    if watch is not None:
+        watch.end(0)
+
+
+def _emit_errors(found: Row, emit: Emit) -> None:
+    """Pass on what is wrong: of a partition that was checked for one reason, the sound files are no matter."""
+    if isinstance(found, Finding | Start):
+        emit(found)
+
+
+def _report_hanging(found: Iterable[Row], settings: Settings, emit: Emit) -> None:
+    """Report transactions that certainly hang, as a check does."""
+    for one in found:
+        if isinstance(one, OpenTransaction) and one.is_hanging:
+            context = FileContext(NoSource(one.path), os.path.join(one.path, file_name.LOG), "log", settings, emit)
+            message = f"Producer {one.producer_id:,}, epoch {one.producer_epoch}: open since offset {one.first_offset:,}."
+            context.report(_HANGING, 0, 0, message, offsets=(one.first_offset, one.first_offset))
+
+
+def _forecast(job: Job, starts: NextStarts, emit: Emit) -> None:
+    """Emit the starts that are not sound, whatever damage they leave."""
+    try:
+        for one in starts.of(job.path, is_found=job.root != job.path, walked=_Unwalked()):
+            if not one.is_sound:
+                emit(_start(one))
+    except Unreadable as error:
+        emit(Unseen(error.path or job.path, error.message))
+    except KdumpError:
+        pass  # the check says so
+
+
+class NextStarts:
+    """Forecasts partitions; what they have in common is read once.
+
+    If it `is_brief`, only starts after the stop that the log directory shows, where it shows one.
+    """
+
+    def __init__(self, paths: Sequence[str] = (), *, is_brief: bool = False) -> None:
+        self._is_brief = is_brief
+        found = [place for path in paths for place in places(path)]
+        self._neighbours = Neighbours(found, Request().rules, named=list(paths))
+        self._directories: dict[str, tuple[LogDirectory, Request]] = {}
+
+    def of(self, path: str, *, is_found: bool, walked: WalkedLogs | None = None, finds_remedies: bool = False) -> list[Forecast]:
+        """The starts of a partition, the worst first. Raises Unreadable and MissingPackage."""
+        log_directory, request = self._directory(path)
+        rows = of_partition(
+            path,
+            log_directory,
+            request,
+            self._neighbours,
+            is_found=is_found,
+            walked=walked,
+            finds_remedies=finds_remedies,
+        )
+        return sorted(rows, key=rank, reverse=True)
+
+    def scanned(self, path: str) -> int:
+        """How many bytes of logs a start after a crash scans of a partition, by its recovery point."""
+        name = tree.directory_name(path)
+        points = self._directory(path)[0].recovery_points or {}
+        return _size_from(path, 0 if name is None else points.get((name.topic, name.partition), 0))
+
+    def _directory(self, path: str) -> tuple[LogDirectory, Request]:
+        """The log directory of a partition, and what to forecast in it."""
+        above = log_directory_of(path)
+        if above not in self._directories:
+            found = LogDirectory(above)
+            after: Sequence[str] = STOPS
+            if self._is_brief and found.is_of_broker and not system.is_locked(os.path.join(above, tree.LOCK)):
+                after = (CLEAN,) if found.was_stopped_cleanly else (UNCLEAN,)
+            self._directories[above] = found, Request(after=after)
+        return self._directories[above]
+
+
+def _start(one: Forecast) -> Start:
+    return Start(
+        one.path,
+        one.release,
+        one.after,
+        one.recovery_point,
+        one.recovery_point_is_assumed,
+        word_of(one),
+        one.lost_records,
+        one.bytes_lost,
+        one.consumers_stop_at,
+        summary(one),
+    )
+
+
+def _size_from(path: str, offset: int) -> int:
+    """The size of the logs of a partition that have offsets from this one on."""
+    try:
+        logs = sorted(
+            (base, status.st_size)
+            for entry, status in system.file_statuses(path)
+            if file_name.suffix(entry.name) == file_name.LOG and (base := tree.base_offset_of(entry.name)) is not None
+        )
+    except Unreadable:
+        return 0
+    return sum(size for (_, size), after in tree.with_next(logs) if after is None or after[0] > offset)
+
+
+def _left_out(scanned: dict[str, int]) -> dict[str, int]:
+    """The partitions whose starts scan more than is to be read in all: those that scan least come first."""
+    total, left = 0, {}
+    for path, size in sorted(scanned.items(), key=lambda item: item[1]):
+        total += size
+        if total > _MOST_SCANNED:
+            left[path] = size
+    return left
+
+
+# --- events
+
+
+def _events(triage: Triage) -> Iterable[TriageEvent]:
+    """What was found, folded: the worst first."""
+    stops = {place.path: place.stop for place in triage.overview.places}
+    worst: dict[str, Start] = {}  # of each partition, after the stop that its log directory shows
+    later: dict[str, Start] = {}  # after the other one
+    for start in triage.starts:
+        shown = stops.get(tree.parent(start.path), stops.get(start.path))
+        starts = later if shown in STOPS and shown != start.after else worst
+        if start.path not in starts or _badness(start) > _badness(starts[start.path]):
+            starts[start.path] = start
+    failing: dict[str, list[Start]] = {}
+    stray: list[Start] = []
+    for start in worst.values():
+        if start.verdict == FAILS:
+            failing.setdefault(start.message.removeprefix(_NO_START), []).append(start)
+        elif start.message.startswith(_STRAY):
+            stray.append(start)
+    for reason, starts_ in failing.items():
+        yield _event(row.WILL_NOT_START, [start.path for start in starts_], as_sentence(reason))
+    yield from _told(triage, {*worst, *later}, failing)
+    if stray:
+        reason = stray[0].message.partition(": ")[2]
+        yield _event(row.SET_ASIDE, [start.path for start in stray], as_sentence(f"a KRaft broker marks it -stray: {reason}"))
+    losing = [start for start in worst.values() if start.verdict in LOSING and start.verdict != FAILS and start not in stray]
+    yield from map(_loss, sorted(losing, key=lambda start: -start.lost_records))
+    unreadable = list(_unreadable(triage, {**later, **worst}))
+    yield from unreadable
+    yield from _stuck(triage)
+    shown_already = {*worst, *(event.path for event in unreadable)}
+    yield from (_loss(start, row.ALSO) for path, start in later.items() if start.verdict in LOSING and path not in shown_already)
+    yield from _others(triage)
+
+
+def _loss(start: Start, heading: str = row.LOSES) -> TriageEvent:
+    """A start that loses, or in the worst case fails."""
+    depends = "it depends: " if start.verdict == UNSURE else ""
+    message = as_sentence(f"after {'an unclean' if start.after != CLEAN else 'a clean'} stop: {depends}{start.message}")
+    return _event(heading, [start.path], message, records=start.lost_records)
+
+
+def _told(triage: Triage, known: set[str], failing: dict[str, list[Start]]) -> Iterable[TriageEvent]:
+    """Errors of single files and names, and of log directories, that end each start, unless a start has said so."""
+    told: dict[tuple[str, str], list[Finding]] = {}
+    said = [(tree.parent(starts[0].path), reason) for reason, starts in failing.items()]
+    for finding in sorted(filter(_ends_starts, triage.findings), key=lambda finding: finding.code == START_LOSES):
+        directory, name = os.path.dirname(finding.path) or os.curdir, os.path.basename(finding.path)
+        if finding.code == START_LOSES:
+            is_said = any(finding.path == place and reason in finding.message for place, reason in said)
+        else:
+            is_said = any(directory == place and name in reason for place, reason in said)
+            said.append((directory, name))
+        if not is_said and finding.path not in known and directory not in known:
+            told.setdefault((_heading_of(finding), finding.message), []).append(finding)
+    for (heading, message), findings in sorted(told.items(), key=lambda item: row.HEADINGS.index(item[0][0])):
+        yield _event(heading, [finding.path for finding in findings], message, [findings[0].code])
+
+
+def _ends_starts(finding: Finding) -> bool:
+    return finding.severity == ERROR and (finding.code == START_LOSES or ends_all_starts(finding))
+
+
+def _heading_of(finding: Finding) -> str:
+    word = finding.broker_forecast.partition(" ")[0]
+    return row.WILL_NOT_START if word in (DIE, OFFLINE) else row.SET_ASIDE if word == STRAY else row.LOSES
+
+
+def _badness(start: Start) -> tuple[bool, bool, int]:
+    return start.verdict == FAILS, start.verdict in LOSING, start.lost_records
+
+
+def _event(
+    heading: str,
+    paths: Sequence[str],
+    message: str,
+    codes: Sequence[str] = (),
+    *,
+    records: int | None = None,
+    offset: int | None = None,
+) -> TriageEvent:
+    event = TriageEvent(heading, paths[0], len(paths), message, list(codes), records, offset, [])
+    event.paths = list(paths)
+    return event
+
+
+def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent]:
+    """Partitions with errors in their logs, and those whose headers end where they should not."""
+    errors: dict[str, list[Finding]] = {}
+    for finding in triage.findings:
+        if finding.code == START_LEAVES_DAMAGE:
+            errors.setdefault(finding.path, []).append(finding)
+        elif _is_unreadable(finding):
+            errors.setdefault(os.path.dirname(finding.path), []).append(finding)
+    for path, findings in sorted(errors.items(), key=lambda item: -len(item[1])):
+        codes = list(dict.fromkeys(finding.code for finding in findings))
+        stops = worst[path].consumers_stop_at if path in worst else None
+        consumers = "" if stops is None else f" Consumers stop at offset {stops:,}."
+        yield _event(row.UNREADABLE, [path], f"{findings[0].message}{consumers}", codes)
+    for one in triage.overview.partitions:
+        if one.broken_at is not None and one.path not in errors and one.size > _MOST_CHECKED:
+            yield _event(row.UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
+
+
+def _stuck(triage: Triage) -> Iterable[TriageEvent]:
+    """Transactions that hang, and those that may: the log goes on for long, but not all of it was read."""
+    hanging = [finding for finding in triage.findings if finding.code == _HANGING]
+    for finding in hanging:
+        first = finding.offset_first or 0
+        message = f"Read-committed consumers wait at offset {first:,}. {finding.message}"
+        yield _event(row.STUCK, [os.path.dirname(finding.path)], message, [finding.code], offset=first)
+    from kdump.checks.rules.transactions.open_transactions import LONGEST_TRANSACTION_MS
+
+    known = {os.path.dirname(finding.path) for finding in hanging}
+    for one in triage.overview.transactions:
+        is_long = one.open_for_ms is not None and one.open_for_ms > LONGEST_TRANSACTION_MS
+        if is_long and not one.is_certain and one.path not in known:
+            known.add(one.path)
+            message = (
+                f"A transaction of producer {one.producer_id:,} may hang from offset {one.first_offset:,} on: not all was read."
+            )
+            yield _event(row.MAYBE_STUCK, [one.path], message)
+
+
+def _is_unreadable(finding: Finding) -> bool:
+    """Whether an error of a log keeps consumers from what is there."""
+    is_met = "consumers" in catalogue.RUNNING.get(finding.code, "") or finding.skipped > 0
+    return is_met and finding.severity == ERROR and finding.file_type == "log" and finding.code != _HANGING
+
+
+def _others(triage: Triage) -> Iterable[TriageEvent]:
+    """Timestamps in the future, then all other errors and warnings by code."""
+    future = [
+        one.path for one in triage.overview.partitions if one.newest_timestamp and one.newest_timestamp > current_time() + _DAY_MS
+    ]
+    if future:
+        yield _event(row.ALSO, future, "Its newest timestamp is in the future: retention by time may wait for it.")
+    codes: dict[str, list[Finding]] = {}
+    for finding in sorted(triage.findings, key=lambda finding: finding.severity != ERROR):
+        is_told = _ends_starts(finding) or _is_unreadable(finding) or finding.code in (_HANGING, START_LEAVES_DAMAGE, *_TAILS)
+        if not is_told:
+            codes.setdefault(finding.code, []).append(finding)
+    for code, findings in codes.items():
+        yield _event(row.ALSO, list(dict.fromkeys(finding.path for finding in findings)), findings[0].message, [code])

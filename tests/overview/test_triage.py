@@ -1,0 +1,239 @@
+"""What `kdump triage` says of a broker: the worst first, with commands that work, and the exit code of a check."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kdump.cli.commands import main
+from kdump.output.rows.columns import width_of
+from kdump.output.schemas import schema_of
+from kdump.output.text.style import ReportStyle
+from kdump.output.triage import add_commands, write_triage
+from kdump.overview.triage import Triage, triage_of
+from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
+from tests.builders.fleets import data, flipped
+from tests.builders.records import TIMESTAMP
+
+HOUR = 3_600_000
+META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
+
+
+@pytest.fixture
+def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sound log directory after a clean stop, with two partitions; the current directory is the one around it."""
+    root = tmp_path / "kafka"
+    for number in range(2):
+        write_partition(root, topic="orders", partition=number, segments={0: [data(0, 10)], 10: [data(10, 10)]})
+    (root / "meta.properties").write_text(META)
+    points = checkpoint(entries=[("orders", 0, 20), ("orders", 1, 20)])
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        (root / name).write_bytes(points)
+    (root / ".kafka_cleanshutdown").touch()
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+def _triage(level: str = "headers", *paths: str) -> Triage:
+    found = triage_of(paths or ("kafka",), level)
+    add_commands(found)
+    return found
+
+
+def _headings(triage: Triage) -> list[tuple[str, str]]:
+    return [(event.heading, event.path) for event in triage.events]
+
+
+def _screen(triage: Triage, width: int = 80, *, shows_all: bool = False, has_colors: bool = False) -> list[str]:
+    pieces: list[str] = []
+    style = ReportStyle(width=width, is_terminal=True, has_colors=has_colors, shows_all=shows_all)
+    write_triage("text", triage, pieces.append, style)
+    return "".join(pieces).splitlines()
+
+
+LEVELS = ["headers", "quick", "full", "deep"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_of_a_sound_broker_nothing_is_wrong_in_what_was_read(level: str, broker: Path) -> None:
+    triage = _triage(level)
+    assert (_headings(triage), triage.exit_code) == ([], 0)
+    in_headers = "nothing wrong in the headers that were read"
+    expected = {
+        "headers": f"{in_headers}; checksums not verified, at least 40 records not read (--level deep)",
+        "quick": "headers intact; indexes not compared with logs, 40 records not read (--level deep)",
+        "full": "headers and CRCs intact; 40 records not read (--level deep)",
+        "deep": "clean",
+    }
+    assert triage.verdict.text == expected[level]
+
+
+@pytest.mark.parametrize("level", ["headers", "quick"])
+def test_what_keeps_a_broker_from_starting_comes_first_with_a_command_that_helps(level: str, broker: Path) -> None:
+    (broker / "lost+found").mkdir()
+    data_file = broker / "orders-1" / file_name(10, ".log")
+    data_file.write_bytes(flipped(data_file.read_bytes()))
+    triage = _triage(level)
+    assert _headings(triage)[0] == ("will not start", "kafka/lost+found")
+    assert triage.exit_code == 1
+    command = triage.events[0].commands[0]
+    assert command.startswith("mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found")
+    subprocess.run(command, shell=True, check=True)
+    assert "will not start" not in [heading for heading, _ in _headings(_triage(level))]
+
+
+def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -> None:
+    (broker / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 x\n")
+    (broker / "lost+found").mkdir()
+    triage = _triage()
+    assert _headings(triage) == [
+        ("will not start", "kafka/lost+found"),
+        ("will not start", "kafka/recovery-point-offset-checkpoint"),
+    ]
+    for event in triage.events:
+        subprocess.run(event.commands[0], shell=True, check=True)
+    assert (_headings(_triage()), sorted(os.listdir("KEEP"))) == ([], ["lost+found", "recovery-point-offset-checkpoint"])
+
+
+@pytest.mark.parametrize("level", ["headers", "quick"])
+def test_a_log_directory_itself_is_never_moved(level: str, broker: Path) -> None:
+    (broker / "meta.properties").write_text("version=7\n")
+    triage = _triage(level)
+    assert [event.heading for event in triage.events] == ["will not start"]
+    assert triage.events[0].commands[0].startswith("cat kafka/meta.properties")
+    assert not any("mv" in command for event in triage.events for command in event.commands)
+    assert triage.exit_code == 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_damage_that_a_start_cuts_off_is_a_loss_with_what_saves_it(level: str, broker: Path) -> None:
+    (broker / ".kafka_cleanshutdown").unlink()
+    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 0), ("orders", 1, 20)]))
+    log = broker / "orders-0" / file_name(0, ".log")
+    log.write_bytes(flipped(log.read_bytes()))
+    triage = _triage(level)
+    lost = next(event for event in triage.events if event.heading == "loses at start")
+    assert (lost.path, lost.records) == ("kafka/orders-0", 10)  # those of the second segment are intact
+    assert lost.commands[0].startswith("mkdir -p KEEP && cp -a kafka/orders-0 KEEP/orders-0.damaged")
+    assert lost.commands[1].startswith("kdump recover kafka/orders-0 -o NEW/orders-0")
+    assert triage.exit_code == 1
+    if level != "headers":
+        assert ("unreadable", "kafka/orders-0") in _headings(triage)
+
+
+def test_damage_in_headers_is_met_and_examined_at_once(broker: Path) -> None:
+    log = broker / "orders-0" / file_name(0, ".log")
+    log.write_bytes(data(0, 5) + b"\xff" * 300 + data(5, 5))
+    triage = _triage()
+    assert [heading for heading, _ in _headings(triage)] == ["unreadable"]
+    assert triage.exit_code == 1
+    subprocess.run(triage.events[0].commands[0].replace("kdump", f"{sys.executable} -m kdump", 1), shell=True, check=False)
+    assert sorted(os.listdir("NEW")) == ["orders-0"]
+
+
+@pytest.mark.parametrize("level", ["quick", "deep"])
+def test_the_commands_work_in_the_order_in_which_they_are_printed(level: str, broker: Path) -> None:
+    (broker / ".kafka_cleanshutdown").unlink()
+    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 0), ("orders", 1, 0)]))
+    (broker / "lost+found").mkdir()
+    for number in range(2):
+        log = broker / f"orders-{number}" / file_name(0, ".log")
+        log.write_bytes(flipped(log.read_bytes()))
+    for event in _triage(level).events:
+        for command in event.commands:
+            if not command.startswith("#") and "last resort" not in command:
+                typed = command.replace("kdump ", f"{sys.executable} -m kdump ", 1)
+                done = subprocess.run(typed, shell=True, capture_output=True, text=True, check=False)
+                assert done.returncode in (0, 1), (command, done.stderr)  # 1 says what a check found, or what a copy lost
+    assert sorted(os.listdir("NEW")) == ["orders-0", "orders-1"]
+    assert sorted(os.listdir("KEEP")) == ["lost+found", "orders-0.damaged", "orders-1.damaged"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_waits_for_a_transaction_is_stuck(level: str, broker: Path) -> None:
+    begun = data(0, producer=5, sequence=0, is_transactional=True)
+    write_partition(broker, topic="pay", segments={0: [begun, data(1, at=TIMESTAMP + HOUR)]})
+    triage = _triage(level)
+    assert ("stuck", "kafka/pay-0") in _headings(triage)
+    stuck = next(event for event in triage.events if event.heading == "stuck")
+    assert (stuck.offset, stuck.codes) == (0, ["txn-hanging"])
+    assert any("abort --topic pay --partition 0 --start-offset 0" in command for command in stuck.commands)
+    assert triage.exit_code == 1
+
+
+def test_directories_that_a_broker_sets_aside_are_one_event(broker: Path) -> None:
+    for number in range(2):
+        (broker / f"orders-{number}" / "partition.metadata").unlink()
+    triage = _triage()
+    assert [(event.heading, event.places) for event in triage.events] == [("set aside", 2)]
+
+
+def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
+    triage = _triage("headers", "kafka", "nowhere")
+    assert triage.exit_code == 3
+    assert any(line.startswith("NOT LOOKED AT") and "nowhere" in line for line in _screen(triage))
+
+
+def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (broker / ".kafka_cleanshutdown").unlink()
+    monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", 100)
+    triage = _triage()
+    assert len(triage.left) == 2
+    assert "starts of 2 partitions not forecast (--level quick)" in triage.verdict.text
+    assert _triage("quick").left == []
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("has_colors", [False, True])
+def test_a_screen_has_24_lines_and_the_worst_of_them_first(width: int, has_colors: bool, broker: Path) -> None:
+    for name in ("注文" * 30, "lost+found", "back\x1b[31mup", "a b"):
+        (broker / name).mkdir()
+    for letter in "abcdefgh":
+        log = write_partition(broker, topic=f"damaged-{letter}", segments={0: [data(0, 10)]}) / file_name(0, ".log")
+        log.write_bytes(data(0, 5) + b"\xff" * 300 + data(5, 5))
+    triage = _triage()
+    lines = _screen(triage, width, has_colors=has_colors)
+    assert len(lines) <= 24
+    plain = [re.sub("\x1b\\[[0-9]+m", "", line) for line in lines]
+    assert all(line.isprintable() for line in plain)
+    assert all(width_of(line) <= width for line in plain if not line.startswith("  mkdir") and not line.startswith("  kdump"))
+    headings = [line[:16].strip() for line in plain if line[:1].isupper()]
+    assert headings[0] == "WILL NOT START"
+    assert "AND MORE" in headings
+    assert any("UNREADABLE" in line for line in _screen(triage, width, shows_all=True))
+    assert plain[-1].startswith("Exit status 1") or "Exit status 1." in " ".join(plain[-3:])
+
+
+def test_rows_fit_their_schemas_and_processes_find_the_same(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (broker / "lost+found").mkdir()
+    (broker / "orders-0" / "partition.metadata").write_bytes(partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAw"))
+    rows = []
+    for jobs in ("1", "2"):
+        assert main(["triage", "--output", "ndjson", "--jobs", jobs, "kafka"]) == 1
+        rows.append([json.loads(line) for line in capfd.readouterr().out.splitlines()])
+    for row in rows[0]:
+        assert list(row) == schema_of(row["kind"])["required"]
+    for row in (*rows[0], *rows[1]):
+        row.pop("seconds", None)
+    assert rows[0] == rows[1]
+    assert rows[0][-1]["kind"] == "triage-summary"
+
+
+@pytest.mark.parametrize("level", ["quick", "deep"])
+@pytest.mark.parametrize("fault", ["none", "crc", "index", "torn"])
+def test_the_exit_code_is_that_of_a_check(fault: str, level: str, broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = broker / "orders-0"
+    if fault == "crc":
+        (directory / file_name(0, ".log")).write_bytes(flipped(data(0, 10)))
+    elif fault == "index":
+        (directory / file_name(0, ".index")).write_bytes(b"\xff" * 16)
+    elif fault == "torn":
+        (directory / file_name(10, ".log")).write_bytes(data(10, 10) + data(20, 10)[:30])
+    code = main(["check", "--level", level, "kafka"])
+    assert main(["triage", "--level", level, "kafka"]) == code
+    assert os.path.isdir("kafka")
+    capfd.readouterr()
