@@ -55,6 +55,7 @@ _NO_START = "the broker does not start: "
 _TAILS = ("active-tail", "torn-tail", "torn-header", "zero-tail")
 _HANGING = "txn-hanging"
 _DAY_MS = 86_400_000
+_LONG_MS = 10_000  # an open transaction that is worth a line
 
 
 class _Unwalked(WalkedLogs):
@@ -426,17 +427,16 @@ def _stuck(triage: Triage) -> Iterable[TriageEvent]:
         first = finding.offset_first or 0
         message = f"Read-committed consumers wait at offset {first:,}. {finding.message}"
         yield _event(row.STUCK, [os.path.dirname(finding.path)], message, [finding.code], offset=first)
-    from kdump.checks.rules.transactions.open_transactions import LONGEST_TRANSACTION_MS
-
     known = {os.path.dirname(finding.path) for finding in hanging}
-    for one in triage.overview.transactions:
-        is_long = one.open_for_ms is not None and one.open_for_ms > LONGEST_TRANSACTION_MS
-        if is_long and not one.is_certain and one.path not in known:
-            known.add(one.path)
-            message = (
-                f"A transaction of producer {one.producer_id:,} may hang from offset {one.first_offset:,} on: not all was read."
-            )
-            yield _event(row.MAYBE_STUCK, [one.path], message)
+    still_open = [one for one in triage.overview.transactions if one.path not in known]
+    longest = max(still_open, key=lambda one: one.open_for_ms or 0, default=None)
+    if longest is not None and (longest.open_for_ms or 0) >= _LONG_MS:
+        which = "A transaction is open" if len(still_open) == 1 else f"Of {len(still_open):,} open transactions the longest is"
+        where = f"from offset {longest.first_offset:,} on, of producer {longest.producer_id:,}"
+        goes_on = f"the log goes on for {(longest.open_for_ms or 0) // 1000:,} s after it"
+        doubt = "" if longest.is_certain else ", and a marker may be in what was not read"
+        paths = list(dict.fromkeys([longest.path, *(one.path for one in still_open)]))
+        yield _event(row.MAYBE_STUCK, paths, f"{which} {where}: {goes_on}{doubt}.", offset=longest.first_offset)
 
 
 def _is_unreadable(finding: Finding) -> bool:

@@ -165,6 +165,17 @@ def test_who_waits_for_a_transaction_is_stuck(level: str, broker: Path) -> None:
     assert triage.exit_code == 1
 
 
+def test_who_may_have_to_wait_longer_is_said_of_a_young_log(broker: Path) -> None:
+    begun = data(0, producer=5, sequence=0, is_transactional=True)
+    write_partition(broker, topic="pay", segments={0: [begun, data(1, at=TIMESTAMP + 57_000)]})
+    triage = _triage()
+    assert _headings(triage) == [("may be stuck", "kafka/pay-0")]
+    assert triage.events[0].message == (
+        "A transaction is open from offset 0 on, of producer 5: the log goes on for 57 s after it."
+    )
+    assert triage.exit_code == 0
+
+
 def test_directories_that_a_broker_sets_aside_are_one_event(broker: Path) -> None:
     for number in range(2):
         (broker / f"orders-{number}" / "partition.metadata").unlink()
