@@ -32,6 +32,7 @@ __all__ = [
     "OffsetIndexEntry",
     "Overview",
     "Partition",
+    "PartitionMap",
     "ProducerSnapshot",
     "ProducerState",
     "Record",
@@ -61,6 +62,7 @@ __all__ = [
     "grep",
     "info",
     "open",
+    "partition_map",
     "partitions",
     "recover",
     "redact",
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
     from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
     from kdump.overview.overview import Overview, info
+    from kdump.overview.partition_map import PartitionMap, partition_map
     from kdump.overview.triage import Triage
     from kdump.searching.grep import grep
     from kdump.searching.where import where
@@ -177,6 +180,7 @@ _NAMES = {
     "library.triaging": ("triage",),
     "overview.overview": ("Overview", "info"),
     "overview.triage": ("Triage",),
+    "overview.partition_map": ("PartitionMap", "partition_map"),
     "searching.grep": ("grep",),
     "searching.where": ("where",),
     "tables": ("Row", "Table"),

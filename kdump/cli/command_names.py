@@ -11,6 +11,7 @@ COMMANDS = (
     "checkpoint",
     "info",
     "triage",
+    "map",
     "check",
     "forecast",
     "scan",

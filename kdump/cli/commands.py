@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.options import CheckOptions
     from kdump.cli.forecasting.options import ForecastOptions
     from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-    from kdump.cli.looking.options import InfoOptions, TriageOptions
+    from kdump.cli.looking.options import InfoOptions, MapOptions, TriageOptions
     from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
@@ -40,7 +40,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never changes them.
 Needs no broker and no JVM.
 
 Check     triage check explain forecast
-Look      info log index timeindex txnindex snapshot checkpoint
+Look      info map log index timeindex txnindex snapshot checkpoint
 Find      grep where
 Mend      recover reindex slice redact (into a new directory)
 Fleet     scan
@@ -170,6 +170,26 @@ def triage(options: TriageOptions) -> int:
     return _into_file(options, partial(triage_paths, options))
 
 
+def map(options: MapOptions) -> int:
+    """Draw partitions as pictures: what is sound, what is damaged and how, what a crash now deletes, where epochs begin.
+
+    PATH is a partition directory, a log, a log directory, or a pattern in quotes. Each segment is a row; several partitions, such
+    as replicas, are drawn on one scale. Letters below a row are findings of `kdump check` at their places; a legend explains all
+    signs.
+
+    \b
+      kdump map /var/lib/kafka/orders-3
+      kdump map --by time /var/lib/kafka/orders-3
+      kdump map --by offset broker-1/orders-3 broker-2/orders-3
+
+    The exit codes are those of `kdump check`.
+    """
+    from kdump.cli.looking.run import map_paths
+
+    require_there(options.paths)
+    return _into_file(options, partial(map_paths, options))
+
+
 def check(options: CheckOptions) -> int:
     """Report what is wrong with files, partition directories and log directories.
 
@@ -188,7 +208,7 @@ def check(options: CheckOptions) -> int:
     return _into_file(options, partial(check_all, request))
 
 
-def _into_file(options: CheckOptions | InfoOptions | ScanOptions | TriageOptions, judge: Callable[[], int]) -> int:
+def _into_file(options: CheckOptions | InfoOptions | MapOptions | ScanOptions | TriageOptions, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
     from kdump.cli.output_file import output_of
 
@@ -424,6 +444,7 @@ COMMANDS = {
     "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
     "info": Command("kdump.cli.looking.options.InfoOptions", info),
     "triage": Command("kdump.cli.looking.options.TriageOptions", triage),
+    "map": Command("kdump.cli.looking.options.MapOptions", map),
     "check": Command("kdump.cli.checking.options.CheckOptions", check),
     "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
     "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),

@@ -12,6 +12,7 @@ from kdump.output import check, mending
 from kdump.output import forecast as forecast_output
 from kdump.output.rows import fates, forecast_summary, hits, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
+from kdump.overview import map_rows
 from kdump.overview import row as overview
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ _REPORTS: tuple[type[Row], ...] = (
     hits.SearchedFile,
     *overview.ROW_CLASSES,
     *overview.TRIAGE_CLASSES,
+    *map_rows.ROW_CLASSES,
 )
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
@@ -58,6 +60,7 @@ _DESCRIPTIONS = {
     **hits.DESCRIPTIONS,
     **fates.DESCRIPTIONS,
     **overview.DESCRIPTIONS,
+    **map_rows.DESCRIPTIONS,
 }
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
@@ -73,6 +76,8 @@ _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (row.RedactDifference, "only_in"): list(row.SIDES),
     (overview.InfoSummary, "level"): list(overview.LEVELS),
     (overview.Place, "what"): list(overview.PLACES),
+    (map_rows.MapSpan, "status"): list(map_rows.KINDS),
+    (map_rows.MapMark, "role"): list(map_rows.ROLES),
 }
 
 

@@ -1,8 +1,8 @@
-"""The options of `kdump info` and `kdump triage`."""
+"""The options of `kdump info`, `kdump triage` and `kdump map`."""
 
 from __future__ import annotations
 
-from kdump.checks.settings import HEADERS
+from kdump.checks.settings import DEFAULT_LEVEL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
 from kdump.cli.options import CommandOptions, choice, flag
 from kdump.cli.shared_options import (
@@ -18,6 +18,7 @@ from kdump.cli.shared_options import (
     jobs_option,
     output_option,
 )
+from kdump.overview.map_rows import AXES
 from kdump.overview.row import LEVELS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
@@ -65,5 +66,30 @@ class TriageOptions(CommandOptions):
     csv_formulas: str = CSV_FORMULAS
     color: str = COLOR
     shows_all: bool = flag("--all", "Show everything that was found, with all commands, however many lines it takes.")
+    file: str | None = FILE
+    is_quiet: bool = QUIET
+
+
+class MapOptions(CommandOptions):
+    """What `kdump map` takes."""
+
+    paths: tuple[str, ...] = PATHS
+    axis: str = choice(
+        "--by",
+        AXES,
+        "What goes from left to right: bytes; offset, from the first of each segment; or time, the same for all segments.",
+        default=AXES[0],
+        metavar="AXIS",
+    )
+    level: str = choice(
+        "--level", CHECK_LEVELS, "How deep to check for what is marked, as for `kdump check`.", default=DEFAULT_LEVEL
+    )
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
+    is_nice: bool = NICE
+    rate: str = RATE
+    output: str = output_option(FORMS, "text is the picture. ndjson, json: segments, spans and marks. csv, table: segments.")
+    csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     file: str | None = FILE
     is_quiet: bool = QUIET

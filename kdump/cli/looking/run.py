@@ -1,4 +1,4 @@
-"""Runs `kdump info` and `kdump triage`."""
+"""Runs `kdump info`, `kdump triage` and `kdump map`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import sys
 from contextlib import contextmanager
 
+from kdump import exit_codes
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.streams import say
+from kdump.errors import Unreadable
 from kdump.formats import tree
-from kdump.formats.selection import Selection, globs_of, numbers_of
+from kdump.formats.selection import Selection, globs_of, numbers_of, partitions_below, selected
 from kdump.output.blocks import Blocks
 from kdump.output.info import write_info
 from kdump.overview.overview import overview_of
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from kdump.cli.looking.options import InfoOptions, TriageOptions
+    from kdump.cli.looking.options import InfoOptions, MapOptions, TriageOptions
     from kdump.output.text.style import ReportStyle
 
     Found = TypeVar("Found")
@@ -47,6 +50,30 @@ def triage_paths(options: TriageOptions) -> int:
     return found.exit_code
 
 
+def map_paths(options: MapOptions) -> int:
+    """Draw the partitions at the paths on stdout. Returns the exit code, the worst of their checks."""
+    from kdump.output.map import write_map
+    from kdump.overview.partition_map import partition_map
+
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    places = selected(options.paths, options.topics, options.partitions)
+    maps, exit_code = [], exit_codes.CLEAN
+    for path in dict.fromkeys(below for place in places for below in partitions_below(place)):
+        try:
+            maps.append(partition_map(path, level=options.level))
+            exit_code = max(exit_code, maps[-1].exit_code)
+        except Unreadable as error:
+            if len(places) == 1 and path != places[0] and error.code == "file-missing":
+                continue  # a directory beside partitions, without logs
+            say(str(error))
+            exit_code = exit_codes.NOT_EXAMINED
+    if not maps:
+        return exit_codes.NOT_EXAMINED
+    with _output(options) as (out, style):
+        write_map(options.output, maps, options.axis, out.write, style)
+    return exit_code
+
+
 def _found(options: InfoOptions | TriageOptions, look: Callable[..., Found]) -> Found:
     """What `look` finds at the paths, with the processes that are asked for."""
     throttle_reading(options.rate, is_nice=options.is_nice)
@@ -61,7 +88,7 @@ def _found(options: InfoOptions | TriageOptions, look: Callable[..., Found]) -> 
 
 
 @contextmanager
-def _output(options: InfoOptions | TriageOptions) -> Iterator[tuple[Blocks, ReportStyle]]:
+def _output(options: InfoOptions | MapOptions | TriageOptions) -> Iterator[tuple[Blocks, ReportStyle]]:
     """Where to write on stdout, and how."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(

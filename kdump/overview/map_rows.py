@@ -1,0 +1,74 @@
+"""The rows of a map: segments of a partition, the spans that each consists of, and marks at places in them."""
+
+from __future__ import annotations
+
+from kdump.tables import Int64, Row, Text
+
+SOUND, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED, GOES = "sound", "salvaged", "damaged", "zero", "not_examined", "goes"
+KINDS = (DAMAGED, NOT_EXAMINED, SALVAGED, GOES, ZERO, SOUND)
+"""What a span is, the one that hides the others first; `goes` is sound, but deleted by a start after a crash."""
+
+BYTES, OFFSETS, TIME = "bytes", "offset", "time"
+AXES = (BYTES, OFFSETS, TIME)
+"""What a map may have from left to right."""
+
+EPOCH, READERS, FINDING = "epoch", "readers", "finding"
+ROLES = (FINDING, READERS, EPOCH)
+
+
+class MapSegment(Row, kind="map-segment"):
+    """A segment: offsets and times of what was read of it. `end_offset` is after the last; null if nobody knows it."""
+
+    path: Text
+    log: Text
+    base_offset: Int64
+    end_offset: Int64 | None
+    size: Int64
+    batches: Int64
+    oldest_timestamp: Int64 | None
+    newest_timestamp: Int64 | None
+    notes: list[Text]
+
+
+class MapSpan(Row, kind="map-span"):
+    """Bytes of a segment of one kind, `end` exclusive; offsets and times are those of its batches, null of what has none."""
+
+    log: Text
+    status: Text
+    start: Int64
+    end: Int64
+    first_offset: Int64 | None
+    last_offset: Int64 | None
+    oldest_timestamp: Int64 | None
+    newest_timestamp: Int64 | None
+
+
+class MapMark(Row, kind="map-mark"):
+    """Something at a place: a finding (`what` is its code), where a leader epoch begins, or where readers of commits wait."""
+
+    log: Text
+    role: Text
+    what: Text
+    start: Int64
+    end: Int64
+    offset: Int64 | None
+    message: Text
+
+
+ROW_CLASSES: tuple[type[Row], ...] = (MapSegment, MapSpan, MapMark)
+
+DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
+    MapSegment: {
+        "path": "The partition directory.",
+        "log": "The log file.",
+        "base_offset": "The number in its name.",
+        "batches": "How many batches were read.",
+        "notes": "What is wrong with its other files, and what a start does with it.",
+    },
+    MapSpan: {"status": f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash."},
+    MapMark: {
+        "role": f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).",
+        "what": "The code of the finding, or the epoch.",
+        "offset": "The offset that it is about.",
+    },
+}

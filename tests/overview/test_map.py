@@ -1,0 +1,167 @@
+"""`kdump map`: each kind of damage, each finding and each epoch is drawn at its place, in any width."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.binary.java_strings import escaped
+from kdump.cli import commands
+from kdump.output.rows.columns import width_of
+from kdump.output.text.map import write_maps
+from kdump.output.text.style import ReportStyle
+from kdump.overview.map_rows import AXES
+from kdump.overview.partition_map import partition_map
+from tests.builders.files import write_partition
+from tests.builders.records import Record, batch
+from tests.loops import each
+
+CASES = Path("golden_outputs/cases")
+COUNT = 100  # batches of a segment
+START = 1_700_000_000_000
+
+
+def _batch(offset: int, epoch: int = 0) -> bytes:
+    """A batch of one record of 100 bytes, one second after the one before it."""
+    return batch(
+        base_offset=offset, base_timestamp=START + 1000 * offset, records=[Record(value=bytes(100))], partition_leader_epoch=epoch
+    )
+
+
+SIZE = len(_batch(0))
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """Two segments of 100 batches of one size each; the second has epoch 3 from its half on."""
+    segments = {
+        first: [_batch(offset, 3 if offset >= 150 else 0) for offset in range(first, first + COUNT)] for first in (0, COUNT)
+    }
+    return write_partition(tmp_path, segments=segments, topic="orders")
+
+
+def _drawn(*paths: Path, axis: str = "bytes", width: int = 128) -> list[str]:
+    """The lines of a map; with this width, a row has 100 cells."""
+    lines: list[str] = []
+    write_maps([partition_map(path) for path in paths], axis, lines.append, ReportStyle(width=width))
+    return "".join(lines).splitlines()
+
+
+def _bars(lines: list[str]) -> list[str]:
+    return [line[15:115] for line in lines if line[:13].strip().replace(",", "").isdecimal() and line[:5] == " " * 5]
+
+
+def test_a_sound_partition_is_sound_from_end_to_end(partition: Path) -> None:
+    lines = _drawn(partition)
+    assert _bars(lines) == ["█" * 100] * 2
+    head = f"{partition}   2 segments, {2 * COUNT * SIZE / 1024:.1f} KiB, offsets 0 to 199; one cell is {SIZE} bytes"
+    assert " ".join(lines[:2]).split()[: len(head.split())] == head.split()
+    assert lines[-1] == "█ sound   ^ a leader epoch begins"
+    below = lines[lines.index(next(line for line in lines if line.startswith(f"{COUNT:>13}"))) + 1]
+    assert below.rstrip()[15:].index("^") == 50, "of the epoch that begins there"
+
+
+def test_damage_is_drawn_at_its_bytes_offsets_and_times(partition: Path) -> None:
+    log = partition / f"{COUNT:020d}.log"
+    data = bytearray(log.read_bytes())
+    data[20 * SIZE : 30 * SIZE] = os.urandom(10 * SIZE)
+    log.write_bytes(data)
+    for axis in ("bytes", "offset"):
+        bar = _bars(_drawn(partition, axis=axis))[1]
+        assert bar[:20] == "█" * 20 and bar[20:30] == "▒" * 10 and set(bar[30:]) <= {"░", "▓"}, axis
+    bar = _bars(_drawn(partition, axis="time"))[1]
+    assert bar[:50].strip() == "" and bar[50:59] == "█" * 9 and "▒" in bar[59:66], (
+        "its first half is the time of the other segment"
+    )
+
+
+def test_zeros_at_the_end_are_zeros_and_what_a_crash_cuts_is_drawn(partition: Path) -> None:
+    log = partition / f"{COUNT:020d}.log"
+    log.write_bytes(log.read_bytes()[: 50 * SIZE] + bytes(50 * SIZE))
+    assert _bars(_drawn(partition))[1] == "█" * 50 + "·" * 50
+    data = bytearray(log.read_bytes())
+    data[10 * SIZE + 70] ^= 1
+    log.write_bytes(data)
+    lines = _drawn(partition)
+    assert _bars(lines)[1] == "█" * 10 + "▒" + "░" * 39 + "·" * 50
+    assert any(f"a crash now cuts it at byte {10 * SIZE:,}" in line for line in lines)
+
+
+@each("case", sorted(path.name for path in CASES.glob("partition-*")))
+def test_every_finding_of_a_check_is_on_the_map(case: str) -> None:
+    path = CASES / case
+    try:
+        lines = _drawn(path)
+    except kdump.Unreadable:
+        return  # without a log
+    text = "\n".join(lines)
+    made = partition_map(path)
+    for finding in kdump.check(path):
+        assert finding.code in text or len(made.others) > 8, finding.code
+        if finding.path in made.marks:
+            assert (finding.code, finding.start) in [(mark.what, mark.start) for mark in made.marks[finding.path]]
+
+
+@each("case", sorted(path.name for path in CASES.glob("mutant-*"))[::4])
+def test_spans_cover_each_log_without_a_gap(case: str) -> None:
+    try:
+        made = partition_map(CASES / case)
+    except kdump.Unreadable:
+        return
+    for segment in made.segments:
+        spans = made.spans[segment.log]
+        assert [span.start for span in spans] == [0, *(span.end for span in spans[:-1])][: len(spans)]
+        assert not spans or spans[-1].end == segment.size
+
+
+@each("width", [40, 80, 100, 120, 200])
+def test_a_map_fits_its_width_and_needs_no_colour(width: int, tmp_path: Path) -> None:
+    path = shutil.copytree(CASES / "partition-garbage", tmp_path / "データ\x1b[31m-7")
+    for axis in AXES:
+        lines = _drawn(path, axis=axis, width=width)
+        assert "\x1b" not in "".join(lines)
+        assert all(width_of(line) <= max(width, 48) for line in lines if escaped(str(path)) not in line), axis
+
+
+def test_many_segments_are_counted_but_for_the_odd_ones(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={offset: [_batch(offset)] for offset in range(60)}, topic="orders")
+    log = path / f"{57:020d}.log"
+    data = bytearray(log.read_bytes())
+    data[70] ^= 1
+    log.write_bytes(data)
+    lines = _drawn(path)
+    rows = [line[:13].strip() for line in lines if line[:13].strip()]
+    assert {"0", "1", "57", "58", "59"} <= set(rows) and len(rows) < 24
+    assert any("55 segments, sound" in line for line in lines)
+
+
+def test_replicas_are_drawn_on_one_scale(partition: Path, tmp_path: Path) -> None:
+    shorter = shutil.copytree(partition, tmp_path / "broker-2" / "orders-0")
+    log = shorter / f"{COUNT:020d}.log"
+    log.write_bytes(log.read_bytes()[: 40 * SIZE])
+    bars = _bars(_drawn(partition, shorter, axis="offset"))
+    assert [len(bar.rstrip()) for bar in bars] == [100, 100, 100, 40]
+
+
+def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["map", str(partition)]) == 0
+    (partition / f"{0:020d}.log").write_bytes(b"x" * 500)
+    assert (
+        commands.main(["map", "--output", "ndjson", str(partition.parent)]) == commands.main(["check", "-q", str(partition)]) == 1
+    )
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines() if line.startswith("{")]
+    assert {row["kind"] for row in rows} == {"map-segment", "map-span", "map-mark"}
+    assert [row["endOffset"] for row in rows if row["kind"] == "map-segment"] == [COUNT, 2 * COUNT]
+    assert commands.main(["map", "--topics", "nosuch", str(partition.parent)]) == 2
+    assert commands.main(["map", str(partition / f"{COUNT:020d}.log"), "--by", "time"]) == 0
+    assert sys.stdout is not None
+
+
+def test_a_directory_without_logs_is_not_examined(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "orders-0").mkdir()
+    assert commands.main(["map", str(tmp_path / "orders-0")]) == 3
+    assert "no segment" in capfd.readouterr().err
