@@ -10,6 +10,7 @@ import argparse
 import difflib
 import functools
 import itertools
+import json
 import re
 import shlex
 import sys
@@ -36,6 +37,9 @@ _PLACEHOLDERS = (
     (re.compile(r"\S*/\S+|\S+\.(?:log|index|timeindex|snapshot|txnindex|checkpoint)\b"), "PATH"),
     (re.compile(r"-?\d+"), "N"),
 )
+_JSON_START = re.compile(r"\b(key|payload): (?=\{)")
+_DECODER = json.JSONDecoder()
+_TYPES = {bool: "boolean", int: "number", float: "number", str: "text", type(None): "null"}
 
 
 class Example(NamedTuple):
@@ -96,7 +100,8 @@ def _changes_of_run(before: Golden, after: Golden) -> Iterator[tuple[Change, Exa
     )
     for stream, first, second in streams:
         for old, new in _changed_lines(_lines(first), _lines(second)):
-            yield Change(stream, _kind(_general(old), _general(new))), Example(run, old, new)
+            for kind in _kinds_of_lines(old, new):
+                yield Change(stream, kind), Example(run, old, new)
 
 
 def _changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -108,6 +113,51 @@ def _changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[tupl
     for _, first, last, start, end in matcher.get_opcodes():
         pairs = itertools.zip_longest(before[first:last], after[start:end], fillvalue="")
         yield from ((old, new) for old, new in pairs if old != new)
+
+
+def _kinds_of_lines(before: str, after: str) -> Iterator[str]:
+    """The changes from one line to another: those within its JSON by the paths of the values, the others by words."""
+    old, old_values = _without_json(before)
+    new, new_values = _without_json(after)
+    if not old_values or not new_values:
+        yield _kind(_general(before), _general(after))
+        return
+    if old != new:
+        yield _kind(_general(old), _general(new))
+    for path in sorted(old_values.keys() | new_values.keys()):
+        was, now = old_values.get(path), new_values.get(path)
+        if was is None or now is None:
+            yield f"{'+' if was is None else '-'} {path}"
+        elif was != now:
+            types = [", ".join(sorted({_TYPES[type(value)] for value in values})) for values in (was, now)]
+            yield f"{path}: {types[0]} is now {types[1]}" if types[0] != types[1] else f"other values of {path}"
+
+
+def _without_json(line: str) -> tuple[str, dict[str, list[object]]]:
+    """A line with a word for each JSON object in it, and the values of these objects by their paths."""
+    rest, at = "", 0
+    values: dict[str, list[object]] = {}
+    for start in _JSON_START.finditer(line):
+        if start.end() < at:
+            continue  # within the object before
+        try:
+            found, end = _DECODER.raw_decode(line, start.end())
+        except ValueError:
+            continue
+        _add_values(found, start[1], values)
+        rest, at = rest + line[at : start.end()] + "JSON", end
+    return rest + line[at:], values
+
+
+def _add_values(value: object, path: str, values: dict[str, list[object]]) -> None:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _add_values(inner, f"{path}.{name}", values)
+    elif isinstance(value, list):
+        for inner in value:
+            _add_values(inner, f"{path}[]", values)
+    else:
+        values.setdefault(path, []).append(value)
 
 
 def _shape(line: str) -> str:

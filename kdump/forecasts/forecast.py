@@ -118,7 +118,7 @@ def forecast(
 
     A folder of log directories stands for all of them.
 
-    `broker` is its release; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
+    `broker` is its release; starts of 4.4.0, 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
     stop), `end` (only the newest is), `checkpoint` (as stored in the log directory) or an offset. The default is the value stored
     in the log directory; if there is none, zero and the end, in one row each, the worst first. `config` are settings by

@@ -278,8 +278,8 @@ class RebuiltIndexes(NamedTuple):
     transactions: tuple[int, int | None]
 
 
-def check_transactions(directory: Directory, file: File, base_offset: int) -> None:
-    """The check of a transaction index when a broker opens a segment.
+def check_transactions(directory: Directory, file: File, base_offset: int, *, version_is_a_byte: bool) -> None:
+    """The check of a transaction index when a broker opens a segment; of a version it may read the first of two bytes only.
 
     Raises CorruptIndex if an entry ends below the segment, BrokerException for an unknown version.
     """
@@ -287,11 +287,13 @@ def check_transactions(directory: Directory, file: File, base_offset: int) -> No
         return
     for table in transaction_index.read(directory.source(file)):
         versions, last_offsets = table["version"], table["last_offset"]
-        if max(versions) >> 8 <= _CURRENT_VERSION and min(last_offsets) >= base_offset:
+        least = -128 if version_is_a_byte else _CURRENT_VERSION
+        shift = 8 if version_is_a_byte else 0
+        if least <= min(versions) >> shift and max(versions) >> shift <= _CURRENT_VERSION and min(last_offsets) >= base_offset:
             continue
         for version, last_offset in zip(versions, last_offsets, strict=True):
-            looked_at = version >> 8  # Kafka reads only the first of the two bytes
-            if looked_at > _CURRENT_VERSION:
+            looked_at = version >> shift
+            if not least <= looked_at <= _CURRENT_VERSION:
                 raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
             if last_offset < base_offset:
                 raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")

@@ -166,7 +166,8 @@ class Start:
         self.directory.create(name_of(segment.base_offset, file_name.TIME_INDEX))
         file = self.directory.files.get(name_of(segment.base_offset, file_name.TRANSACTION_INDEX))
         if file is not None:
-            check_transactions(self.directory, file, segment.base_offset)
+            is_a_byte = self.settings.rules.transaction_version_is_a_byte
+            check_transactions(self.directory, file, segment.base_offset, version_is_a_byte=is_a_byte)
 
     def _rescan(self, segment: Segment, reason: str) -> None:
         self.events.rescanned[segment.base_offset] = reason

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kdump.releases.timeline import FIRST, History, version_of
 
-PROVED = ("2.8.2", "3.9.1", "4.3.1")
+PROVED = ("2.8.2", "3.9.1", "4.3.1", "4.4.0")
 """The releases whose starts were recorded, and can be forecast."""
 
 FINDS_BY_FIRST_OFFSET = {FIRST: False, "4.3.1": True}
@@ -49,6 +49,9 @@ BAD_PROPERTIES_ARE_OFFLINE = {FIRST: False, "3.9.1": True}
 IS_ALWAYS_KRAFT = {FIRST: False, "4.3.1": True}
 """Whether brokers with metadata in ZooKeeper no longer exist. Kafka: since 4.0."""
 
+TRANSACTION_VERSION_IS_A_BYTE = {FIRST: True, "4.4.0": False}
+"""Whether only the first of the two bytes of the version of an aborted transaction is read, and may be negative."""
+
 EXCEPTION_NAMES: dict[str, dict[str, str]] = {
     FIRST: {
         "org.apache.kafka.common.errors.LogSegmentOffsetOverflowException": "kafka.common.LogSegmentOffsetOverflowException",
@@ -73,6 +76,7 @@ class StartRules:
         self.bad_numbers_of_epochs_are_lines = then.at(BAD_NUMBERS_OF_EPOCHS_ARE_LINES)
         self.takes_newer_metadata = then.at(TAKES_NEWER_METADATA)
         self.survives_lost_transactions = then.at(SURVIVES_LOST_TRANSACTIONS)
+        self.transaction_version_is_a_byte = then.at(TRANSACTION_VERSION_IS_A_BYTE)
         self.exception_names = then.at(EXCEPTION_NAMES)
         self.bad_properties_are_offline = then.at(BAD_PROPERTIES_ARE_OFFLINE)
         self.is_always_kraft = then.at(IS_ALWAYS_KRAFT)
@@ -81,6 +85,6 @@ class StartRules:
 
 
 def nearest(release: str) -> str:
-    """The release of PROVED that is closest to this one: of the same major release, or else the nearest."""
-    major = version_of(release)[0]
-    return min(PROVED, key=lambda proved: (abs(version_of(proved)[0] - major), proved))
+    """The release of PROVED that is closest to this one: first by the major release, then by the minor one."""
+    numbers = version_of(release)
+    return min(PROVED, key=lambda proved: [abs(ours - its) for ours, its in zip(version_of(proved), numbers, strict=False)])

@@ -21,6 +21,20 @@ def test_a_new_field_is_one_kind_of_change_in_all_runs_that_show_it() -> None:
     assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] after `isTransactional: BOOLEAN`"): 2}
 
 
+def test_changes_within_json_are_told_apart_by_path() -> None:
+    line = '| offset: {} key: {{"id":"payload: {{"}} payload: {{"data":{{"state":{},"parts":[{{"ids":[1,{}]}}]{}}}}}\n'
+    before = [_golden("a", line.format(1, 4, 7, "")), _golden("b", line.format(2, 0, 7, "") + line.format(3, 1, 7, ""))]
+    after = [
+        _golden("a", line.format(1, '"Done"', 7, ',"epoch":3')),
+        _golden("b", line.format(2, '"Empty"', 8, "") + line.format(3, '"Open"', 7, "")),
+    ]
+    assert _kinds(before, after) == {
+        ("stdout", "payload.data.state: number is now text"): 2,
+        ("stdout", "+ payload.data.epoch"): 1,
+        ("stdout", "other values of payload.data.parts[].ids[]"): 1,
+    }
+
+
 def test_lines_that_come_and_go_are_separate_kinds() -> None:
     before = [_golden("a", "Dumping 0.log\noffset: 1\n")]
     after = [_golden("a", "Dumping 0.log\nLog starting offset: 0\noffset: 1\n")]

@@ -66,7 +66,7 @@ def starts() -> Starts:
     return {(line["release"], line["case"], line["stop"], line["recoveryPoint"]): line for line in restarts.starts()}
 
 
-@pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1"])
+@pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1", "4.4.0"])
 def test_every_recorded_start_is_forecast(directories: Path, starts: Starts, release: str, all_cases: bool) -> None:
     """Everything that a forecast says: what a broker did, and its messages as the reason.
 
@@ -127,6 +127,10 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
         (f"built-stray/{STRAY}", "clean", 0),
         (f"built-stray/{STRAY}", "clean", 0),
     ),
+    ("TRANSACTION_VERSION_IS_A_BYTE", "4.4.0"): (
+        ("restart-txnindex-version/orders-0", "clean", 63),
+        ("restart-txnindex-version/orders-0", "clean", 63),
+    ),
     # From 3.9.1 on nothing throws it: a segment that waits to be swapped in is not recovered.
     ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
 }
@@ -134,7 +138,7 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
 OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1")}
 """Rules that no start of a single partition shows; test_forecast_log_directories.py covers whole brokers."""
 
-RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+RELEASES = ("2.8.2", "3.9.1", "4.3.1", "4.4.0")
 
 
 def test_every_rule_of_starts_has_a_witness() -> None:
@@ -353,7 +357,7 @@ def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path
 def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
-    assert [_only(path, release=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
+    assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
 
 
 def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
@@ -444,12 +448,13 @@ def test_a_log_directory_is_forecast_partition_by_partition_and_its_strangers_to
 
 def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
-    releases = {release: _only(path, after="clean", release=release).release for release in ("1.0.1", "3.0.0", "4.1.0")}
-    assert releases == {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1"}
+    nearest = {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1", "4.3.1": "4.3.1", "4.4.0": "4.4.0"}
+    releases = {release: _only(path, after="clean", broker=release).release for release in nearest}
+    assert releases == nearest
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
-    for options in ({"release": "9.9.9"}, {"after": "soon"}, {"recovery_point": "here"}, {"config": {"retention.ms": "1"}}):
+    for options in ({"broker": "9.9.9"}, {"after": "soon"}, {"recovery_point": "here"}, {"config": {"retention.ms": "1"}}):
         with pytest.raises(UsageError):
             kdump.forecast(tmp_path, **options)
     with pytest.raises(Unreadable):
@@ -881,6 +886,8 @@ def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_pat
 
 # --- checkpoints that are malformed: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
 
+SEEN = ("2.8.2", "3.9.1", "4.3.1")
+
 
 @pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
 @pytest.mark.parametrize("after", ["clean", "unclean"])
@@ -899,11 +906,9 @@ def test_a_malformed_checkpoint_takes_the_log_directory_offline(tmp_path: Path, 
     }
     for data, outcomes in cases.items():
         (log_directory / name).write_bytes(data)
-        found = [_only(log_directory, after=after, recovery_point="zero", release=release).outcome for release in RELEASES]
+        found = [_only(log_directory, after=after, recovery_point="zero", broker=release).outcome for release in SEEN]
         assert (data, tuple(found)) == (data, outcomes)
-        found = [
-            _only(log_directory / "orders-0", after=after, recovery_point="zero", release=which).outcome for which in RELEASES
-        ]
+        found = [_only(log_directory / "orders-0", after=after, recovery_point="zero", broker=which).outcome for which in SEEN]
         assert (data, tuple(found)) == (data, outcomes)
 
 
@@ -929,7 +934,7 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
 def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp_path: Path) -> None:
     _log_directory(tmp_path, "a", "orders-0", "orders-1")
     _log_directory(tmp_path, "b", "orders-0", "orders-2")
-    for release in RELEASES:
+    for release in SEEN:
         rows = kdump.forecast(tmp_path, after="clean", broker=release)
         assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome, row.exception, row.log_end) for row in rows] == [
             ("a/orders-0", "die", "java.lang.IllegalStateException", None),

@@ -39,7 +39,7 @@ import java.util.regex.Pattern;
  *   close                              shut down properly what was loaded. The answer: {"lines": [...]}
  *
  * A line of the log is [level, logger, message, what was thrown or null]. Kafka's classes are reached by reflection only: names,
- * packages and signatures differ from release to release, while Scala keeps the names of parameters.
+ * packages and signatures differ from release to release. Scala keeps the names of parameters; for Java's, see `settingsByType`.
  */
 public final class LogManagerStarts {
     private static final ConcurrentLinkedQueue<Object> LINES = new ConcurrentLinkedQueue<>();
@@ -50,6 +50,7 @@ public final class LogManagerStarts {
     /** What the proxies answer from. */
     private final long now;
     private final List<Object> waiting = new ArrayList<>(); // tasks scheduled without delay
+    private final Map<Class<?>, List<Object>> byType = new LinkedHashMap<>(); // the next values of parameters without names
     private Object manager;
 
     private LogManagerStarts(long now) {
@@ -85,10 +86,14 @@ public final class LogManagerStarts {
 
     private Map<String, Object> load(File logDir, List<String> settings) throws Exception {
         Object channel = type("LogDirFailureChannel").getConstructor(int.class).newInstance(1);
-        Map<String, Object> byName = settingsOfBroker(logDir, settings);
-        byName.put("logDirFailureChannel", channel);
-        Class<?> type = Class.forName("kafka.log.LogManager");
+        Class<?> type = managerType();
         Constructor<?> constructor = type.getConstructors()[0];
+        boolean isNamed = constructor.getParameters()[0].isNamePresent();
+        Map<String, Object> byName = isNamed ? settingsOfBroker(logDir, settings) : Collections.emptyMap();
+        if (isNamed)
+            byName.put("logDirFailureChannel", channel);
+        else
+            settingsByType(logDir, settings, channel);
         Object[] values = values(constructor.getParameters(), byName, type);
         Throwable thrown = null;
         try {
@@ -128,6 +133,15 @@ public final class LogManagerStarts {
         return byName;
     }
 
+    /** The same by the types of the parameters, in the order of those of one type: for Java, which keeps no names. */
+    private void settingsByType(File logDir, List<String> settings, Object channel) throws Exception {
+        Object config = settingsOfBroker(logDir, settings).get("defaultConfig");
+        byType.put(List.class, new ArrayList<>(Arrays.asList(Collections.singletonList(logDir)))); // then those that are offline
+        byType.put(config.getClass(), new ArrayList<>(Arrays.asList(config, config))); // of the constructor, of loadLogs
+        byType.put(int.class, new ArrayList<>(Arrays.asList(1, 15 * 60 * 1000))); // threads for recovery, longest transaction
+        byType.put(channel.getClass(), new ArrayList<>(Arrays.asList(channel)));
+    }
+
     private void runWaiting() throws Exception {
         for (int i = 0; i < waiting.size(); i++) // a task may schedule another
             try {
@@ -139,12 +153,13 @@ public final class LogManagerStarts {
 
     private void close() throws Exception {
         if (manager != null)
-            for (Method method : manager.getClass().getMethods())
-                if (method.getName().equals("shutdown"))
-                    try {
-                        method.invoke(manager, method.getParameterCount() == 0 ? new Object[0] : new Object[] {-1L});
-                    } catch (InvocationTargetException ignored) { // nothing was loaded
-                    }
+            try {
+                if (hasMethod(manager, "shutdown"))
+                    call(manager, "shutdown");
+                else
+                    manager.getClass().getMethod("shutdown", long.class).invoke(manager, -1L);
+            } catch (InvocationTargetException ignored) { // nothing was loaded
+            }
     }
 
     // What is told about a loaded log, and about what was thrown.
@@ -212,8 +227,11 @@ public final class LogManagerStarts {
         for (int i = 0; i < values.length; i++) {
             String fallback = "$lessinit$greater$default$" + (i + 1);
             Class<?> type = parameters[i].getType();
+            boolean isOfManager = !parameters[i].isNamePresent() && owner != null && owner.getSimpleName().equals("LogManager");
             if (byName.containsKey(parameters[i].getName()))
                 values[i] = byName.get(parameters[i].getName());
+            else if (isOfManager && !byType.getOrDefault(type, Collections.emptyList()).isEmpty())
+                values[i] = byType.get(type).remove(0);
             else if (owner != null && type != boolean.class && hasMethod(owner, fallback))
                 values[i] = call(owner, null, fallback);
             else
@@ -233,6 +251,10 @@ public final class LogManagerStarts {
             boolean isMap = type.getSimpleName().equals("Map");
             return isMap ? scala("mapAsScalaMap", Map.class, new Properties()) : scala("asScalaBuffer", List.class, new ArrayList<>());
         }
+        if (type == List.class)
+            return new ArrayList<>();
+        if (type == Map.class)
+            return new Properties();
         if (type.isInterface())
             return Proxy.newProxyInstance(LogManagerStarts.class.getClassLoader(), new Class<?>[] {type}, handler(type.getSimpleName()));
         if (type.getSimpleName().equals("MetadataVersion")) {
@@ -266,6 +288,16 @@ public final class LogManagerStarts {
                 return InvocationHandler.invokeDefault(proxy, method, arguments);
             return method.getReturnType() == boolean.class ? true : null;
         };
+    }
+
+    /** The log manager in Scala, or in Java since 4.4.0; a class of helpers may have the other name. */
+    private static Class<?> managerType() throws ClassNotFoundException {
+        try {
+            Class<?> inScala = Class.forName("kafka.log.LogManager");
+            return inScala.getConstructors().length > 0 ? inScala : type("LogManager");
+        } catch (ClassNotFoundException gone) {
+            return type("LogManager");
+        }
     }
 
     /** The class of this name, wherever the release keeps it. */
