@@ -74,7 +74,7 @@ def _python(keep: Path, name: str) -> str:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
         if name != "bare":
-            needed = ["pyarrow>=20", "click", "crc32c", "lz4", "python-snappy", "rich", "zstandard"]
+            needed = ["pyarrow>=20", "click", "cramjam", "crc32c", "lz4", "python-snappy", "rich", "zstandard"]
             subprocess.run([str(python), "-m", "pip", "install", "--quiet", *needed], check=True)
     return str(python)
 
