@@ -659,7 +659,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_what_happens_is_reported_with_the_worst_first",
         "test_a_safe_directory_has_its_starts_and_nothing_comes_next",
         "test_a_safe_start_needs_no_remedy",
-        "test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted",
         "test_the_last_lines_say_what_was_asked_and_assumed",
         "test_nothing_of_a_file_drives_a_terminal_now_or_later",
     ),
