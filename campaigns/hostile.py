@@ -391,16 +391,11 @@ class Hostile:
         self._record_columns()
 
     def _compressed(self, data: Any, position: int, end: int) -> None:
-        """Batches said to be compressed, and bytes said to be a frame."""
+        """Batches and messages said to be compressed."""
         chance = self.chance
 
         def decompress(payload: Any) -> Any:
             return chance.choice((bytes(payload), exact(chance.log()[61:]), memoryview(bytes(payload)), b"", None))
-
-        def decompress_block(block: Any, _most: int) -> bytes:
-            if chance.random() < 0.1:
-                raise ValueError
-            return bytes(block) * chance.randrange(3)
 
         answer = self.call("skip_compressed", data, position, end, chance.random() < 0.5, chance.randrange(5), decompress)
         if answer is not None:
@@ -409,17 +404,6 @@ class Hostile:
         codec = chance.randrange(5)
         stop = self.call("skip_messages", data, position, end, chance.random() < 0.5, chance.number(9), codec, decompress)
         assert stop is None or position <= stop <= end
-        sizes = [chance.choice((0, 5, chance.number(40))) % (1 << 31) | chance.choice((0, 1 << 31)) for _ in range(3)]
-        frame = b"".join(size.to_bytes(4, "little") + bytes(min(size % (1 << 31), 99)) for size in sizes) + bytes(4)
-        numbers = (
-            chance.choice((0, chance.number(99))),
-            chance.choice((40, chance.number())),
-            chance.choice((0, 4, chance.number())),
-        )
-        self.call("lz4_blocks", exact(frame), *numbers, chance.choice((1 << 20, chance.number())), decompress_block)
-        zstd = b"\x28\xb5\x2f\xfd" * (chance.random() < 0.9) + chance.log()[chance.number(9) % 9 :]
-        self.call("zstd_frame", exact(zstd))
-        self.call("zstd_frames", exact(zstd * chance.choice((1, 2, 5))), chance.random() < 0.5)
 
     def _record_columns(self) -> None:
         """The records of several batches as columns, some of them impossible."""

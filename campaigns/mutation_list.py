@@ -596,12 +596,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "d01",
-        "kdump/output/rows/decoded.py",
+        "kdump/decoding/decoded.py",
         "_coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)",
         "_coordinator(RECORDS, shown)",
     ),
-    Mutation("60-o06", "kdump/output/rows/decoded.py", "0 <= type_id < len(NAMES)", "0 < type_id < len(NAMES)"),
-    Mutation("60-o07", "kdump/output/rows/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
+    Mutation("60-o06", "kdump/decoding/decoded.py", "0 <= type_id < len(NAMES)", "0 < type_id < len(NAMES)"),
+    Mutation("60-o07", "kdump/decoding/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
     Mutation("json-arrays-of-other-classes", "kdump/output/rows/json.py", 'self._separator = ",\\n"', 'self._separator = "\\n"'),
     Mutation(
         "n23", "kdump/output/rows/listing_layouts.py", '"ok" if batch.isvalid else "BAD"', '"ok" if batch.isvalid else "ok"'

@@ -33,6 +33,7 @@ FLOORS = {
     "schemas": 4,
     "checks": 5,
     "decoders": 4,
+    "decoding": 5,
     "forecasts": 6,
     "library": 12,
     "releases": 4,

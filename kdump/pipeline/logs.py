@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdump.binary.columns_reference import RECORD_COLUMNS
+from kdump.decoding import record_decoding
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes, packed, packed_batch_columns, record_columns
-from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
 from kdump.reading import batch_faults, salvage

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kdump.pipeline.record_decoding import RecordDecoding
+    from kdump.decoding.record_decoding import RecordDecoding
 
 PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
 AUTO = "auto"
@@ -172,7 +172,7 @@ class Options:
             return None
         if self.table != "records":
             raise UsageError(f"the table {self.table} has no keys and values to decode", remedy="leave out decode and the like")
-        from kdump.pipeline.record_decoding import RecordDecoding  # takes its time to load
+        from kdump.decoding.record_decoding import RecordDecoding  # takes its time to load
 
         return RecordDecoding(given[0] or "", given[1] or "", given[2])
 

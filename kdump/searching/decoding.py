@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.kernel import Headers
+    from kdump.decoding.decoded import Decoded, Decoder
+    from kdump.decoding.record_decoding import RecordDecoding
+    from kdump.decoding.schema_decoder import SchemaDecoder
     from kdump.formats.record import RecordChunk
-    from kdump.output.rows.decoded import Decoded, Decoder
-    from kdump.output.rows.schema_decoder import SchemaDecoder
     from kdump.pipeline.discovery import FileItem
-    from kdump.pipeline.record_decoding import RecordDecoding
     from kdump.schemas.own import Command
     from kdump.schemas.shapes import NotedShapes
 
@@ -85,7 +85,7 @@ class Decoding:
         return HitDecoder(None, self._schema_decoder(item)[0])
 
     def _internal(self, item: FileItem) -> Decoder | None:
-        from kdump.output.rows import decoded  # seldom needed, and slow to load
+        from kdump.decoding import decoded  # seldom needed, and slow to load
 
         topic = "" if item.path in self._spooled else decoded.internal_topic(item.path)
         return decoded.decoder_of(topic) if topic else None
@@ -100,7 +100,7 @@ class Decoding:
     def _schema_decoder(self, item: FileItem) -> tuple[SchemaDecoder, Mapping[str, list[str]]]:
         """The decoder by schemas, and what is wrong with the registry's topic, by its path."""
         if self._by_schema is None:
-            from kdump.pipeline.record_decoding import RecordDecoding
+            from kdump.decoding.record_decoding import RecordDecoding
             from kdump.schemas.own import Command
 
             if self.command is not None:
@@ -108,7 +108,7 @@ class Decoding:
             self._by_schema = RecordDecoding(self.key, self.value, self.schemas, self._asked)
         is_spooled = item.path in self._spooled
         if is_spooled and self.schemas is None:  # nothing lies beside it
-            from kdump.output.rows.schema_decoder import decoder_of_parts
+            from kdump.decoding.schema_decoder import decoder_of_parts
             from kdump.schemas.collection import Collection
 
             return decoder_of_parts(Collection(), self.key, self.value, "", self._asked), {}
@@ -234,7 +234,7 @@ class HitDecoder:
             yield first, first + len(found), found
 
     def _each(self, part: RecordChunk) -> Iterator[Decoded]:
-        from kdump.output.rows import decoded
+        from kdump.decoding import decoded
 
         rows = zip(*(part.records[name] for name in ("key", "value", "headers")), strict=True)
         spread = [

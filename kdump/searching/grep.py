@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kdump.output.rows.decoded import Decoded
+    from kdump.decoding.decoded import Decoded
     from kdump.output.rows.hits import SearchedFile
     from kdump.pipeline.discovery import FileItem
     from kdump.schemas.shapes import NotedShapes

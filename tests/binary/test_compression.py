@@ -4,6 +4,7 @@ import gzip
 import random
 import resource
 import struct
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from unittest import mock
@@ -14,9 +15,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdump.binary import kernel
-from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress
-from kdump.binary.codecs.gzip import inspect_frames
+from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress, lz4, zstd_frame
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
 from tests.builders.compression import (
@@ -712,29 +711,6 @@ def _values(payload: Payload) -> Iterator[str]:
 
 @settings(max_examples=200)
 @given(st.randoms(use_true_random=False))
-def test_small_zstd_frames_give_together_what_they_give_one_by_one(chance: random.Random) -> None:
-    frames = []
-    for _ in range(chance.choice((3, 20, 200))):
-        data = bytes(chance.choice((0, 1, 5, chance.randrange(600)))) * chance.choice((1, 1, 1, 300))
-        frames.append(zstd_frames(data, has_content_size=chance.random() < 0.5, has_checksum=chance.random() < 0.5))
-    for _ in range(chance.choice((0, 1, 30))):
-        size = chance.randrange(5)
-        skippable = (0x184D2A50 + chance.randrange(16)).to_bytes(4, "little") + size.to_bytes(4, "little") + bytes(size)
-        frames.insert(chance.randrange(len(frames) + 1), skippable)
-    payload = bytearray(b"".join(frames))
-    if chance.random() < 0.6:
-        payload[chance.randrange(len(payload))] ^= 1 << chance.randrange(8)
-    if chance.random() < 0.3:
-        del payload[chance.randrange(1, len(payload)) :]
-    together = decompress(ZSTD, bytes(payload), 2)
-    with mock.patch.object(kernel, "native", None):
-        alone = decompress(ZSTD, bytes(payload), 2)
-    assert (together.data, together.whole_blocks) == (alone.data, alone.whole_blocks)
-    assert repr(together.error) == repr(alone.error)
-
-
-@settings(max_examples=200)
-@given(st.randoms(use_true_random=False))
 def test_small_snappy_blocks_give_at_once_what_they_give_one_by_one(chance: random.Random) -> None:
     parts = []
     for _ in range(chance.choice((1, 3, 200))):
@@ -751,30 +727,29 @@ def test_small_snappy_blocks_give_at_once_what_they_give_one_by_one(chance: rand
     assert at_once is None or one_by_one.error is None and at_once == one_by_one.data
 
 
-@settings(max_examples=300)
-@given(st.randoms(use_true_random=False))
-def test_copies_of_a_gzip_member_give_at_once_what_they_give_one_by_one(chance: random.Random) -> None:
-    parts = []
-    for _ in range(chance.choice((1, 2, 5))):
-        data = chance.randbytes(chance.choice((0, 0, 1, 5, chance.randrange(9000)))) * chance.choice((1, 1, 40))
-        parts += [gzip_members(data)] * chance.choice((1, 2, 3, 300, 1000))
-    payload = bytearray(b"".join(parts) + bytes(chance.choice((0, 0, 1, 30))))
-    for _ in range(chance.choice((0, 0, 1, 2))):
-        payload[chance.randrange(len(payload))] ^= 1 << chance.randrange(8)
-    if chance.random() < 0.4:
-        del payload[chance.randrange(1, len(payload)) :]
-    at_once, members = decompress(GZIP, bytes(payload), 2), inspect_frames(bytes(payload))
-    with mock.patch("kdump.binary.codecs.gzip._past_copies", lambda _compressed, _start, end: (end, 0)):
-        one_by_one = decompress(GZIP, bytes(payload), 2)
-        frames = inspect_frames(bytes(payload))
-    assert (at_once.data, at_once.whole_blocks) == (one_by_one.data, one_by_one.whole_blocks)
-    assert repr(at_once.error) == repr(one_by_one.error)
-    assert (members.count, members.end) == (frames.count, frames.end)
+@pytest.mark.slow
+@each("count", [1, 4095, 4096, 100_000])
+def test_many_small_blocks_of_an_lz4_frame_take_the_memory_of_their_bytes(count: int) -> None:
+    contents = bytes(number & 0xFF for number in range(2 * count))
+    blocks = [b"\1\0\0\0" + contents[at : at + 1] for at in range(0, len(contents), 2)]
+    frame = memoryview(b"".join(blocks) + bytes(4))
+    tracemalloc.start()
+    try:
+        joined = lz4.joined_blocks(frame, 0, 4, 0, len(contents), lambda block, _most: bytes([block[0], block[0] + 1]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert joined == contents
+    assert peak < 4 * len(contents) + (1 << 19)
 
 
-def test_many_gzip_members_without_contents_cost_no_more_than_their_bytes() -> None:
-    payload = gzip_members(b"") * 300_000
-    with mock.patch("zlib.decompressobj", side_effect=zlib.decompressobj) as made:
-        assert decompress(GZIP, payload, 2).error is None
-        assert inspect_frames(payload).count == 300_000
-    assert made.call_count < 10
+@each("size", [0, 255, 256, 65_791, 65_792, 200_000])
+@each("has_checksum", [True, False])
+def test_the_sizes_of_a_zstd_frame_are_what_was_written(size: int, has_checksum: bool) -> None:
+    written = zstandard.ZstdCompressor(write_content_size=True, write_checksum=has_checksum).compress(bytes(size))
+    assert zstd_frame.sizes(written) == zstd_frame.sizes(written + b"more") == (len(written), size)
+    assert zstd_frame.sizes(written[:-1]) == (0, size)
+    assert zstd_frame.sizes(b"") == zstd_frame.sizes(b"zstd...") == (0, -1)
+    stream = zstandard.ZstdCompressor().compressobj()
+    unsized = stream.compress(bytes(size)) + stream.flush()
+    assert zstd_frame.sizes(unsized) == (len(unsized), -1 if size else 0)

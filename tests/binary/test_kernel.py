@@ -6,7 +6,6 @@ import os
 import struct
 import subprocess
 import sys
-import tracemalloc
 import zlib
 from array import array
 from collections.abc import Callable, Sequence
@@ -16,14 +15,12 @@ from unittest import mock
 
 import crc32c as package
 import pytest
-import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns import recall
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
-from kdump.binary.codecs import lz4, zstd, zstd_frame
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
 from kdump.checks.check import run
@@ -1046,103 +1043,6 @@ def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
         environment["KDUMP_KERNEL"] = choice
     done = subprocess.run([sys.executable, "-m", "kdump", *arguments], env=environment, capture_output=True, check=False)
     return done.returncode, done.stdout, done.stderr
-
-
-LZ4_BLOCKS = st.tuples(st.sampled_from([0, 0, 0, 1, 9, 1 << 30]), st.booleans(), st.binary(max_size=40))
-"""By how much its size is too high, whether it is stored, and its bytes."""
-
-
-@given(
-    st.lists(LZ4_BLOCKS, max_size=3),
-    st.sampled_from([bytes(4), bytes(4), bytes(4) + b"sum!", bytes(4) + b"m", b"\0\0"]),
-    st.sampled_from([0, 0, 4]),
-    st.sampled_from([1000, 70, 10]),
-)
-def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
-    blocks: list[tuple[int, bool, bytes]], end: bytes, checksum_size: int, limit: int
-) -> None:
-    frame = b"head" + b"".join(
-        (len(data) + more | is_stored << 31).to_bytes(4, "little") + data for more, is_stored, data in blocks
-    )
-    answers = []
-    for join in (_kernel.lz4_blocks, lz4.joined_blocks):
-        compressed: list[bytes] = []
-
-        def doubled(block: bytes | memoryview, most: int, compressed: list[bytes] = compressed) -> bytes:
-            assert most == 35
-            compressed.append(bytes(block))
-            return bytes(block) * 2
-
-        answers.append((join(memoryview(frame + end), 4, 35, checksum_size, limit, doubled), compressed))
-    assert answers[0] == answers[1]
-
-
-@pytest.mark.slow
-@each("join", [_kernel.lz4_blocks, lz4.joined_blocks])
-@each("count", [1, 4095, 4096, 4097, 2 * 4096, 100_000])
-def test_many_small_blocks_of_an_lz4_frame_take_the_memory_of_their_bytes(join: Callable[..., bytes | None], count: int) -> None:
-    contents = bytes(number & 0xFF for number in range(2 * count))
-    blocks = [b"\1\0\0\0" + contents[at : at + 1] for at in range(0, len(contents), 2)]
-    frame = b"".join(blocks) + bytes(4)
-    tracemalloc.start()
-    try:
-        joined = join(memoryview(frame), 0, 4, 0, len(contents), lambda block, _most: bytes([block[0], block[0] + 1]))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert joined == contents
-    assert peak < 4 * len(contents) + (1 << 19)
-
-
-@given(
-    st.sampled_from([b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"]),
-    st.integers(0, 255),
-    st.one_of(st.binary(max_size=14), st.just(b"\xff" * 14)),
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40), st.booleans()), max_size=4),
-    st.integers(-3, 5),
-)
-def test_the_size_of_a_zstd_frame_is_that_of_the_reference(
-    magic: bytes, descriptor: int, header: bytes, blocks: list[tuple[int, int, bool]], cut: int
-) -> None:
-    data = magic + bytes([descriptor]) + header
-    for kind, size, is_last in blocks:
-        data += (size << 3 | kind << 1 | is_last).to_bytes(3, "little") + bytes(1 if kind == 1 else size)
-    data = data[: len(data) - cut] if cut > 0 else data + bytes(-cut)
-    assert _kernel.zstd_frame(data) == zstd_frame.sizes(data)
-    for several in (data, data * 3, data[5:] + data):
-        with mock.patch.object(kernel, "native", None):
-            reference = zstd.inspect_frames(several)
-        count, end, window = _kernel.zstd_frames(several, False)
-        assert (count, end) == (reference.count, reference.end)
-        assert window <= reference.window  # which may be that of a frame that is cut off
-        found = zstd.inspect_frames(several)
-        assert (found.count, found.end, found.window) == (count, end, reference.window)
-
-
-@each("size", [0, 255, 256, 65_791, 65_792, 200_000])
-@each("has_checksum", [True, False])
-def test_the_sizes_of_a_zstd_frame_are_what_was_written(size: int, has_checksum: bool) -> None:
-    written = zstandard.ZstdCompressor(write_content_size=True, write_checksum=has_checksum).compress(bytes(size))
-    for sizes in (_kernel.zstd_frame, zstd_frame.sizes):
-        assert sizes(written) == sizes(written + b"more") == (len(written), size)
-        assert sizes(written[:-1]) == (0, size)
-        assert sizes(b"") == sizes(b"zstd...") == (0, -1)
-    stream = zstandard.ZstdCompressor().compressobj()
-    unsized = stream.compress(bytes(size)) + stream.flush()
-    assert _kernel.zstd_frame(unsized) == zstd_frame.sizes(unsized) == (len(unsized), -1 if size else 0)
-
-
-def test_a_block_of_lz4_that_cannot_be_decompressed_ends_the_frame() -> None:
-    def fail(block: bytes | memoryview, most: int) -> bytes:
-        raise ZeroDivisionError
-
-    frame = memoryview(b"\1\0\0\0x" + bytes(4))
-    with pytest.raises(ZeroDivisionError):
-        _kernel.lz4_blocks(frame, 0, 9, 0, 9, fail)
-    with pytest.raises(TypeError, match="a decompressed block is not bytes"):
-        _kernel.lz4_blocks(frame, 0, 9, 0, 9, lambda _block, _most: bytearray(b"x"))  # type: ignore[arg-type, return-value]
-    with pytest.raises(ValueError, match="negative"):
-        _kernel.lz4_blocks(frame, -1, 9, 0, 9, fail)
 
 
 @pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", "x.log")], ids=" ".join)

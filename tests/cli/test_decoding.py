@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from golden_outputs.runs import CASES
 from kdump.cli.commands import main
 from kdump.cli.listing import decoder_names
-from kdump.output.rows import decoded
+from kdump.decoding import decoded
 from kdump.releases import history
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record

@@ -40,7 +40,6 @@
 #include "odd_fields.h"
 #include "ordinary.h"
 #include "ordinary_messages.h"
-#include "frames.h"
 #include "columns.h"
 #include "batch_columns.h"
 #include "search.h"
@@ -102,9 +101,6 @@ static PyMethodDef methods[] = {
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
     {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
     {"skip_messages", skip_messages, METH_VARARGS, skip_messages_doc},
-    {"lz4_blocks", lz4_blocks, METH_VARARGS, lz4_blocks_doc},
-    {"zstd_frame", zstd_frame, METH_VARARGS, zstd_frame_doc},
-    {"zstd_frames", zstd_frames, METH_VARARGS, zstd_frames_doc},
     {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},
     {"end_with_parent", end_with_parent, METH_NOARGS, end_with_parent_doc},
     {"threads_can_end", threads_can_end, METH_NOARGS, threads_can_end_doc},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from itertools import repeat
 
 from kdump.binary.codecs.faults import raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
@@ -26,13 +25,12 @@ _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in blocks of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in blocks of this size: an error takes its block with it
 _WRITTEN_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # as Java writes it: no time, an unknown operating system (JDK 16 and later)
 _INSPECTED = 1 << 20
-_COMPARED = 2 << 10  # bytes at once
 _FIRST_PIECE, _PIECE = 512, 64 << 10  # of a member that is inspected: what follows a small one is copied with it
 
 
 def decompressed(compressed: bytes, _magic: int, _limit: int, _quirks: CodecQuirks | None) -> Iterator[bytes]:
     """Members one after the other; what follows the last and is no member is ignored, as Kafka does."""
-    start, position = 0, _header_end(compressed, 0)
+    position = _header_end(compressed, 0)
     while True:
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         crc = size = calls = 0
@@ -66,31 +64,10 @@ def decompressed(compressed: bytes, _magic: int, _limit: int, _quirks: CodecQuir
         # Java looks for another member if more input is to come, or its buffer still holds more than 26 bytes, trailer included
         if block_end >= len(compressed) and len(inflater.unused_data) <= 26:
             return
-        start, copies = _past_copies(compressed, start, trailer + 8) if calls == 1 else (trailer + 8, 0)
-        if block:
-            yield from repeat(block, copies)
         try:
-            position = _header_end(compressed, start)
+            position = _header_end(compressed, trailer + 8)
         except CorruptData:
             return
-
-
-def _past_copies(compressed: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where the last of the copies of a member starts that follow it without a gap, and how many come before that one.
-
-    If there are none, its end. A payload may be millions of members without contents.
-    """
-    size = end - start
-    position = end
-    while position + _COMPARED <= len(compressed):
-        if compressed[position : position + _COMPARED] != compressed[position - size : position - size + _COMPARED]:
-            break
-        position += _COMPARED
-    copies = (position - end) // size
-    while compressed.startswith(compressed[start:end], end + copies * size):
-        copies += 1
-    before = max(copies - 1, 0)
-    return end + before * size, before
 
 
 def _first_block_end(compressed: bytes, member: int) -> int:
@@ -215,7 +192,6 @@ def inspect_frames(payload: bytes) -> Frames:
             break
         if not inflater.eof:
             break
-        start, position = position, given - len(inflater.unused_data)
-        position, copies = _past_copies(payload, start, position)
-        count += 1 + copies
+        position = given - len(inflater.unused_data)
+        count += 1
     return Frames(count, position)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kdump.binary import kernel
 from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.lz4_library import library
@@ -29,7 +28,6 @@ _CHECKSUM_SIZE = 4
 _HAS_CONTENT_CHECKSUM, _HAS_CONTENT_SIZE, _HAS_BLOCK_CHECKSUM = 0x04, 0x08, 0x10
 _WRITTEN_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks; blocks of up to 64 KiB
 _WRITTEN_BLOCK = 64 << 10
-_MOST_BLOCKS = 4096  # that are held one by one: a block may be as small as a byte, its object is not
 _FEATURES_OF_LATER_READERS = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),
@@ -152,13 +150,11 @@ class BatchDecompressor:
         position, max_block_size, has_block_checksum, has_content_checksum = self._parsed
         if not position or has_block_checksum:
             return None
-        blocks = joined_blocks if kernel.native is None else kernel.native.lz4_blocks
         checksum_size = _CHECKSUM_SIZE * has_content_checksum
         try:
-            payload: bytes | None = blocks(compressed, position, max_block_size, checksum_size, self._limit, self._block)
+            return joined_blocks(compressed, position, max_block_size, checksum_size, self._limit, self._block)
         except self._errors:
             return None
-        return payload
 
     def _parse_header(self, compressed: bytes) -> None:
         self._header, self._parsed = b"", (0, 0, False, False)
@@ -179,15 +175,15 @@ def joined_blocks(
     limit: int,
     decompress: Callable[[bytes | memoryview, int], bytes],
 ) -> bytes | None:
-    """The contents of a frame whose blocks have no checksums, from the first one on; `lz4_blocks` of the kernel in C.
+    """The contents of a frame whose blocks have no checksums, from the first one on.
 
     None if a block is too large, if the frame does not end, after a checksum of this size, where its bytes do, or if its contents
     are larger than `limit`. Raises what `decompress` raises.
     """
     view = memoryview(frame)
     end = len(frame)
-    blocks: list[bytes | memoryview] = []
-    runs: list[bytes] = []
+    first: bytes | memoryview = b""
+    whole = bytearray()  # unless the first block is all: many blocks may be as small as a byte
     while size := int.from_bytes(view[position : position + 4], "little"):
         is_stored = size >= _STORED
         size &= ~_STORED
@@ -200,13 +196,15 @@ def joined_blocks(
         limit -= len(block)
         if limit < 0:
             return None
-        blocks.append(block)
-        if len(blocks) == _MOST_BLOCKS:
-            runs.append(b"".join(blocks))
-            blocks.clear()
+        if first or whole:
+            whole += first
+            whole += block
+            first = b""
+        else:
+            first = block
     if position + 4 + checksum_size != end:
         return None
-    return blocks[0] if len(blocks) == 1 and not runs and isinstance(blocks[0], bytes) else b"".join([*runs, *blocks])
+    return bytes(whole or first)
 
 
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:

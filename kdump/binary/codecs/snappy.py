@@ -24,7 +24,6 @@ _HEADER_SIZE = 16  # magic, version, lowest compatible version; the last is igno
 _unpack_size = Struct(">i").unpack_from
 _JAVA_OUTPUT = 2 << 10  # Kafka takes the output of snappy in blocks of this size
 _MAX_BLOCK_SIZE = 512 << 20
-_LONGEST_LITERAL = 60  # bytes of a literal whose length stands in the byte before it
 _MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
 _ROOM = 256 << 10
 _WRITTEN_HEADER = MAGIC + b"\0\0\0\1\0\0\0\1"  # version, lowest compatible version
@@ -163,14 +162,6 @@ class BatchDecompressor:
                     if size == 1 and not view[position]:  # a block of nothing
                         position += 1
                         continue
-                    literal = size - 2
-                    if 0 < literal <= _LONGEST_LITERAL and view[position] == literal and view[position + 1] == literal - 1 << 2:
-                        # a small block that does not repeat anything
-                        start, after = position + 2, given + literal
-                        if start + literal <= end and after <= len(room):
-                            room[given:after] = view[start : start + literal]
-                            position, given = start + literal, after
-                            continue
                 block = view[position : position + size]
                 position += size
                 if position > end:

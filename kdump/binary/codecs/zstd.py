@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from threading import get_ident
 
-from kdump.binary import kernel
 from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
@@ -56,15 +55,6 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
             if is_finished:
                 return
             raise zstd_frame.cut_off()
-        if kernel.native is not None and input_size == _INPUT:
-            count, size, _ = kernel.native.zstd_frames(compressed[position : position + input_size], True)
-            block = _small_frames(decompressor, compressed[position : position + size]) if count > 1 else None
-            if block is not None:
-                position += size
-                if len(block) > 1000 * input_size:
-                    input_size = _BOMB_INPUT
-                yield block
-                continue
         frame = decompressor.frame()
         given = 0
         while not frame.eof:
@@ -83,15 +73,6 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
                 input_size = _BOMB_INPUT
             yield block
         position = min(position, len(compressed)) - len(frame.unused_data)
-
-
-def _small_frames(decompressor: Decompressor, frames: bytes) -> bytes | None:
-    """The contents of whole frames, which may be none; None where one is damaged."""
-    try:
-        return decompressor.whole_frames(frames)
-    except library().error as error:
-        raise_if_out_of_memory(error)
-        return None
 
 
 @lru_cache
@@ -120,7 +101,7 @@ class BatchDecompressor:
             self._decompressor = zstd.decompressor()
             self._error = zstd.error
         # zstandard's allow_extra_data=False does not see what follows a frame that does not say how much it holds
-        size, content_size = (zstd_frame.sizes if kernel.native is None else kernel.native.zstd_frame)(compressed)
+        size, content_size = zstd_frame.sizes(compressed)
         if not size or size != len(compressed) or content_size > self._limit or _is_irregular(compressed, content_size):
             return None
         try:
@@ -149,8 +130,6 @@ def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
 def inspect_frames(payload: bytes) -> Frames:
     """The frames of a payload, up to the first incomplete one."""
     count = position = window = 0
-    if kernel.native is not None:
-        count, position, window = kernel.native.zstd_frames(payload, False)
     size = len(payload)
     while payload.startswith(MAGIC, position) and position + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE < size:
         descriptor = payload[position + len(MAGIC)]

@@ -64,7 +64,7 @@ def end_of_blocks(data: bytes | memoryview, position: int) -> int:
 
 
 def sizes(data: bytes | memoryview) -> tuple[int, int]:
-    """The size of the frame at the start of these bytes, and of its contents; `zstd_frame` of the kernel in C.
+    """The size of the frame at the start of these bytes, and of its contents.
 
     0 if there is no whole frame; -1 if it does not say how much it holds. Blocks are not decompressed.
     """

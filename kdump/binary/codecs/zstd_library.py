@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 
         def frame(self) -> Frame: ...
 
-        def whole_frames(self, frames: bytes, /) -> bytes:
-            """The contents of frames that follow each other. Raises the error of the library."""
-
         def whole(self, frame: bytes | memoryview, room: int, /) -> bytes:
-            """The contents of a frame, of at most `room` bytes if it does not say how much it holds. Raises likewise."""
+            """The contents of a frame, at most `room` bytes if it does not give their size. Raises the error of the library."""
 
     class Library(Protocol):
         error: type[Exception]
@@ -86,10 +83,6 @@ class _DecompressorOfZstandard:
         self.frame = decompressor.decompressobj
         self._decompressor = decompressor
 
-    def whole_frames(self, frames: bytes) -> bytes:
-        contents: bytes = self._decompressor.decompressobj(read_across_frames=True).decompress(frames)
-        return contents
-
     def whole(self, frame: bytes | memoryview, room: int) -> bytes:
         contents: bytes = self._decompressor.decompress(frame, max_output_size=room)
         return contents
@@ -123,16 +116,6 @@ class _DecompressorOfPython:
     def frame(self) -> Frame:
         frame: Frame = self._new(options=self._options)
         return frame
-
-    def whole_frames(self, frames: bytes) -> bytes:
-        contents = []
-        while frames:
-            frame = self.frame()
-            contents.append(frame.decompress(frames))
-            if not frame.eof:
-                raise self._error("the frame is cut off")
-            frames = frame.unused_data
-        return b"".join(contents)
 
     def whole(self, frame: bytes | memoryview, room: int) -> bytes:
         _, content_size = zstd_frame.sizes(frame)

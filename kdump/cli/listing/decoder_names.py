@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kdump.cli.schema_options import PLAIN
 from kdump.cli.shared_options import STDIN
+from kdump.decoding.decoded import internal_topic
 from kdump.formats import file_name
-from kdump.output.rows.decoded import internal_topic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

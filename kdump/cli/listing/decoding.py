@@ -8,11 +8,11 @@ from itertools import islice
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
 from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
+from kdump.decoding import decoded
+from kdump.decoding.decoded import Decoded
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.output.kafka.record_contents import contents_column
-from kdump.output.rows import decoded
-from kdump.output.rows.decoded import Decoded
 from kdump.output.stand_ins import StandIns
 
 TYPE_CHECKING = False

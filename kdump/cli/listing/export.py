@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.cli.listing.request import Request
+    from kdump.decoding.decoded import Decoded
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
-    from kdump.output.rows.decoded import Decoded
     from kdump.reading import salvage
 
 BATCHES, RECORDS = "batches", "records"

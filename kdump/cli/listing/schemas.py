@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.cli.listing.request import Request
-    from kdump.output.rows.schema_decoder import SchemaDecoder
+    from kdump.decoding.schema_decoder import SchemaDecoder
     from kdump.schemas.collection import Collection
     from kdump.schemas.own import Command
 
@@ -40,7 +40,7 @@ class SchemasOfRun:
             return None
         if not request.asks_for_schemas and (request.decode != "auto" or not _has_registry(path)):
             return None
-        from kdump.output.rows.schema_decoder import decoder_of_parts
+        from kdump.decoding.schema_decoder import decoder_of_parts
 
         topic = "" if path.startswith(STDIN) else file_name.topic(path)
         return decoder_of_parts(self._collection(path), *request.part_decoders, topic, self._command())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from kdump.output.rows.decoded import Decoded
+    from kdump.decoding.decoded import Decoded
     from kdump.schemas.shapes import Shape
 
     Convert = Callable[[Any], Any]  # a value for JSON to one for Arrow

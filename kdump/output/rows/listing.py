@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypeVar
 
+    from kdump.decoding.decoded import Decoded
     from kdump.errors import CorruptData
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record
     from kdump.messages.kafka_json import Json
-    from kdump.output.rows.decoded import Decoded
 
     RowType = TypeVar("RowType", bound=Row)
     Object = dict[str, str | None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kdump.decoding.decoded import Decoded
+from kdump.decoding.schema_decoder import decoder_of_parts
 from kdump.errors import CorruptData
 from kdump.formats import file_name, tree
-from kdump.output.rows.decoded import Decoded
-from kdump.output.rows.schema_decoder import decoder_of_parts
 from kdump.schemas.bounds import TOO_LARGE
 from kdump.schemas.collection import Collection, collection_of
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from kdump.decoding.schema_decoder import SchemaDecoder
     from kdump.formats.record import RecordChunk
-    from kdump.output.rows.schema_decoder import SchemaDecoder
     from kdump.schemas.own import Command
 
 MAX_TABLE = 64 << 20

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdump.decoders import plain
+from kdump.decoding.decoded import Decoded
 from kdump.errors import CorruptData, UsageError
-from kdump.output.rows.decoded import Decoded
 from kdump.schemas import json_values
 from kdump.schemas.decoding import KEY, VALUE, PartDecoded, PartDecoder
 from kdump.schemas.schema import KINDS

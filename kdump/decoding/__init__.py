@@ -1,0 +1,1 @@
+"""Which decoder fits a log, and its records decoded: one way for listings, searches, scans and the library."""
