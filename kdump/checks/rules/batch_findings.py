@@ -64,9 +64,3 @@ def offsets_of(batches: Table[RecordBatch], row: int) -> tuple[int, int]:
     """The first and last offset of the batch or message in this row."""
     first, last = batches["base_offset"][row], batches["last_offset"][row]
     return last if first is None else first, last
-
-
-def counts_row(context: FileContext, code: str, batches: Table[RecordBatch], row: int) -> bool:
-    """Whether a finding about the batch in this row needs no message; if so, it is counted here."""
-    position = batches["position"][row]
-    return context.counts_only(code, position, position + batches["size"][row])

@@ -38,9 +38,7 @@ class Headers:
         if magic != summary.highest_magic or not self._are_plain(summary):
             return False
         if magic != before >= 0:
-            start = summary.positions[0]
-            if not self._context.counts_only(_code_of_change(before, magic), start, summary.extent_at(start)[2]):
-                return False
+            return False
         self._magic = magic
         self._count_empty(summary)
         return True
@@ -74,8 +72,7 @@ class Headers:
             for row, header in enumerate(chunk.headers):
                 if 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE or statuses[row] == salvage.DAMAGED:
                     continue
-                if not self._counts_only("attributes-unknown-bits", chunk, row):
-                    self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
+                self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
 
     def report_empty_batches(self) -> None:
         """Report all batches without records in one finding."""
@@ -98,8 +95,6 @@ class Headers:
             if before < 0:
                 continue
             code = _code_of_change(before, magic)
-            if self._counts_only(code, section.chunk, row):
-                continue
             batch = section.chunk.batches.row(row)
             words = "newer" if magic > before else "older"
             message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
@@ -108,7 +103,7 @@ class Headers:
     def _report_large(self, chunk: Chunk) -> None:
         limit = self._context.settings.max_message_bytes
         for row, size in enumerate(chunk.batches["size"]):
-            if size > limit and not self._counts_only("batch-over-limit", chunk, row):
+            if size > limit:
                 batch = chunk.batches.row(row)
                 message = f"One batch, {_offsets(batch)}, of {size:,} bytes, more than {limit:,}."
                 report_batch(self._context, "batch-over-limit", batch, message, expected=limit, found=size)
@@ -126,8 +121,6 @@ class Headers:
                 self._empty.append((batches["position"][row], batches["last_offset"][row]))
                 del self._empty[1:-1]
                 continue
-            if self._counts_only(code, section.chunk, row):
-                continue
             batch = batches.row(row)
             if count < 0:
                 message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
@@ -137,11 +130,6 @@ class Headers:
                     f"One batch, {_offsets(batch)}. Its record count is 0, but {left:,} bytes follow: no consumer sees them."
                 )
                 report_batch(self._context, code, batch, message, expected=0, found=left)
-
-    def _counts_only(self, code: str, chunk: Chunk, row: int) -> bool:
-        """Whether a finding about the batch in this row needs no message; if so, it is counted."""
-        start = chunk.batches["position"][row]
-        return self._context.counts_only(code, start, start + chunk.batches["size"][row])
 
     def _report_attributes(self, batch: RecordBatch, attributes: int) -> None:
         bits = attributes & 0xFFFF & ~ATTRIBUTES_IN_USE

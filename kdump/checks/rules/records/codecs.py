@@ -57,10 +57,8 @@ class Codecs(SegmentRule):
 
     def patches(self, patches: Patches) -> None:
         self.batches(patches.section)
-        damages, context = patches.damages, self.context
-        for row in [row for row, code in enumerate(damages.codes) if code == "codec-unknown"]:
-            if not context.counts_only("codec-unknown", damages.starts[row], damages.ends[row]):
-                self.damage(damages.make(row))
+        for damage in patches.damages:
+            self.damage(damage)
 
     def _report_unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")

@@ -137,13 +137,9 @@ class RecordFields(SegmentRule):
             note = f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}" if is_first else ""
             self._long_varints.add(start, end, (offset, offset), note)
         if field.value < -1 and field.name in ("key length", "value length"):
-            if self.context.counts_only(_OF_SIZES, start, end, WARNING):
-                return
             message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn(_OF_SIZES, start, end, message, offset, field.value)
         elif field.value < -1 and field.name.startswith("value length of header"):
-            if self.context.counts_only(_OF_HEADER_SIZES, start, end, WARNING):
-                return
             message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn(_OF_HEADER_SIZES, start, end, message, offset, field.value)
 

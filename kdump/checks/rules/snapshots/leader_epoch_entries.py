@@ -130,8 +130,6 @@ def _report_order(
     epoch, start = pair
     last_epoch, last_start, last_line = before
     is_of_old_broker = epoch > last_epoch and start == last_start
-    if not is_of_old_broker and context.counts_only("epochs-not-monotonic", line.start, line.end):
-        return
     message = (
         f"Line {line.number} has epoch {epoch:,} from offset {start:,} on, "
         f"line {last_line} above it epoch {last_epoch:,} from offset {last_start:,} on."

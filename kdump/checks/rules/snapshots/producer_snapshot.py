@@ -137,10 +137,9 @@ def _check_duplicates_among(context: FileContext, ids: Iterable[tuple[int, int]]
     for row, producer_id in ids:
         if producer_id in seen:
             start = HEADER.size + row * ENTRY.size
-            if not context.counts_only("snapshot-duplicate-producer", start, start + ENTRY.size):
-                entries = f"entry {seen[producer_id]:,} and again in entry {row:,}"
-                message = f"Producer {producer_id:,} is in {entries}; the last one is used."
-                context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
+            entries = f"entry {seen[producer_id]:,} and again in entry {row:,}"
+            message = f"Producer {producer_id:,} is in {entries}; the last one is used."
+            context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
         seen[producer_id] = row
 
 
@@ -225,8 +224,6 @@ class _Comparison:
         return found
 
     def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]]) -> None:
-        if self.context.counts_only("snapshot-disagrees", start, end):
-            return
         expected = ", ".join(difference[0] for difference in differences)
         found = ", ".join(difference[1] for difference in differences)
         message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} shows {expected}; the snapshot has {found}."

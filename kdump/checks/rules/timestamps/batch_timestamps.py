@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.rules.batch_findings import counts_row, report_batch
+from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import moment
@@ -54,8 +54,7 @@ class BatchTimestamps(SegmentRule):
             if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
                 continue
             if timestamp < NO_TIMESTAMP:
-                if not counts_row(self.context, "timestamp-negative", batches, row):
-                    self._report_negative(batches.row(row))
+                self._report_negative(batches.row(row))
                 continue
             if timestamp > self._latest:
                 self._count_future(batches, row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
-from kdump.checks.rules.batch_findings import counts_row, report_batch
+from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted, moment
@@ -80,11 +80,8 @@ class RecordTimestamps(SegmentRule):
     def odd_times(self, times: OddTimes) -> None:
         self._close()
         wrong = [row for row in times.rows if row[3] != row[4]]
-        for at, (start, size, _, highest, claimed) in enumerate(wrong):
+        for start, size, _, highest, claimed in wrong:
             position = times.position + start
-            if self.context.is_full(_MISMATCH):
-                self.context.count_more(_MISMATCH, [times.position + row[0] for row in wrong[at:]], wrong[-1][1])
-                break
             message, offsets = _mismatch(claimed, highest), times.offsets_at(start)
             self.context.report(_MISMATCH, position, position + size, message, offsets=offsets, expected=highest, found=claimed)
         for start, size, has_odd_base, _, _ in times.rows:
@@ -173,8 +170,6 @@ class RecordTimestamps(SegmentRule):
 
     def _compare(self, batches: Table[RecordBatch], row: int, highest: int) -> None:
         if batches["magic"][row] == 0 or batches["timestamp_type"][row] == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
-            return
-        if counts_row(self.context, _MISMATCH, batches, row):
             return
         batch = batches.row(row)
         message = _mismatch(batch.timestamp, highest)

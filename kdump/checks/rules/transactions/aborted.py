@@ -69,8 +69,6 @@ def report_not_indexed(context: FileContext, aborted: AbortedTransactions) -> No
     for row in aborted.missing_from(os.path.join(partition.path, name)):
         start = aborted.positions[row]
         end = min(start + aborted.size, context.source.size)
-        if context.counts_only("txn-aborted-not-indexed", start, end):
-            continue
         producer_id, first, last = aborted.producer_ids[row], aborted.first_offsets[row], aborted.last_offsets[row]
         context.report(
             "txn-aborted-not-indexed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.producers import ANYTHING
-from kdump.checks.rules.batch_findings import counts_row, report_row
+from kdump.checks.rules.batch_findings import report_row
 from kdump.checks.rules.transactions.aborted import AbortedTransactions
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.wording import counted
@@ -57,8 +57,6 @@ class Markers:
         if coordinator_epoch >= known_epoch:
             self._producers.markers[producer_id] = (coordinator_epoch, offset)
             return
-        if counts_row(self._context, "coordinator-epoch-regression", batches, row):
-            return
         report_row(
             self._context,
             "coordinator-epoch-regression",
@@ -71,8 +69,6 @@ class Markers:
         )
 
     def report_plain_write(self, batches: Table[RecordBatch], row: int, transaction: OpenTransaction) -> None:
-        if counts_row(self._context, "txn-nontransactional-write", batches, row):
-            return
         report_row(
             self._context,
             "txn-nontransactional-write",

@@ -37,8 +37,6 @@ class OpenTransactions:
             is_certain = is_log_end and run_start <= first_offset and transaction.damages == self._producers.damages
             is_hanging = is_certain and latest - timestamp > LONGEST_TRANSACTION_MS
             code = "txn-hanging" if is_hanging else "txn-open"
-            if transaction.path == self._context.path and self._context.counts_only(code, transaction.position, transaction.end):
-                continue
             who = f"Producer {transaction.producer_id:,}, epoch {transaction.epoch}"
             later = log_end - transaction.last_offset
             if is_hanging:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
-from kdump.checks.rules.batch_findings import counts_row, report_row
+from kdump.checks.rules.batch_findings import report_row
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
@@ -89,8 +89,6 @@ class Sequences:
         return None
 
     def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
-        if counts_row(self._context, "sequence-duplicate", batches, row):
-            return
         batch = batches.row(row)
         sequences = number_range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
         message = (
@@ -118,8 +116,6 @@ class Sequences:
         if may_be_cleaned and run_start > last_offset:
             self._explained_gaps.add_row(batches, row)
             return
-        if counts_row(self._context, "sequence-gap", batches, row):
-            return
         missing = base - expected & _MAX_SEQUENCE
         count = f": {counted(missing, 'number')} left out" if base > expected else ""
         report_row(
@@ -134,8 +130,6 @@ class Sequences:
         )
 
     def report_wrap(self, batches: Table[RecordBatch], row: int) -> None:
-        if counts_row(self._context, "sequence-wrap", batches, row):
-            return
         producer_id = batches["producer_id"][row]
         message = (
             f"Producer {producer_id:,} reached the last sequence, 2,147,483,647, and continued with 0 at offset "
@@ -145,8 +139,6 @@ class Sequences:
 
     def report_epoch_regression(self, rows: Rows, row: int, known_epoch: int) -> None:
         batches = rows.batches
-        if counts_row(self._context, "producer-epoch-regression", batches, row):
-            return
         producer_id, epoch, offset = (batches[name][row] for name in ("producer_id", "producer_epoch", "base_offset"))
         what = "marker" if batches["is_control"][row] else "batch"
         before = rows.before(producer_id, row)
@@ -174,8 +166,6 @@ class Sequences:
                 self._report_irregular_fields(batches, row, "no producer id, and is transactional")
 
     def _report_irregular_fields(self, batches: Table[RecordBatch], row: int, wrong: str) -> None:
-        if counts_row(self._context, "producer-fields-odd", batches, row):
-            return
         batch = batches.row(row)
         message = (
             f"The batch at offset {batch.base_offset:,} has {wrong}: producer id {batch.producer_id:,}, "
