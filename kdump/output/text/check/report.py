@@ -9,7 +9,7 @@ from kdump.output.text.check.folding import Folds
 from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
-from kdump.verdicts.verdict import CLEAN
+from kdump.verdicts.verdict import CLEAN, DOES_NOT_START, LOSES_AT_START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,16 @@ class CheckReport:
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         out.wrapped(f"{examined}{known}{missing}")
+        self._write_worst(summary)
         out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
+
+    def _write_worst(self, summary: Summary) -> None:
+        """Where the broker does not start, or loses most, and why: the answer stands at the end of the screen."""
+        word, _, reason = summary.reasons[0].partition(": ") if summary.reasons else ("", "", "")
+        if word in (DOES_NOT_START, LOSES_AT_START):
+            count, times, rest = reason.partition(" x ")
+            reason = rest if times and count.isdecimal() else reason
+            self._out.wrapped(self._out.shown(f"Worst: {word}: {reason}"))
 
     def _write_what_was_found(self) -> None:
         from kdump.output.text.check.maps import write_maps  # most checks find nothing
