@@ -20,7 +20,7 @@ from kdump.verdicts import verdict
 from tests import quick
 from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, producer_entry, write_partition
-from tests.builders.records import batch, record, transaction_marker
+from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 from tests.checks.faults.case import At, FaultCase
 from tests.checks.faults.test_faults import CASES, assert_found
 from tests.goldens import unexpected_differences
@@ -195,10 +195,26 @@ def _take_all(orders: Path) -> None:
         path.unlink()
 
 
+def _empty_metadata(orders: Path) -> None:
+    (orders / "partition.metadata").write_bytes(b"")
+
+
+def _hang(orders: Path) -> None:
+    _take_all(orders)
+    hour = 3_600_000
+    batches = [
+        batch(records=[record(timestamp=TIMESTAMP)], producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True),
+        batch(records=[record(timestamp=TIMESTAMP + hour)], base_offset=1),
+    ]
+    (orders / "00000000000000000000.log").write_bytes(b"".join(batches))
+
+
 VERDICTS: dict[str, tuple[Callable[[Path], None], list[str], int, str]] = {
     verdict.CLEAN: (lambda orders: None, ["check", "orders-0"], 0, "orders-0   2 segments, 840 bytes, offsets 0 to 6   clean"),
     verdict.DAMAGED: (_break_index, ["check", "orders-0"], 1, "Verdict: damaged"),
     verdict.LOSES_AT_START: (_damage_first, ["forecast", "orders-0"], 1, "Verdict: loses at start"),
+    verdict.DOES_NOT_START: (_empty_metadata, ["forecast", "orders-0"], 1, "Verdict: does not start"),
+    verdict.STUCK: (_hang, ["check", "orders-0"], 1, "Verdict: stuck"),
     verdict.NOT_EXAMINED: (_take_all, ["check", "orders-0"], 3, "Verdict: not examined"),
 }
 

@@ -271,7 +271,7 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "is_complete": "False if something could not be examined.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
-        "verdict": "The verdict: loses at start, damaged, not examined, the worst first; or clean.",
+        "verdict": "The verdict: does not start, loses at start, damaged, stuck, not examined, the worst first; or clean.",
         "reasons": "The reasons: a word of the verdict, and the fault, file or start that it is about.",
     },
 }

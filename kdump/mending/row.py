@@ -94,6 +94,9 @@ class SliceSummary(Row, kind="slice-summary"):
     seconds: Float64
     exit_code: Int32
 
+    # Without an annotation, this is not a column: only the text report uses it.
+    keeps_damage = False
+
 
 class Recovered(Row, kind="recovered"):
     """Batches that `kdump recover` took over: one row for each log of the new directory and each log that they come from.

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from kdump.forecasts.row import Forecast
     from kdump.tables import Row
 
-LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not examined", "clean"
-WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
-"""The worst first. Several may apply at once; `clean` only alone, and only to what was read to the last record."""
+DOES_NOT_START, LOSES_AT_START, STUCK = "does not start", "loses at start", "stuck"
+DAMAGED, NOT_EXAMINED, CLEAN = "damaged", "not examined", "clean"
+WORDS = (DOES_NOT_START, LOSES_AT_START, DAMAGED, STUCK, NOT_EXAMINED, CLEAN)
+"""The worst first. Nothing is lost while a broker `does not start`; `stuck` are readers, at what is not damaged. Several may
+apply at once; `clean` only alone, and only to what was read to the last record."""
 
 INTACT = {
     HEADERS: "nothing wrong in the headers that were read",
@@ -41,7 +43,8 @@ NOT_READ, NOT_REPLAYED = "records not read", "records not replayed"
 START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 """The faults reported for an unsafe start if no other finding fails."""
 
-LOSING = ("fails", "loss", "trap", "unsure")
+_FAILS = "fails"
+LOSING = (_FAILS, "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
 _END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad")
@@ -51,6 +54,7 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
+_STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
 _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
 
@@ -98,9 +102,10 @@ class Verdict:
             self._others[finding.severity] += 1
             self._open_transactions += finding.code == _OPEN_TRANSACTION
         elif finding.code == START_LOSES or ends_all_starts(finding):
-            self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
+            word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
+            self._add_reason(word, f"{finding.path}: {finding.message}")
         else:
-            self._add_reason(DAMAGED, finding.code)
+            self._add_reason(STUCK if finding.code in _STUCK else DAMAGED, finding.code)
 
     def leave_out(self) -> None:
         """Count a finding that --select or --ignore leaves out."""
@@ -111,13 +116,17 @@ class Verdict:
         """Note a start that loses, but is no reason: the words say so."""
         self._starts_left_out |= start.verdict in LOSING
 
-    def add_findings(self, code: str, severity: str, count: int) -> None:
-        """Add a number of findings of one code."""
+    def add_findings(self, code: str, severity: str, count: int, *, fails: int = 0) -> None:
+        """Add a number of findings of one code. With `fails` of them a broker does not start."""
         self._is_anything = True
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:
-            self._add_reason(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
+            if fails:
+                self._add_reason(DOES_NOT_START, code, fails)
+            if count > fails:
+                word = LOSES_AT_START if code == START_LOSES else STUCK if code in _STUCK else DAMAGED
+                self._add_reason(word, code, count - fails)
         else:
             self._others[severity] += count
 
@@ -153,7 +162,8 @@ class Verdict:
     def add_start(self, start: Start) -> None:
         """Add a possible next start of a directory with findings: it may be worse than those."""
         if start.verdict in LOSING:
-            self._add_reason(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
+            word = DOES_NOT_START if start.verdict == _FAILS else LOSES_AT_START
+            self._add_reason(word, f"{start.path}, {start.after} stop: {start.message}")
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
@@ -164,7 +174,8 @@ class Verdict:
             if row.is_of_metadata:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
-                word = LOSES_AT_START if verdict(row) in LOSING else DAMAGED
+                of_start = verdict(row)
+                word = DOES_NOT_START if of_start == _FAILS else LOSES_AT_START if of_start in LOSING else DAMAGED
                 self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:
@@ -281,6 +292,16 @@ def unreplayed_in(report: FileReport) -> str | None:
 def ends_all_starts(finding: Finding) -> bool:
     """Whether a file or a name, of a log directory or a partition, keeps the broker from serving it after any stop."""
     return finding.code in _END_STARTS and finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE, STRAY)
+
+
+def fails_to_start(broker_forecast: str) -> bool:
+    """Whether a broker does not start, or takes the log directory offline, by the forecast of a finding."""
+    return broker_forecast.partition(" ")[0] in (DIE, OFFLINE)
+
+
+def may_fail_to_start(code: str) -> bool:
+    """Whether findings of this code are about starts, so that their forecasts say whether a broker starts."""
+    return code == START_LOSES or code in _END_STARTS
 
 
 def _times(reason: str, count: int) -> str:

@@ -315,5 +315,5 @@ def test_a_kept_summary_says_that_more_was_not_read() -> None:
     lists: dict[str, Any] = {name: [] for name in ("topics", "codecs", "findings", "worst", "incompleteTables")}
     times = {"oldestTimestamp": None, "newestTimestamp": None}
     for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
-        given = {**numbers, **lists, **times, "level": "full", "areMoreNotRead": more, "tables": {}}
+        given = {**numbers, **lists, **times, "level": "full", "areMoreNotRead": more, "tables": {}, "failingStarts": {}}
         assert words in ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]

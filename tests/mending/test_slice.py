@@ -327,6 +327,58 @@ def test_damage_outside_of_the_range_does_no_harm(partition: Path, tmp_path: Pat
         kdump.slice(partition, tmp_path / "beyond", from_offset=16)
 
 
+_PLAIN = [batch(base_offset=offset, records=[record(value=b"v%d" % offset)] * 2) for offset in range(0, 20, 2)]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "taken"),
+    [(None, None, (0, 10)), (5, 8, (2, 5)), (6, 7, (3, 4)), (9, 9, (4, 5)), (12, None, (6, 10)), (None, 1, (0, 1))],
+)
+@pytest.mark.parametrize("hurt", [None, 3])
+def test_an_excerpt_has_all_bytes_of_a_range_with_their_damage(
+    hurt: int | None, first: int | None, last: int | None, taken: tuple[int, int], tmp_path: Path
+) -> None:
+    batches = [data[:-1] + b"\xff" if number == hurt else data for number, data in enumerate(_PLAIN)]
+    path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    found = kdump.slice(path, tmp_path / "out", from_offset=first, to_offset=last, with_damage=True)
+    start, end = taken
+    if hurt is not None and start == hurt + 1:  # the damage stands between what is before the range and the range
+        start = hurt
+    (log,) = (tmp_path / "out").glob("*.log")
+    assert (log.name, log.read_bytes()) == (f"{2 * start:020}.log", b"".join(batches[start:end]))
+    damage = [row for row in found if isinstance(row, Hole)]
+    is_in = hurt is not None and start <= hurt < end
+    assert [(row.offset_first, row.offset_last) for row in damage] == ([(6, 7)] if is_in else [])
+    (row,) = [row for row in found if isinstance(row, SlicedSegment)]
+    assert (row.first_offset, row.last_offset, row.kept) == (2 * start, 2 * end - 1, 2 * (end - start - is_in))
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [log.name, "partition.metadata"]
+
+
+def test_an_excerpt_says_where_its_damage_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    size = len(_PLAIN[0])
+    path = write_partition(tmp_path, topic="orders", segments={0: [*_PLAIN[:5], bytes(40), *_PLAIN[5:]]})
+    (path / "partition.metadata").write_bytes(partition_metadata())
+    made = tmp_path / "vendor" / "orders-0"
+    assert main(["slice", str(path), "--with-damage", "--from-offset", "8", "--to-offset", "11", "-o", str(made)]) == 1
+    out = " ".join(capfd.readouterr().out.split())
+    was, now = 5 * size, size
+    assert f"damaged, and kept: bytes {was} to {was + 39} of {FIRST}.log, here bytes {now} to {now + 39}" in out
+    assert (
+        f"Damaged: 1 place, with all bytes. There are no indexes: no broker is to start with this. Next kdump check {made} "
+        in out
+    )
+    assert sorted(file.name for file in made.iterdir()) == ["00000000000000000008.log", "partition.metadata"]
+    assert main(["check", str(made)]) == 1
+
+
+@pytest.mark.parametrize("words", [["--exact", "--to-offset", "3"], ["--from-time", "2024-01-01"], ["--keep-key", "k"]])
+def test_an_excerpt_is_of_offsets(words: list[str], partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["slice", str(partition), "--with-damage", "-o", str(tmp_path / "out"), *words]) == 2
+    assert "an excerpt with damage has all bytes of a range of offsets" in capfd.readouterr().err
+    with pytest.raises(UsageError, match="nothing is in this range"):
+        kdump.slice(partition, tmp_path / "out", from_offset=900, with_damage=True)
+
+
 def test_damage_where_a_transaction_may_end_is_refused(partition: Path, tmp_path: Path) -> None:
     _damage(partition, "00000000000000000026.log", 70)
     with pytest.raises(CorruptData, match="the end of a transaction that the slice holds may have been here"):

@@ -556,11 +556,34 @@ def test_only_files_that_are_damaged_are_drawn() -> None:
     assert "and 3 more files" in lines
 
 
-def test_of_many_directories_the_worst_is_drawn() -> None:
+def test_a_broker_fits_on_two_screens() -> None:
+    findings = [
+        (_finding(code, severity, f"/data/topic-{number}/{LOG}", message=f"it is of {number}"), f"/data/topic-{number}")
+        for code, severity in (("crc-mismatch", "error"), ("start-loses", "error"), ("partition-metadata-bad", "warning"))
+        for number in range(60)
+    ]
+    reports = [(_report(f"/data/sound-{number}/{LOG}", ("intact", 9, 1)), f"/data/sound-{number}") for number in range(3)]
+    lines = _lines(*findings, reports=reports, width=80)
+    assert len(lines) <= 60
+    assert lines[8:10] == ["52 more directories with findings; --all shows each", "3 more directories, 27 bytes   clean"]
+    assert [line.split()[:2] for line in lines if line.startswith(("error", "warning"))] == [
+        *[["error", "crc-mismatch"]] * 2,
+        *[["error", "start-loses"]] * 2,
+        ["warning", "partition-metadata-bad"],
+    ]
+    told = [" ".join(line.split()) for line in lines if " more finding" in line]
+    assert told == [
+        "58 more findings of crc-mismatch in 58 other files; --all shows each.",
+        "58 more findings of start-loses in 58 other files; --all shows each.",
+        "59 more findings of partition-metadata-bad in 59 other files; --all",
+    ]
+
+
+def test_of_many_directories_none_is_drawn() -> None:
     names = [f"/data/{letter}-0" for letter in "abcd"]
     findings = [(_finding(path=f"{name}/{LOG}"), name) for name in names]
     reports = [(_report(f"{name}/{LOG}", ("damaged", 9, 1)), name) for name in names]
-    for count, shown in ((3, 3), (4, 1)):
+    for count, shown in ((3, 3), (4, 0)):
         lines = _lines(*findings[:count], reports=reports[:count])
         assert sum(line in names for line in lines) == shown
         assert ("What is lost, and what to do" in lines) == (count == 3)

@@ -62,6 +62,38 @@ def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code(
 
 
 @pytest.mark.parametrize(
+    ("forecast", "word"),
+    [("die", "does not start"), ("offline", "does not start"), ("stray", "loses at start"), ("cut", "loses at start")],
+)
+def test_a_broker_that_does_not_start_loses_nothing(forecast: str, word: str) -> None:
+    verdict = Verdict()
+    finding = _finding("start-loses", message="Why.")
+    finding.broker_forecast = forecast
+    verdict.add(finding)
+    assert (verdict.text, verdict.reasons, verdict.exit_code) == (word, [f"{word}: /a-0: Why."], 1)
+
+
+def test_readers_that_wait_are_stuck_where_nothing_is_damaged() -> None:
+    verdict = Verdict()
+    verdict.add(_finding("txn-hanging"))
+    assert (verdict.text, verdict.reasons, verdict.exit_code) == ("stuck", ["stuck: txn-hanging"], 1)
+
+
+def test_counted_findings_say_how_many_starts_fail() -> None:
+    verdict = Verdict()
+    verdict.add_findings("start-loses", "error", 5, fails=2)
+    verdict.add_findings("dir-odd", "error", 1, fails=1)
+    verdict.add_findings("txn-hanging", "error", 1)
+    assert verdict.words == ["does not start", "loses at start", "stuck"]
+    assert verdict.reasons == [
+        "does not start: 2 x start-loses",
+        "does not start: dir-odd",
+        "loses at start: 3 x start-loses",
+        "stuck: txn-hanging",
+    ]
+
+
+@pytest.mark.parametrize(
     ("failing", "severity", "code"),
     [(("error",), "warning", 0), (("error", "warning"), "warning", 1), (("error", "warning"), "info", 0)],
 )
@@ -445,7 +477,7 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
     assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
     assert [finding.broker_forecast for finding in errors] == [outcome] * fails
     assert _exit_codes(directory, capfd) == (fails, fails)
-    assert kdump.verdict(directory).words == (["loses at start"] if fails else ["clean"])
+    assert kdump.verdict(directory).words == (["does not start"] if fails else ["clean"])
 
 
 # --- whatever is done to a partition
@@ -591,7 +623,7 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     found = list(kdump.check(tmp_path))
     assert {finding.code for finding in found} == {"start-loses"}
     assert all(message in finding.message for finding in found)
-    assert kdump.verdict(tmp_path).words == ["loses at start"]
+    assert kdump.verdict(tmp_path).words == ["does not start"]
     assert _exit_codes(tmp_path, capfd) == (1, 1)
 
 
@@ -622,7 +654,7 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
     _log_directory(tmp_path / "d1", "a")
     (tmp_path / "d1" / "lost+found").mkdir()
     assert [(finding.code, finding.severity) for finding in kdump.check(tmp_path / "d1")] == [("dir-odd", "error")]
-    assert kdump.verdict(tmp_path / "d1").words == ["loses at start"]
+    assert kdump.verdict(tmp_path / "d1").words == ["does not start"]
     assert _exit_codes(tmp_path / "d1", capfd) == (1, 1)
     assert main(["check", "--ignore", "dir-odd", str(tmp_path / "d1")]) == 1
     assert "start-loses" in capfd.readouterr().out

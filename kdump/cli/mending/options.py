@@ -77,6 +77,10 @@ class SliceOptions(CommandOptions):
     from_time: str | None = from_time_option("Keep only batches that have records of")
     to_time: str | None = to_time_option("Keep only batches that have records of")
     is_exact: bool = flag("--exact", "Also take the records outside of these ranges out of the batches at the edges.")
+    with_damage: bool = flag(
+        "--with-damage",
+        "Keep what is damaged in a range of offsets as it is, for somebody who is to see it: no broker is to start with that.",
+    )
     keep_keys: tuple[str, ...] = texts("--keep-key", "Keep only records with this key; may be repeated.", metavar="KEY")
     drop_keys: tuple[str, ...] = texts("--drop-key", "Leave out records with this key; may be repeated.", metavar="KEY")
     is_hex: bool = flag("--hex", "Keys are bytes in hexadecimal.")

@@ -35,10 +35,16 @@ def slice_path(options: SliceOptions) -> int:
     config = settings_of(options.config)
 
     def make(out: str, progress: Progress) -> command.Made:
-        result = slice.run(options.path, out, wanted, config=config, progress=progress)
+        result = slice.run(options.path, out, wanted, with_damage=options.with_damage, config=config, progress=progress)
         exit_code = FINDINGS if result.holes else CLEAN
         rows = [*result.rows, *result.holes]
-        return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
+
+        def summary(seconds: float) -> SliceSummary:
+            made = _summary(result, out, seconds, exit_code)
+            made.keeps_damage = options.with_damage
+            return made
+
+        return command.Made(rows, summary, exit_code)
 
     return command.run(SLICE, options, [options.path], make)
 

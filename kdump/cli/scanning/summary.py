@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdump import exit_codes
 from kdump.checks import wording
-from kdump.checks.finding import SEVERITIES
+from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.wording import counted
 from kdump.formats import tree
 from kdump.output.rows.fleet import CodecLine, TopicLine
@@ -32,8 +32,9 @@ class ScanSummary:
     """The summary of a scan. `exit_code` is the one that `kdump check` of the same `level` would return.
 
     `codes` are the codes of findings with their severity, and how many there are of each, the worst first; `worst` are some of
-    the findings, as objects. `rows` says how many rows each table has. `records_not_read` are those that the check of this level
-    left unread; `are_more_not_read` if some of them are compressed sets of old messages.
+    the findings, as objects, and `failing_starts` how many of a code say that a broker does not start. `rows` says how many
+    rows each table has. `records_not_read` are those that the check of this level left unread; `are_more_not_read` if some of
+    them are compressed sets of old messages.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ScanSummary:
         topics: Sequence[TopicLine],
         codecs: Sequence[CodecLine],
         codes: Sequence[tuple[tuple[str, str], int]],
+        failing_starts: Mapping[str, int],
         worst: Sequence[dict[str, Any]],
         rows: dict[str, int],
         incomplete: Sequence[str] = (),
@@ -71,11 +73,13 @@ class ScanSummary:
         self.codecs = codecs
         self.codes = codes
         self.worst = worst
+        self._failing_starts = dict(failing_starts)
         self.severities = {severity: sum(count for (_, of), count in codes if of == severity) for severity in SEVERITIES}
         self.level = level
         self._verdict = Verdict(failing, level=level)
         for (code, severity), count in sorted(codes):
-            self._verdict.add_findings(code, severity, count)
+            fails = failing_starts.get(code, 0) if severity == ERROR else 0
+            self._verdict.add_findings(code, severity, count, fails=fails)
         self._verdict.add_files(self.files)
         self.records_not_read = records_not_read
         self.are_more_not_read = are_more_not_read
@@ -110,6 +114,7 @@ class ScanSummary:
             topics=[TopicLine(*(line[column.key] for column in TopicLine.schema)) for line in given["topics"]],
             codecs=[CodecLine(*(line[column.key] for column in CodecLine.schema)) for line in given["codecs"]],
             codes=[((found["code"], found["severity"]), found["count"]) for found in given["findings"]],
+            failing_starts=given["failingStarts"],
             worst=given["worst"],
             rows=given["tables"],
             incomplete=given["incompleteTables"],
@@ -146,7 +151,7 @@ class ScanSummary:
 
     def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Its JSON with what else it takes to show the summary again."""
-        return {**result, "areMoreNotRead": self.are_more_not_read, "worst": self.worst}
+        return {**result, "areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": self._failing_starts}
 
     @property
     def _unchanged(self) -> str:

@@ -15,12 +15,14 @@ from kdump.cli.scanning.summary import ScanSummary
 from kdump.output.text.scan import codec_lines, topic_lines
 from kdump.output.text.scan_steps import REPLICA_BEHIND
 from kdump.pipeline.fleet import written
+from kdump.verdicts.verdict import fails_to_start, may_fail_to_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
+_OF_STARTS = ("code", "severity", "brokerForecast")
 _WORST = 1000  # findings of a severity that are read for the text summary
 
 
@@ -30,8 +32,13 @@ def summary_of_tables(
     """The summary of a scan of this level, from the tables in a folder."""
     files = _columns(folder, "files", ["size"])
     segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
-    findings = _columns(folder, "findings", ["topic", "code", "severity"])
+    findings = _columns(folder, "findings", ["topic", "code", "severity", "brokerForecast"])
     found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
+    failing_starts = Counter(
+        code
+        for code, severity, forecast in zip(*(findings[name].to_pylist() for name in _OF_STARTS), strict=True)
+        if severity == ERROR and may_fail_to_start(code) and fails_to_start(forecast or "")
+    )
     by_topic = Counter(zip(findings["topic"].to_pylist(), findings["severity"].to_pylist(), strict=True))
     uses = written.codec_uses(folder) if "batches" in tables else []
     return ScanSummary(
@@ -48,6 +55,7 @@ def summary_of_tables(
         topics=topic_lines(written.topic_sizes(folder), uses, by_topic),
         codecs=codec_lines(uses),
         codes=sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0])),
+        failing_starts=failing_starts,
         worst=_worst(folder),
         rows={table: _row_count(os.path.join(folder, table)) for table in tables},
         incomplete=incomplete,

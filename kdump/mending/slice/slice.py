@@ -15,6 +15,7 @@ from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
 from kdump.mending.settings import KINDS, Rules
+from kdump.mending.slice.excerpt import Excerpt
 from kdump.mending.slice.slicing import Slicing, Wanted
 
 TYPE_CHECKING = False
@@ -50,6 +51,7 @@ def slice(
     exact: bool = False,
     keep_keys: Iterable[bytes] = (),
     drop_keys: Iterable[bytes] = (),
+    with_damage: bool = False,
     config: Mapping[str, str | int] | None = None,
 ) -> list[SlicedSegment | Hole]:
     """Make a partition directory of the batches of another one that hold records in these ranges, both ends included.
@@ -58,6 +60,9 @@ def slice(
     those at the edges. With `keep_keys`, only records with one of these keys are kept; those with one of `drop_keys` are not.
     `output` and `config` are as `kdump.reindex` says. Returns a SlicedSegment for each log that was read, and a Hole for offsets
     in the range that no log has any more, though an index, a snapshot or a checkpoint knows of them.
+
+    With `with_damage`, the bytes that hold a range of offsets are copied as they are, damage included, without companions: a Hole
+    names each damaged place. No broker is to start with that.
 
     Raises CorruptData if something in the range is damaged, or if the result does not pass the check; Unreadable if a file
     cannot be read or changes meanwhile; UsageError for an output that cannot be made, and if nothing is in the range; OSError if
@@ -72,18 +77,32 @@ def slice(
         keep_keys=list(keep_keys),
         drop_keys=list(drop_keys),
     )
-    result = run(os.fspath(path), os.fspath(output), wanted, config=config or {})
+    result = run(os.fspath(path), os.fspath(output), wanted, with_damage=with_damage, config=config or {})
     return [*result.rows, *result.holes]
 
 
-def run(path: str, output: str, wanted: Wanted, *, config: Mapping[str, str | int], progress: Progress | None = None) -> Result:
+def run(
+    path: str,
+    output: str,
+    wanted: Wanted,
+    *,
+    with_damage: bool = False,
+    config: Mapping[str, str | int],
+    progress: Progress | None = None,
+) -> Result:
     """As `slice`, with the sums, and with the progress reported."""
     rules = Rules(config)
+    if with_damage and (wanted.has_times or wanted.chooses_records):
+        raise UsageError(
+            "an excerpt with damage has all bytes of a range of offsets", remedy="take only --from-offset, --to-offset"
+        )
     with NewDirectory(output, [path]) as directory:
+        if with_damage:
+            return _excerpt(_partition(path), directory, wanted, progress or Progress())
         try:
             return _made(_partition(path), directory, wanted, rules, progress or Progress())
         except CorruptData as fault:
-            remedy = f"choose a range without it, or mend it first: kdump recover {path} -o DIR"
+            remedy = f"choose a range without it, keep it (--with-damage), or mend it first: kdump recover {path} -o DIR"
             fault.remedy = fault.remedy or remedy
             raise
 
@@ -93,6 +112,19 @@ def _partition(path: str) -> PartitionPlan:
     if plan.is_log_directory:
         raise UsageError(f"{path} is a log directory", remedy="name one partition directory in it")
     return plan.partitions[0]
+
+
+def _excerpt(part: PartitionPlan, directory: NewDirectory, wanted: Wanted, progress: Progress) -> Result:
+    """Copy the bytes of a range with their damage, and place them."""
+    inputs = Inputs()
+    inputs.note_directory(part.path)
+    progress.start(sum(system.size(os.path.join(part.path, name)) for name in part.logs.values()))
+    excerpt = Excerpt(part, wanted, directory, inputs, progress)
+    directory.sync()
+    inputs.require_unchanged()
+    log_bytes = sum(system.size(directory.inside(f"{base:020}.log")) for base in excerpt.bases)
+    directory.place()
+    return Result(excerpt.rows, excerpt.damage, excerpt.bases, excerpt.log_end, log_bytes)
 
 
 def _made(part: PartitionPlan, directory: NewDirectory, wanted: Wanted, rules: Rules, progress: Progress) -> Result:

@@ -169,7 +169,7 @@ class Slicing:
                 if not is_intact:
                     damage = damage or _doubtful(source, chunk)
                     continue
-                first, last, chunk_end = _extent(chunk)
+                first, last, chunk_end = extent(chunk)
                 self._require_outside(damage, next_offset, first - 1)
                 damage, next_offset = None, last + 1
                 self._progress.advance(chunk_end - position)
@@ -205,7 +205,7 @@ class Slicing:
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
                 for chunk in self._chunks(source, base, end, is_done):
-                    is_skipped = chunk.is_legacy or _extent(chunk)[1] < wanted.from_offset
+                    is_skipped = chunk.is_legacy or extent(chunk)[1] < wanted.from_offset
                     for header in () if is_skipped else chunk.headers:
                         first, last = _offsets(header)
                         if wanted.holds_offsets(first, last) and wanted.holds_times(*self._times(header)):
@@ -256,7 +256,7 @@ class Slicing:
 
     def _take(self, log: SlicedLog, chunk: Chunk) -> None:
         """Take what is wanted of these batches."""
-        if _extent(chunk)[1] < self._wanted.from_offset:
+        if extent(chunk)[1] < self._wanted.from_offset:
             log.leave_out_all(chunk)
             return
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
@@ -494,7 +494,7 @@ def _runs(statuses: Sequence[str], chunk: Chunk) -> Iterator[tuple[Chunk, bool]]
             start = end
 
 
-def _extent(chunk: Chunk) -> tuple[int, int, int]:
+def extent(chunk: Chunk) -> tuple[int, int, int]:
     """The first and the last offset of batches, and where they end."""
     if chunk.summary is not None:
         return chunk.summary.first_offset, chunk.summary.last_offset, chunk.summary.end

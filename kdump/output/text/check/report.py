@@ -9,7 +9,7 @@ from kdump.output.text.check.folding import Folds
 from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
-from kdump.verdicts.verdict import CLEAN
+from kdump.verdicts.verdict import CLEAN, DOES_NOT_START, LOSES_AT_START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.checks.finding import FileReport, Finding, Start, Summary
     from kdump.output.text.style import ReportStyle
 
-_MOST_IN_FULL = 3  # directories with findings; of more, a report says less of each, to fit on two screens
+_MOST_IN_FULL = 3  # directories with findings
 
 
 class CheckReport:
@@ -48,7 +48,7 @@ class CheckReport:
         self._folds.end()
         if not directories:
             out.line("There is nothing to check: there are no Kafka files here.")
-        write_directories(out, directories.values(), summary.level, shows_all=self._folds.shows_all)
+        write_directories(out, directories.values(), summary.level, shows_all=self._folds.shows_all, is_crowded=self._is_crowded)
         write_unreadable(out, directories.values())
         if not self._folds and summary.verdict == CLEAN:
             return
@@ -58,7 +58,16 @@ class CheckReport:
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         out.wrapped(f"{examined}{known}{missing}")
+        self._write_worst(summary)
         out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
+
+    def _write_worst(self, summary: Summary) -> None:
+        """Where the broker does not start, or loses most, and why: the answer stands at the end of the screen."""
+        word, _, reason = summary.reasons[0].partition(": ") if summary.reasons else ("", "", "")
+        if word in (DOES_NOT_START, LOSES_AT_START):
+            count, times, rest = reason.partition(" x ")
+            reason = rest if times and count.isdecimal() else reason
+            self._out.wrapped(self._out.shown(f"Worst: {word}: {reason}"))
 
     def _write_what_was_found(self) -> None:
         from kdump.output.text.check.maps import write_maps  # most checks find nothing
@@ -66,15 +75,20 @@ class CheckReport:
         from kdump.output.text.check.restarts import write_restarts
 
         out, directories = self._out, self._directories
-        is_crowded = (
-            sum(bool(directory.counts) for directory in directories.values()) > _MOST_IN_FULL and not self._folds.shows_all
-        )
-        write_findings(out, self._folds)
-        write_maps(out, directories.values(), most=1 if is_crowded else _MOST_IN_FULL)
-        write_restarts(out, directories.values())
+        is_crowded = self._is_crowded
+        write_findings(out, self._folds, is_crowded=is_crowded)
+        if not is_crowded:
+            write_maps(out, directories.values(), most=_MOST_IN_FULL)
+        write_restarts(out, directories.values(), is_crowded=is_crowded)
         if not is_crowded:  # `kdump explain` says it of each code
             write_remedies(out, self._folds, self._advice)
         write_next_steps(out, self._folds, directories, self._advice)
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Whether so much was found that less is said of each, to fit on two screens."""
+        found = sum(bool(directory.counts) for directory in self._directories.values())
+        return found > _MOST_IN_FULL and not self._folds.shows_all
 
     def _directory(self, path: str) -> Directory:
         directory = self._directories.get(path)

@@ -33,9 +33,11 @@ _ORDER = (
 )
 
 
-def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> None:
-    """The forecast starts of the worst directories; of all others, what each finding makes likely."""
+def write_restarts(out: ReportWriter, directories: Collection[Directory], *, is_crowded: bool) -> None:
+    """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
     ranked = worst_first(directory for directory in directories if directory.counts and _is_told(directory))
+    if is_crowded:
+        ranked = [directory for directory in ranked if _does_something(directory)]
     if not ranked:
         return
     names_directories = len(directories) > 1
@@ -47,7 +49,7 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> Non
         _write_starts(out, directory, f"{directory.path}: " if names_directories else "")
     if any(start.recovery_point_is_assumed and start.after != CLEAN for directory in forecast for start in directory.starts):
         out.wrapped(_ASSUMED, 2)
-    for word in _ORDER:
+    for word in () if is_crowded else _ORDER:
         found = [
             directory
             for directory in ranked

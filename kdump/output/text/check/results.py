@@ -24,24 +24,28 @@ _TELLING = ("txn-open", "file-not-recognized", "segments-not-local")
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
 _CODES_OF_INFOS = 4
+_OF_A_CODE = 2  # errors that are shown if there is much
 _INDENT = 9  # of the text of a finding, after its severity
 _COLORS = {ERROR: "31", WARNING: "33", INFO: "36", CLEAN: "32"}
 
 
-def write_directories(out: ReportWriter, directories: Collection[Directory], level: str, *, shows_all: bool) -> None:
-    """A line for each directory, the worst first. Clean ones are only counted if there are many."""
+def write_directories(
+    out: ReportWriter, directories: Collection[Directory], level: str, *, shows_all: bool, is_crowded: bool
+) -> None:
+    """A line for each directory, the worst first. Clean ones are only counted if there are many, or much else `is_crowded`."""
     examined = [directory for directory in directories if directory.files or directory.counts]
     clean = [directory for directory in examined if not directory.counts]
     others = worst_first(directory for directory in examined if directory.counts)
     most = len(others) if shows_all else _DIRECTORIES
-    shown = others[:most] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
+    counts_clean = len(clean) > _CLEAN_DIRECTORIES or is_crowded
+    shown = others[:most] + ([] if counts_clean else clean)
     name_width = widest([out.shown(directory.path) for directory in shown])
     for directory in shown:
-        _write_directory(out, directory, name_width, level)
+        _write_directory(out, directory, name_width, level, is_brief=is_crowded)
     if len(others) > most:
         more = counted(len(others) - most, "more directory", "more directories")
         out.line(f"{more} with findings; --all shows each")
-    if len(clean) > _CLEAN_DIRECTORIES:
+    if clean and counts_clean:
         more = "more " if others else ""
         by_verdict: dict[str, list[Directory]] = {}
         for directory in clean:
@@ -53,11 +57,15 @@ def write_directories(out: ReportWriter, directories: Collection[Directory], lev
             out.line(f"{about}   " + out.colored(verdict, _color_of_sound(verdict)))
 
 
-def _write_directory(out: ReportWriter, directory: Directory, name_width: int, level: str) -> None:
+def _write_directory(out: ReportWriter, directory: Directory, name_width: int, level: str, *, is_brief: bool) -> None:
+    """A line for a directory. If it `is_brief`, what does not fit beside the counts of findings is left out."""
     head = f"{padded(out.shown(directory.path), name_width)}   {directory.about()}"
     verdict = directory.verdict(level)
     color = _COLORS[min(directory.counts, key=SEVERITIES.index)] if directory.counts else _color_of_sound(verdict)
     gap = " " * max(3, out.width - width_of(head) - len(verdict)) if directory.counts else "   "
+    if is_brief and width_of(head) + len(gap) + len(verdict) > out.width:
+        head = out.shown(directory.path)
+        gap = " " * max(3, out.width - width_of(head) - len(verdict))
     if width_of(head) > out.width:
         out.line(out.shown(directory.path))
         head, gap = f"   {directory.about()}", "   "
@@ -85,26 +93,30 @@ def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> N
         out.line(f"and {offsets} in {counted(len(rest), 'more directory', 'more directories')}")
 
 
-def write_findings(out: ReportWriter, folds: Folds) -> None:
+def write_findings(out: ReportWriter, folds: Folds, *, is_crowded: bool) -> None:
     """Findings by severity, the worst first; after those of a code, how many more there are of it."""
     found = folds.worst_first()
     quiet: list[Fold] = []
     if not folds.shows_all:
         quiet = [fold for fold in found if fold.finding.severity == INFO and fold.finding.code not in _TELLING]
         found = [fold for fold in found if fold not in quiet]
-    code_width = max((len(fold.finding.code) for fold in found), default=0)
-    last_of = {(fold.finding.severity, fold.finding.code): fold for fold in found}
-    previous = ""
+    by_kind: dict[tuple[str, str], list[Fold]] = {}
     for fold in found:
-        if fold.finding.severity != previous:
+        by_kind.setdefault((fold.finding.severity, fold.finding.code), []).append(fold)
+    code_width = max((len(code) for _, code in by_kind), default=0)
+    previous = ""
+    for (severity, code), alike in by_kind.items():
+        if severity != previous:
             out.line()
-            previous = fold.finding.severity
-        _write_finding(out, fold, code_width)
-        kind = (fold.finding.severity, fold.finding.code)
-        if last_of[kind] is fold and kind in folds.in_other_files:
-            others = folds.in_other_files[kind]
-            of_them = f"{counted(others.findings, 'more finding')} of {fold.finding.code}"
-            more = f"{of_them} in {counted(others.files, 'other file')}"
+            previous = severity
+        most = len(alike) if not is_crowded else _OF_A_CODE if severity == ERROR else 1
+        for fold in alike[:most]:
+            _write_finding(out, fold, code_width)
+        others = folds.in_other_files.get((severity, code))
+        findings = sum(fold.count for fold in alike[most:]) + (0 if others is None else others.findings)
+        files = sum(fold.files for fold in alike[most:]) + (0 if others is None else others.files)
+        if findings:
+            more = f"{counted(findings, 'more finding')} of {code} in {counted(files, 'other file')}"
             out.wrapped(more + "; --all shows each.", _INDENT)
     if quiet:
         _write_quiet(out, folds, quiet)

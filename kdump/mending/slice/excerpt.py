@@ -1,0 +1,170 @@
+"""`kdump slice --with-damage`: the bytes of logs that hold a range of offsets, damage included, for somebody who is to see it."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.batch_header import RECORD_COUNT
+from kdump.binary.source import Source
+from kdump.checks.wording import byte_range
+from kdump.errors import UsageError
+from kdump.formats import file_name, tree
+from kdump.mending.inputs import Inputs
+from kdump.mending.new.new_directory import NewDirectory
+from kdump.mending.row import Hole, SlicedSegment
+from kdump.mending.slice.slicing import extent
+from kdump.reading import salvage
+from kdump.reading.items import DAMAGED, INTACT, Damage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.mending.plan import PartitionPlan
+    from kdump.mending.progress import Progress
+    from kdump.mending.slice.slicing import Wanted
+
+
+class Excerpt:
+    """The logs of an excerpt: `rows` has one for each log that was read, `damage` the offsets that are damaged in them."""
+
+    def __init__(self, part: PartitionPlan, wanted: Wanted, directory: NewDirectory, inputs: Inputs, progress: Progress) -> None:
+        self.rows: list[SlicedSegment] = []
+        self.damage: list[Hole] = []
+        self.bases: list[int] = []
+        self.log_end = 0
+        self._wanted = wanted
+        self._directory = directory
+        for base, end in tree.with_next(list(part.logs)):
+            if base > wanted.to_offset or end is not None and end <= wanted.from_offset:
+                continue
+            with Source(os.path.join(part.path, part.logs[base])) as source:
+                inputs.note(source)
+                self._take(source, base, end)
+                progress.advance(source.size)
+        if not self.bases:
+            raise UsageError(f"{part.path}: nothing is in this range, so there is nothing to write")
+        metadata = os.path.join(part.path, tree.PARTITION_METADATA)
+        if tree.PARTITION_METADATA in part.cloned:
+            with Source(metadata) as source:
+                inputs.note(source)
+                directory.clone(source, tree.PARTITION_METADATA)
+
+    def _take(self, source: Source, base: int, end: int | None) -> None:
+        """Copy the bytes from after the last intact batch before the range to before the first one after it."""
+        log = _Log(base)
+        for item in salvage.walk(source, base_offset=base, next_base_offset=end):
+            if isinstance(item, Damage):
+                log.damage(item.start, item.end)
+            elif not log.take(item, self._wanted):
+                break
+        start, stop = log.start, source.size if log.stop is None else log.stop
+        if start >= stop:
+            return
+        path = f"{log.offset:020}{file_name.LOG}"
+        file = self._directory.create(path)
+        file.copy(source, start, stop)
+        file.close()
+        self.bases.append(log.offset)
+        following = log.last if end is None else end - 1
+        for place in log.damaged:
+            if start <= place.start < stop:
+                until = max(following if place.until is None else place.until, place.first)
+                where = f"{byte_range(place.start, place.end)} of {os.path.basename(source.path)}"
+                here = f"here {byte_range(place.start - start, place.end - start)}"
+                offsets = until - place.first + 1
+                self.damage.append(Hole(path, place.first, until, offsets, True, f"damaged, and kept: {where}, {here}"))
+                log.last_taken = max(log.last_taken, until)
+        self.log_end = log.last_taken + 1
+        self.rows.append(
+            SlicedSegment(
+                path=path,
+                source=os.path.basename(source.path),
+                first_offset=log.offset,
+                last_offset=max(log.last_taken, log.offset),
+                batches=log.batches,
+                outside=log.batches - log.taken,
+                cloned=log.taken,
+                rewritten=0,
+                emptied=0,
+                dropped=0,
+                records=log.records,
+                kept=log.records,
+                out_of_range=0,
+                by_key=0,
+            )
+        )
+
+
+class _Place:
+    """A damaged place: its bytes, and the offsets that it may have held, up to the next intact batch."""
+
+    __slots__ = ("end", "first", "start", "until")
+
+    def __init__(self, start: int, end: int, first: int) -> None:
+        self.start = start
+        self.end = end
+        self.first = first
+        self.until: int | None = None
+
+
+class _Log:
+    """Where the range lies in one log, found batch by batch."""
+
+    def __init__(self, base: int) -> None:
+        self.start = 0
+        self.stop: int | None = None
+        self.offset = base
+        """The offset at `start`."""
+        self.last = self.last_taken = base - 1
+        self.batches = self.taken = self.records = 0
+        self.damaged: list[_Place] = []
+        self._closed = 0  # places before this one have their last offset
+
+    def damage(self, start: int, end: int) -> None:
+        self.damaged.append(_Place(start, end, self.last + 1))
+
+    def take(self, section: salvage.Section, wanted: Wanted) -> bool:
+        """Take the next batches. Returns whether more may be in the range."""
+        chunk = section.chunk
+        if section.is_intact:
+            first, last, end = extent(chunk)
+            if last < wanted.from_offset:
+                self._pass(first, last, end, len(chunk))
+                return True
+        batches = chunk.batches
+        for row, (status, position, size) in enumerate(zip(section.statuses, batches["position"], batches["size"], strict=True)):
+            batch = batches.row(row)
+            if status != INTACT:  # only what is intact says where the range starts and ends
+                self.batches += 1
+                if status == DAMAGED:
+                    self.damage(position, position + size)
+                elif batch.first_offset is not None and self.last < batch.first_offset <= wanted.to_offset:
+                    self._close(batch.first_offset)
+                    self.last = self.last_taken = batch.last_offset
+                    self.taken += 1
+                    self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
+                continue
+            if batch.last_offset < wanted.from_offset:
+                self._pass(batch.first_offset, batch.last_offset, position + size, 1)
+                continue
+            self._close(batch.first_offset)
+            self.batches += 1
+            if batch.first_offset is not None and batch.first_offset > wanted.to_offset:
+                self.stop = position
+                return False
+            self.taken += 1
+            self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
+            self.last = self.last_taken = batch.last_offset
+        return True
+
+    def _pass(self, first: int | None, last: int, end: int, count: int) -> None:
+        """Pass over intact batches before the range."""
+        self._close(first)
+        self.batches += count
+        self.last = self.last_taken = last
+        self.start, self.offset = end, last + 1
+
+    def _close(self, first: int | None) -> None:
+        """An intact batch follows the damage."""
+        for place in self.damaged[self._closed :]:
+            place.until = place.first if first is None else first - 1
+        self._closed = len(self.damaged)
