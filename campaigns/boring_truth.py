@@ -12,7 +12,7 @@ from typing import NamedTuple
 import crc32c
 
 from campaigns.boring_damage import Damaged, Found, Piece, found_in
-from campaigns.boring_logs import INDEX_INTERVAL, Batch
+from campaigns.boring_logs import INDEX_INTERVAL, Batch, key_of
 
 Range = tuple[int, int]
 """First and last of some offsets."""
@@ -53,6 +53,19 @@ class Truth:
     def last_kept(self) -> int:
         """The last offset that is still there; -1 if there is none."""
         return max((one.last for one in self.exact.values()), default=-1)
+
+    def is_inner_message(self, offset: int, data: bytes) -> bool:
+        """Whether a message of magic 0 was in a wrapper of this log at this offset, by its key.
+
+        snappy and lz4 leave messages as they are where nothing repeats, and the offsets inside of these wrappers are absolute.
+        Where the header of a wrapper is destroyed, such a message is the record that it says, and may be kept.
+        """
+        row = bisect_left(self.batches, offset, key=lambda batch: batch.last)
+        if row == len(self.batches) or data[16:18] != b"\0\0":
+            return False
+        batch = self.batches[row]
+        of_key = key_of(batch.keys[offset - batch.first]) if 0 <= offset - batch.first < len(batch.keys) else b""
+        return batch.magic == 0 and len(batch.keys) > 1 and data[18 : 22 + len(of_key)] == len(of_key).to_bytes(4, "big") + of_key
 
     def nested(self) -> set[tuple[int, int]]:
         """Log and position of batches inside of the bytes of a damaged one whose length leads to a batch, or to the end.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
@@ -25,7 +26,7 @@ from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.forecasts.wrappers import Wrappers
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 from kdump.reading.items import DAMAGED, NOT_EXAMINED, Section
 from kdump.reading.salvage import walk
 from kdump.reading.tuning import DEFAULT
@@ -254,7 +255,8 @@ class _Walk:
 
     def intact(self, start: int) -> Iterator[Intact | None]:
         """The batches from this position on; None where the search for them was cut short."""
-        for item in walk(self._log, start, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
+        log, base_offset = self._log, tree.base_offset_of(os.path.basename(self._log.path))
+        for item in walk(log, start, base_offset=base_offset, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
             if isinstance(item, Section):
                 yield from self._of_section(item)
             elif item.code == "codec-unknown":

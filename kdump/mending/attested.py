@@ -6,7 +6,6 @@ import os
 from itertools import pairwise
 from struct import Struct
 
-from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.context import FileContext
@@ -16,8 +15,6 @@ from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings, current_time
 from kdump.formats import text_checkpoint, tree
 from kdump.formats.file_name import OFFSET_INDEX
-from kdump.reading.plausible import may_be_header
-from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,15 +34,6 @@ _CHECKPOINTS = {
 _MISSING = ("segment-missing", "segments-gap", "epochs-beyond-log", "index-orphan")
 _MOST_EPOCHS = 1 << 20  # bytes
 _ENTRY = Struct(">ii")  # of an offset index: relative offset, position
-
-
-def _is_at(log: Source, position: int, offset: int) -> bool:
-    """Whether a batch that may have this offset starts here."""
-    header_bytes = log.read(position, BATCH_HEADER_SIZE)
-    if len(header_bytes) <= MAGIC_AT or not may_be_header(header_bytes, log.size - position):
-        return False
-    first, last, _ = extent_of(header_bytes)
-    return first <= offset <= last
 
 
 class Attested:
@@ -131,7 +119,7 @@ class Witnesses:
         if any(first[0] >= second[0] or first[1] >= second[1] for first, second in pairwise(entries)):
             return name, []
         offsets = ((base_offset + offset, position) for offset, position in entries if offset >= 0 <= position)
-        return name, [offset for offset, position in offsets if not _is_at(log, position, offset)]
+        return name, [offset for offset, position in offsets if not witnesses.is_at(log, position, offset)]
 
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""

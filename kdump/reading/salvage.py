@@ -183,9 +183,8 @@ class _Walk:
         under_way: PatchesUnderWay | None = None
         self._sound = self._sound_bytes = 0
         while self._position < end and not self._is_sound_again:
-            nested_end = self._order.nested_end
+            is_nested = self._position < self._order.nested_end
             step = self._steps.at(self._position)
-            is_nested = step.end <= nested_end
             self._note(step)
             batch = step.batch
             if batch is not None and (under_way is None or not under_way.takes(batch)):

@@ -362,6 +362,16 @@ def test_the_last_segments_are_reported_with_the_log_before_them(tmp_path: Path)
     assert (found.severity, found.offset_first, found.offset_last) == ("error", 10, 29)
 
 
+@pytest.mark.parametrize("is_of_another", [False, True])
+def test_an_index_of_another_log_attests_nothing(is_of_another: bool, tmp_path: Path) -> None:
+    batches = [_batch(row) for row in range(40)]
+    entries = [(row, row * len(batches[0]) + (7 if is_of_another else 0)) for row in range(1, 60, 2)]
+    directory = _partition(tmp_path, {0: batches}, topic="orders")
+    (directory / file_name(0, ".index")).write_bytes(offset_index(entries=entries))
+    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    assert found == ([] if is_of_another else [(40, 59)])
+
+
 @pytest.mark.parametrize(("end", "lost"), [(19, None), (20, None), (21, (20, 20)), (35, (20, 34))])
 def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: tuple[int, int] | None) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")

@@ -1,5 +1,6 @@
 """Offsets that are lost although others around them are kept."""
 
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -12,7 +13,7 @@ from kdump.forecasts import losses
 from kdump.forecasts.directory import File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
-from tests.builders.records import batch, record
+from tests.builders.records import batch, message, message_set, record, wrapper
 
 OFFSETS = st.lists(st.tuples(st.integers(0, 60), st.integers(-2, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
 
@@ -121,3 +122,20 @@ def test_records_of_a_log_that_no_broker_reads_are_lost_where_no_other_has_their
     for row in rows:
         assert _offsets([(first, last) for first, last in row.lost_offsets]) == lost
         assert row.lost_records == len(lost)
+
+
+def test_messages_in_the_payload_of_a_wrapper_without_header_are_not_lost_records(tmp_path: Path) -> None:
+    """They count from 0, lz4 leaves random values as they are, and zeros follow; the log is searched from the damage on."""
+    chance = random.Random(5)
+    wrappers = [
+        wrapper(messages=[message(value=chance.randbytes(100), magic=1)], magic=1, codec="lz4", base_offset=offset)
+        for offset in range(1000, 1010)
+    ]
+    inside = message_set(messages=[message(value=chance.randbytes(100), magic=1)], base_offset=3)
+    wrappers[4:6] = [bytes(61) + chance.randbytes(50) + inside, bytes(61) + chance.randbytes(100)]
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    (folder / f"{1000:020}.log").write_bytes(b"".join(wrappers))
+    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast) and row.lost_records]
+    assert rows
+    assert {(row.lost_records, str(row.lost_offsets)) for row in rows} == {(4, "[[1006, 1009]]")}

@@ -245,6 +245,17 @@ def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Pa
     assert [(row.offset_first, row.batches) for row in _of(Rewritten, rows)] == [(40 * size, 1), (41 * size, 1)]
 
 
+@each("magic", [0, 1, 2])
+def test_a_batch_that_ends_after_the_claim_it_starts_in_is_no_payload(magic: int, tmp_path: Path) -> None:
+    """The length of the damaged batch before it is two bytes too much, and another damaged one has its offset."""
+    messages = _messages(20, magic) if magic < 2 else [batch(base_offset=row) for row in range(20)]
+    hurt = list(messages)
+    hurt[5] = messages[5][:11] + bytes([messages[5][11] + 2]) + messages[5][12:-1] + b"!"
+    hurt[8] = (6).to_bytes(8, "big") + messages[8][8:-1] + b"!"
+    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(messages) if row not in (5, 8))
+
+
 def _wrappers(count: int, magic: int) -> list[bytes]:
     """Compressed messages, each with five in it."""
     return [

@@ -6,6 +6,7 @@ import os
 from struct import Struct
 
 from kdump.binary import system
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import CorruptData, Unreadable
@@ -20,6 +21,8 @@ from kdump.formats.file_name import (
     TRANSACTION_INDEX,
     snapshot_id,
 )
+from kdump.reading.plausible import may_be_header
+from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
 _TRANSACTION_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _LAYOUTS = {OFFSET_INDEX: _INDEX_ENTRY, TIME_INDEX: _TIME_INDEX_ENTRY, TRANSACTION_INDEX: _TRANSACTION_ENTRY}
+_ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it belongs to that
 assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
@@ -71,6 +75,8 @@ def after(context: FileContext, last: int) -> list[Witness]:
         offset = _offset_in(suffix, entry, base_offset)
         points_past_end = False
         if suffix == OFFSET_INDEX:
+            if _is_of_another(os.path.join(partition.path, name), context.source, base_offset):
+                continue
             _, position = entry
             points_past_end = position >= size > 0
         if offset > last or points_past_end:
@@ -145,6 +151,29 @@ def _offset_in(suffix: str, entry: tuple[int, ...], base_offset: int) -> int:
         return last_offset
     first, second = entry
     return base_offset + (first if suffix == OFFSET_INDEX else second)  # a time index has the timestamp first
+
+
+def is_at(log: Source, position: int, offset: int) -> bool:
+    """Whether a batch that may have this offset starts at a position of a log."""
+    header_bytes = log.read(position, BATCH_HEADER_SIZE)
+    if len(header_bytes) <= MAGIC_AT or not may_be_header(header_bytes, log.size - position):
+        return False
+    first, last, _ = extent_of(header_bytes)
+    return first <= offset <= last
+
+
+def _is_of_another(index: str, log: Source, base_offset: int) -> bool:
+    """Whether an offset index is that of another log: of several entries from all over it none leads to a batch of its offset."""
+    try:
+        with Source(index) as source:
+            count = source.size // _INDEX_ENTRY.size
+            rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)})
+            read = (source.read(row * _INDEX_ENTRY.size, _INDEX_ENTRY.size) for row in rows)
+            entries = [_INDEX_ENTRY.unpack(data) for data in read if len(data) == _INDEX_ENTRY.size and any(data)]
+    except Unreadable:
+        return False
+    in_reach = [(base_offset + offset, position) for offset, position in entries if 0 <= position < log.size]
+    return len(in_reach) > 1 and not any(is_at(log, position, offset) for offset, position in in_reach)
 
 
 def _end_of_kraft_snapshot(name: str) -> int:

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
+    LOG_OVERHEAD,
     MAGIC_AT,
     MESSAGE_ATTRIBUTES_AT,
     batch_offset,
@@ -26,6 +27,7 @@ class Claims:
     """The damaged batches of a log, in the order of the file, and then the batches inside them, in the same order."""
 
     def __init__(self) -> None:
+        self._end = 0  # of the bytes that any of them claims
         self._headers: set[bytes] = set()
         self._batches: list[tuple[int, int, int, int]] = []  # start, end, first and last offset
         self._next_batch = 0
@@ -50,6 +52,15 @@ class Claims:
             after = bisect_right(starts, start)
             if after < len(starts) and first < firsts[after] <= last:
                 self._batches[row] = start, end, first, firsts[after] - 1
+
+    def reach(self, start: int, header_bytes: bytes) -> None:
+        """Note the bytes that a damaged batch claims, or what may be one."""
+        if len(header_bytes) >= LOG_OVERHEAD:
+            self._end = max(self._end, start + batch_size(header_bytes))
+
+    def may_hold(self, end: int) -> bool:
+        """Whether what ends here may lie inside of a damaged batch noted so far."""
+        return end <= self._end
 
     def add_wrapper(self, start: int, header_bytes: bytes) -> None:
         """Note a damaged batch, if it is a message of magic 0 or 1 that holds others.

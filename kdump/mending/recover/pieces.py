@@ -358,7 +358,9 @@ class Walk:
         row = item.row
         first = getattr(row, "base_offset", None) if item.is_batch else None
         last = getattr(row, "last_offset", None) if first is not None else None
-        header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
+        header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE)
+        self._claims.reach(item.start, header_bytes)
+        header_bytes = header_bytes if item.is_batch else b""
         if first is not None and last is not None:
             self._claims.add(item.start, first, last, header_bytes)
         self._claims.add_wrapper(item.start, header_bytes)
@@ -413,7 +415,7 @@ class Walk:
                 self.left_out.append(left)
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
-            piece.is_nested = status != INTACT and section.is_nested(row)
+            piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
                 piece.change = (
@@ -441,6 +443,7 @@ class Walk:
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
         header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
+        self._claims.reach(start, header_bytes)
         self._claims.add(start, first, last, header_bytes)
         self._claims.add_wrapper(start, header_bytes)
         self.left_out.append(
