@@ -73,6 +73,7 @@ _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (row.RedactDifference, "only_in"): list(row.SIDES),
     (overview.InfoSummary, "level"): list(overview.LEVELS),
     (overview.Place, "what"): list(overview.PLACES),
+    (overview.TriageEvent, "heading"): list(overview.HEADINGS),
 }
 
 
