@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kdump.binary.batch_header import BatchHeader
     from kdump.tables import Row
 
-_HEAD = 64  # headers at the start of a log
+_HEAD, _FEW = 64, 8  # headers at the start of a log; where nothing is measured
 _TAIL = 8192  # headers at its end: more than an index leaves out
 _READ_ANYWAY = 1 << 20  # bytes of old messages, which have no chain of headers, and of groups in a partition
 _MOST_PRODUCERS = 1 << 17
@@ -86,13 +86,14 @@ class Contents:
             total = SegmentSum(source.size)
             self._sums.append(total)
             scales = Scales(source, samples=True) if self._measures else None
+            most = _HEAD if self._measures else _FEW
             if not reads_all and source.size:
-                headers, positions, end = headers_from(source, 0, _HEAD)
+                headers, positions, end = headers_from(source, 0, most)
                 if headers:
                     self._take(_batches_of(headers, positions), source, total, scales)
                     if is_newest:
                         self._read_end(source, total, end)
-                    elif end < source.size and len(headers) < _HEAD:
+                    elif end < source.size and len(headers) < most:
                         self._break_at(source, end)
                     return
             self._walk(source, total, scales, most=None if reads_all or source.size <= 16 * _READ_ANYWAY else _READ_ANYWAY)

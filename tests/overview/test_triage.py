@@ -198,6 +198,45 @@ def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypa
     assert _triage("quick").left == []
 
 
+def test_the_screen_of_a_broker_in_trouble(broker: Path) -> None:
+    (broker / ".kafka_cleanshutdown").unlink()
+    (broker / "lost+found").mkdir()
+    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 0), ("orders", 1, 20)]))
+    log = broker / "orders-0" / file_name(0, ".log")
+    log.write_bytes(flipped(log.read_bytes()))
+    begun = data(0, producer=5, sequence=0, is_transactional=True)
+    write_partition(broker, topic="pay", segments={0: [begun, data(1, at=TIMESTAMP + HOUR)]})
+    triage = _triage()
+    triage.seconds = 0.0
+    for space in triage.overview.spaces:
+        space.disk = {"logs": 1 << 20, "indexes": 1 << 10}.get(space.what, 0)
+    assert (
+        "\n".join(_screen(triage))
+        == """\
+kafka: broker 7, cluster abcdefghijklmnopqrstuv, KRaft, unclean stop
+WILL NOT START  kafka/lost+found: No broker starts with a directory of this name
+                in its log directory: it must be TOPIC-PARTITION.
+  # with the broker stopped:
+  mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found
+LOSES AT START  kafka/orders-0: After an unclean stop: scanned from offset 0 on;
+                00000000000000000000.log is cut at byte 0; 1 segment deleted; 10
+                intact records lost, offsets 10 to 19.
+  # with the broker stopped:
+  mkdir -p KEEP && cp -a kafka/orders-0 KEEP/orders-0.damaged
+  kdump recover kafka/orders-0 -o NEW/orders-0
+STUCK           kafka/pay-0: Read-committed consumers wait at offset 0. Producer
+                5, epoch 0: open since offset 0. (txn-hanging)
+  # kafka-transactions.sh --bootstrap-server HOST:9092 find-hanging --topic pay --partition 0
+  # kafka-transactions.sh --bootstrap-server HOST:9092 abort --topic pay --partition 0 --start-offset 0
+FILLS IT        1.00 MiB on the disk: logs 1.00 MiB, indexes 1.00 KiB, other
+                files of Kafka 0 bytes
+NOT LOOKED AT   checksums, records (--level deep)
+4 partitions, 0.0 s. Verdict: loses at start, damaged; checksums not verified,
+at least 42 records not read (--level deep). Exit status 1. Details: kdump check
+kafka."""
+    )
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("has_colors", [False, True])
 def test_a_screen_has_24_lines_and_the_worst_of_them_first(width: int, has_colors: bool, broker: Path) -> None:
