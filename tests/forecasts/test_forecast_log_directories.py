@@ -125,14 +125,14 @@ SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
 def test_a_kraft_broker_compares_its_log_directories(
     tmp_path: Path, release: str, second: dict[str, str | None], expected: list[tuple[str, str, str | None]]
 ) -> None:
-    assert _outcomes(_broker(tmp_path, {}, second), release=release) == expected
+    assert _outcomes(_broker(tmp_path, {}, second), broker=release) == expected
 
 
 def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
     _broker(tmp_path, {}, {})
     (tmp_path / "d2/meta.properties").unlink()
     for release in ("3.9.1", "4.3.1"):
-        assert _outcomes(tmp_path, release=release) == BOTH_DIE
+        assert _outcomes(tmp_path, broker=release) == BOTH_DIE
     reason = f"there is no meta.properties in {tmp_path}/d2"
     assert {row.reason for row in kdump.forecast(tmp_path)} == {reason}
     run = _run(tmp_path)
@@ -148,7 +148,7 @@ def test_a_log_directory_that_lost_its_properties_alone_is_reported_to_need_them
     (condition,) = row.conditions
     assert condition.startswith("there is no meta.properties: a KRaft broker only starts if ")
     assert row.is_safe  # a copy may lack what the original has
-    old = _only(tmp_path / "d1", recovery_point="zero", release="2.8.2")
+    old = _only(tmp_path / "d1", recovery_point="zero", broker="2.8.2")
     assert (old.conditions, old.is_safe) == ([], True)
 
 
@@ -169,19 +169,19 @@ def test_a_broker_of_2_8_wants_the_same_in_all_meta_properties(
 ) -> None:
     outcome = "keep" if exception is None else "die"
     expected = [("d1/orders-0", outcome, exception), ("d2/orders-1", outcome, exception)]
-    assert _outcomes(_zookeeper_broker(tmp_path, **second), release="2.8.2") == expected
+    assert _outcomes(_zookeeper_broker(tmp_path, **second), broker="2.8.2") == expected
 
 
 def test_a_broker_of_2_8_starts_without_meta_properties(tmp_path: Path) -> None:
     (_zookeeper_broker(tmp_path) / "d2/meta.properties").unlink()
-    assert _outcomes(tmp_path, release="2.8.2") == SOUND
+    assert _outcomes(tmp_path, broker="2.8.2") == SOUND
 
 
 @pytest.mark.parametrize("values", [{"version": "2"}, {"version": "x"}, {"broker_id": "x"}])
 def test_a_broker_of_2_8_does_not_start_with_malformed_properties(tmp_path: Path, values: dict[str, str | None]) -> None:
     of_zookeeper: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
     _log_directory(tmp_path / "d1", "orders-0", **of_zookeeper | values)
-    row = _only(tmp_path / "d1", release="2.8.2")
+    row = _only(tmp_path / "d1", broker="2.8.2")
     assert (row.outcome, row.exception) == ("die", RUNTIME)
 
 
@@ -206,8 +206,8 @@ def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: P
 def test_a_broker_of_2_8_does_not_read_the_directory_id(tmp_path: Path) -> None:
     both: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1", "directory_id": "xyz"}
     _log_directory(tmp_path / "d1", "orders-0", **both)
-    assert _only(tmp_path / "d1", release="2.8.2").outcome == "keep"
-    assert _only(tmp_path / "d1", release="3.9.1").outcome == "offline"
+    assert _only(tmp_path / "d1", broker="2.8.2").outcome == "keep"
+    assert _only(tmp_path / "d1", broker="3.9.1").outcome == "offline"
 
 
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(t
 
 def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -> None:
     path = _partition(tmp_path / f"orders-0.{IDENTITY}-stray")
-    row = _only(path, release="2.8.2")
+    row = _only(path, broker="2.8.2")
     assert (row.outcome, row.exception) == ("die", "org.apache.kafka.common.KafkaException")
 
 
@@ -477,8 +477,8 @@ def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None
     _zookeeper_broker(tmp_path)
     for path in tmp_path.glob("*/*/partition.metadata"):
         path.unlink()
-    assert _outcomes(tmp_path, release="3.9.1") == SOUND
-    assert _outcomes(tmp_path, release="2.8.2") == SOUND
+    assert _outcomes(tmp_path, broker="3.9.1") == SOUND
+    assert _outcomes(tmp_path, broker="2.8.2") == SOUND
 
 
 # --- checkpoints
@@ -501,7 +501,7 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
 def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
     log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
     (log_directory / "log-start-offset-checkpoint").unlink()
-    row = _only(log_directory, release="3.9.1")
+    row = _only(log_directory, broker="3.9.1")
     said = "there is no log-start-offset-checkpoint in the log directory: a start uses the first segment of a log for its start"
     assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
 
@@ -646,7 +646,7 @@ def test_a_link_that_leads_nowhere_in_place_of_a_file_that_a_start_makes_takes_i
     path.unlink()
     path.symlink_to("/nowhere/at/all")
     for release in RELEASES:
-        row = _only(log_directory, release=release)
+        row = _only(log_directory, broker=release)
         assert (row.outcome, row.reason) == ("offline", f"00000000000000000000.{suffix} is a dangling link")
 
 

@@ -231,9 +231,9 @@ STUCK           kafka/pay-0: Read-committed consumers wait at offset 0. Producer
 FILLS IT        1.00 MiB on the disk: logs 1.00 MiB, indexes 1.00 KiB, other
                 files of Kafka 0 bytes
 NOT LOOKED AT   checksums, records (--level deep)
-4 partitions, 0.0 s. Verdict: loses at start, damaged; checksums not verified,
-at least 42 records not read (--level deep). Exit status 1. Details: kdump check
-kafka."""
+4 partitions, 0.0 s. Verdict: does not start, loses at start, stuck; checksums
+not verified, at least 42 records not read (--level deep). Exit status 1.
+Details: kdump check kafka."""
     )
 
 
