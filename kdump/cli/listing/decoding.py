@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdump.decoding.decoded import Decoded
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
-    from kdump.output.kafka.record_decoder import RecordDecoder
+    from kdump.output.kafka.topics.record_decoder import RecordDecoder
     from kdump.schemas.shapes import NotedShapes
 
 
@@ -81,7 +81,7 @@ class Decoding:
         if not request.prints_data:
             return self._column(None)
         if self._topic and not self._is_wordless:
-            from kdump.output.kafka import topic_records
+            from kdump.output.kafka.topics import topic_records
 
             decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
             return self._column(decoder)
