@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from campaigns import mutants
-from kdump.output.kafka import native_messages, topic_records
+from kdump.output.kafka.topics import native_messages, topic_records
 from kdump.releases.history import RELEASES
 from kdump.releases.profile import profile_of
 from tests import kernels

@@ -28,12 +28,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("60-x12", "kdump/binary/c/search.h", "if (inner_size > largest)", "if (inner_size >= largest)"),
     Mutation(
-        "gzip-copies",
-        "kdump/binary/codecs/gzip.py",
-        "    before = max(copies - 1, 0)\n    return end + before * size, before\n",
-        "    return end + copies * size, copies\n",
-    ),
-    Mutation(
         "e03",
         "kdump/binary/elsewhere.py",
         "        while len(self._parts) > MAX_PARTS:\n            self._parts.popitem(last=False)\n",
@@ -291,6 +285,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         "    except CorruptData:\n        return data",
         "    except CorruptData:\n        return None",
     ),
+    Mutation(
+        "d01",
+        "kdump/decoding/decoded.py",
+        "_coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)",
+        "_coordinator(RECORDS, shown)",
+    ),
+    Mutation("60-o06", "kdump/decoding/decoded.py", "0 <= type_id < len(NAMES)", "0 < type_id < len(NAMES)"),
+    Mutation("60-o07", "kdump/decoding/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
     Mutation("replicas-elsewhere", "kdump/forecasts/circumstances.py", "node_id not in replicas:", "node_id in replicas:"),
     Mutation("noted-point", "kdump/forecasts/forecast.py", "0 if noted is None else noted", "0 if noted is not None else noted"),
     Mutation(
@@ -594,14 +596,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if table.row_class is self._row_class and len(table):",
         "if len(table):",
     ),
-    Mutation(
-        "d01",
-        "kdump/decoding/decoded.py",
-        "_coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)",
-        "_coordinator(RECORDS, shown)",
-    ),
-    Mutation("60-o06", "kdump/decoding/decoded.py", "0 <= type_id < len(NAMES)", "0 < type_id < len(NAMES)"),
-    Mutation("60-o07", "kdump/decoding/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
     Mutation("json-arrays-of-other-classes", "kdump/output/rows/json.py", 'self._separator = ",\\n"', 'self._separator = "\\n"'),
     Mutation(
         "n23", "kdump/output/rows/listing_layouts.py", '"ok" if batch.isvalid else "BAD"', '"ok" if batch.isvalid else "ok"'

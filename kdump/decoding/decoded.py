@@ -51,6 +51,11 @@ class Decoded:
         self.raw_value: Any = None
         self.fault = fault
 
+    @property
+    def error(self) -> str | None:
+        """The code of the fault and what is wrong."""
+        return None if self.fault is None else f"{self.fault.code}: {self.fault.message}"
+
     def raw(self, part: str) -> Any:
         """The value of a part (`key` or `value`)."""
         return self.raw_key if part == "key" else self.raw_value

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.dropin.joptsimple import Arguments
-    from kdump.output.kafka.record_decoder import RecordDecoder
+    from kdump.output.kafka.topics.record_decoder import RecordDecoder
     from kdump.releases.profile import Profile
 
     Decoder = Callable[[bytes], str]
@@ -24,7 +24,7 @@ def decoders_of(
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in history.TOPIC_DECODERS:
         if arguments.has(name):
-            from kdump.output.kafka import topic_records
+            from kdump.output.kafka.topics import topic_records
 
             return topic_records.decoder_of(profile, name)
     if not profile.decoder_classes:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
     from kdump.output.kafka.lines import ContentsColumn
     from kdump.output.kafka.native_lines import Complain, ContentWords, KernelPlan, KernelText
-    from kdump.output.kafka.record_decoder import RecordDecoder
-    from kdump.output.kafka.regular_records import RegularRecords
+    from kdump.output.kafka.topics.record_decoder import RecordDecoder
+    from kdump.output.kafka.topics.regular_records import RegularRecords
     from kdump.output.stand_ins import StandIns
 
     Decoder = Callable[[bytes], str]

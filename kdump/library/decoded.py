@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from kdump.decoding.log_decoder import LogDecoder
     from kdump.formats.record import RecordChunk
     from kdump.messages.kafka_json import Json
-    from kdump.searching.decoding import HitDecoder
 
 
 class RecordDecoders:
@@ -26,7 +26,7 @@ class RecordDecoders:
     def __init__(self, key: str, value: str, schemas: str | None, command: str | None) -> None:
         self._decoding = Decoding(key=key, value=value, schemas=schemas, command=command)
         self._path = ""
-        self._decoder: HitDecoder | None = None
+        self._decoder: LogDecoder | None = None
 
     def require(self, paths: Sequence[str]) -> None:
         """Raise UsageError for decoders and schemas that do not exist."""
@@ -41,7 +41,7 @@ class RecordDecoders:
                 **records.slice(first, end).columns,
                 "decoded_key": [_loaded(one.key) for one in found],
                 "decoded_value": [_loaded(one.value) for one in found],
-                "decode_error": [None if one.fault is None else f"{one.fault.code}: {one.fault.message}" for one in found],
+                "decode_error": [one.error for one in found],
             }
             yield first, Table(DecodedRecord, columns)
 

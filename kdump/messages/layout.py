@@ -1,6 +1,7 @@
 """Compiles a message schema at a version into a layout: what is read, in the order of the bytes, and what is shown.
 
-Versions, tags and nulls are decided here, once. The kernel in C gets layouts as numbers (`output/kafka/native_messages.py`).
+Versions, tags and nulls are decided here, once. `output/kafka/topics/native_messages.py` gives layouts to the kernel in C as
+numbers.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.decoding import record_decoding
+from kdump.decoding.log_decoder import LogDecoder
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
+
+_MAX_JSON = 64 << 20  # characters that the records of one table become at most; further ones are not decoded
 
 
 def columns_of(item: Batches, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
@@ -216,9 +218,10 @@ def record_rows(
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "offset", "timestamp")]
     decoder = None
     if options.decoding is not None:
-        decoder = options.decoding.decoder_of(source.path)
-        if decoder is not None:
-            report.shapes = decoder.noted_shapes
+        by_schema = options.decoding.decoder_of(source.path)
+        if by_schema is not None:
+            decoder = LogDecoder(None, by_schema, notes_shapes=True, shows_control=False, max_json=_MAX_JSON)
+            report.shapes = by_schema.noted_shapes
             _report_unread_schemas(options.decoding.unread(source.path), options, report)
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report, notice):
@@ -241,12 +244,24 @@ def record_rows(
                 rows += len(part.records)
                 columns = record_columns(part, statuses, options.max_value_bytes, wanted)
                 if decoder is not None:
-                    columns |= record_decoding.columns(decoder, part)
+                    columns |= _decoded_columns(decoder, part)
                 yield columns, len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
             message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"
             raise KdumpError(message, path=source.path, position=positions[0], remedy="please report it")
+
+
+def _decoded_columns(decoder: LogDecoder, part: RecordChunk) -> Columns:
+    """The columns of decoded keys and values of some records."""
+    found = list(decoder.each(part))
+    return {
+        "decoded_key": [one.key for one in found],
+        "decoded_value": [one.value for one in found],
+        "key_schema": [one.key_schema for one in found],
+        "value_schema": [one.value_schema for one in found],
+        "decode_error": [one.error for one in found],
+    }
 
 
 def _report_unread_schemas(message: str | None, options: Options, report: SliceReport) -> None:

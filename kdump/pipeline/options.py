@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kdump.decoding.record_decoding import RecordDecoding
+    from kdump.decoding.schemas_of_logs import SchemasOfLogs
 
 PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
 AUTO = "auto"
@@ -162,7 +162,7 @@ class Options:
         """Whether offsets or timestamps are restricted."""
         return not self.range.is_open
 
-    def _decoding(self) -> RecordDecoding | None:
+    def _decoding(self) -> SchemasOfLogs | None:
         """How records are decoded by their schemas; None if they are not."""
         decode = self._values.get("decode", "none").lower()
         if decode not in ("none", AUTO):
@@ -172,9 +172,9 @@ class Options:
             return None
         if self.table != "records":
             raise UsageError(f"the table {self.table} has no keys and values to decode", remedy="leave out decode and the like")
-        from kdump.decoding.record_decoding import RecordDecoding  # takes its time to load
+        from kdump.decoding.schemas_of_logs import SchemasOfLogs  # takes its time to load
 
-        return RecordDecoding(given[0] or "", given[1] or "", given[2])
+        return SchemasOfLogs(given[0] or "", given[1] or "", given[2])
 
     def _settings(self) -> Settings:
         level = self._values.get("level", SCAN_LEVEL)

@@ -11,17 +11,15 @@ from kdump.searching.undecidable import Undecidable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from kdump.binary.kernel import Headers
-    from kdump.decoding.decoded import Decoded, Decoder
-    from kdump.decoding.record_decoding import RecordDecoding
+    from kdump.decoding.decoded import Decoder
+    from kdump.decoding.log_decoder import LogDecoder
     from kdump.decoding.schema_decoder import SchemaDecoder
-    from kdump.formats.record import RecordChunk
+    from kdump.decoding.schemas_of_logs import SchemasOfLogs
     from kdump.pipeline.discovery import FileItem
-    from kdump.schemas.own import Command
-    from kdump.schemas.shapes import NotedShapes
 
 _STRING = "string"
 _CONTROL = frozenset(map(chr, range(32))) - set("\t\n\r")
@@ -52,8 +50,7 @@ class Decoding:
         self.schemas = schemas
         self.command = command
         self._spooled = frozenset(spooled)
-        self._asked: Command | None = None
-        self._by_schema: RecordDecoding | None = None
+        self._by_schema: SchemasOfLogs | None = None
 
     @property
     def is_asked_for(self) -> bool:
@@ -75,14 +72,16 @@ class Decoding:
         parts, problems = self._schema_decoder(item)
         return ConditionDecoder(parts, problems, plain=[part for part in (KEY, VALUE) if getattr(self, part) == _STRING])
 
-    def of_hits(self, item: FileItem) -> HitDecoder:
+    def of_hits(self, item: FileItem) -> LogDecoder:
         """What decodes the records of a log that match, as listings do: if schemas are named, or a registry is beside them."""
+        from kdump.decoding.log_decoder import LogDecoder
+
         internal = self._internal(item)
         if internal is not None:
-            return HitDecoder(internal)
+            return LogDecoder(internal)
         if not self.is_asked_for and not self._has_registry(item):
-            return HitDecoder(None)
-        return HitDecoder(None, self._schema_decoder(item)[0])
+            return LogDecoder(None)
+        return LogDecoder(None, self._schema_decoder(item)[0], notes_shapes=True)
 
     def _internal(self, item: FileItem) -> Decoder | None:
         from kdump.decoding import decoded  # seldom needed, and slow to load
@@ -100,26 +99,20 @@ class Decoding:
     def _schema_decoder(self, item: FileItem) -> tuple[SchemaDecoder, Mapping[str, list[str]]]:
         """The decoder by schemas, and what is wrong with the registry's topic, by its path."""
         if self._by_schema is None:
-            from kdump.decoding.record_decoding import RecordDecoding
-            from kdump.schemas.own import Command
+            from kdump.decoding.schemas_of_logs import SchemasOfLogs
 
-            if self.command is not None:
-                self._asked = Command(self.command)
-            self._by_schema = RecordDecoding(self.key, self.value, self.schemas, self._asked)
+            self._by_schema = SchemasOfLogs(self.key, self.value, self.schemas, self.command)
         is_spooled = item.path in self._spooled
-        if is_spooled and self.schemas is None:  # nothing lies beside it
-            from kdump.decoding.schema_decoder import decoder_of_parts
-            from kdump.schemas.collection import Collection
-
-            return decoder_of_parts(Collection(), self.key, self.value, "", self._asked), {}
+        if is_spooled and self.schemas is None:
+            return self._by_schema.decoder_beside_nothing(), {}
         decoder = self._by_schema.decoder_for(item.path, "" if is_spooled else item.topic or "")
         registry = self._by_schema.collection_of(item.path).registry
         return decoder, {} if registry is None or not registry.problem_count else {registry.path: registry.problems}
 
     def close(self) -> None:
         """End the command that decodes."""
-        if self._asked is not None:
-            self._asked.close()
+        if self._by_schema is not None:
+            self._by_schema.close()
 
 
 class _InternalParts:
@@ -198,60 +191,6 @@ class ConditionDecoder:
         if not has_value and part not in self._plain and _is_single_object(data):
             raise Undecidable("schema-fingerprint-unknown", f"the {part} is of Avro, but no schema has its fingerprint")
         return has_value, found
-
-
-class HitDecoder:
-    """Decodes the records of one log that match, in pieces of bounded size."""
-
-    MAX_PIECE = 4 << 20  # characters of JSON
-
-    def __init__(self, internal: Decoder | None, by_schema: SchemaDecoder | None = None) -> None:
-        self._internal = internal
-        self._by_schema = by_schema
-        self._has_others = False
-
-    def give_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:
-        """Add the shapes of the keys and values that were decoded: JSON for control records and those of internal topics."""
-        from kdump.schemas.shapes import JSON, Shape, note_both
-
-        if self._has_others:
-            keys.add([Shape(JSON)])
-            values.add([Shape(JSON)])
-        if self._by_schema is not None:
-            note_both((keys, values), self._by_schema.noted_shapes)
-
-    def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, list[Decoded]]]:
-        """Rows from the first up to the second number, and what they say."""
-        found: list[Decoded] = []
-        first = size = 0
-        for one in self._each(part):
-            found.append(one)
-            size += len(one.key or "") + len(one.value or "")
-            if size > self.MAX_PIECE:
-                yield first, first + len(found), found
-                first, size, found = first + len(found), 0, []
-        if found:
-            yield first, first + len(found), found
-
-    def _each(self, part: RecordChunk) -> Iterator[Decoded]:
-        from kdump.decoding import decoded
-
-        rows = zip(*(part.records[name] for name in ("key", "value", "headers")), strict=True)
-        spread = [
-            is_control for is_control, count in zip(part.batches["is_control"], part.counts, strict=True) for _ in range(count)
-        ]
-        for is_control, (key, value, headers) in zip(spread, rows, strict=True):
-            if is_control:
-                one = decoded.control_record_of(key, value)
-                self._has_others = True
-            elif self._by_schema is not None:
-                self._by_schema.note_shapes(key, value, headers)
-                one = self._by_schema.decode(key, value, headers)
-                one.raw_key = one.raw_value = None
-            else:
-                one = decoded.Decoded() if self._internal is None else self._internal(key, value)
-                self._has_others = self._has_others or self._internal is not None
-            yield one
 
 
 def _is_text(data: bytes) -> bool:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kdump.decoding.decoded import Decoded
+    from kdump.decoding.log_decoder import LogDecoder
     from kdump.output.rows.hits import SearchedFile
     from kdump.pipeline.discovery import FileItem
     from kdump.schemas.shapes import NotedShapes
-    from kdump.searching.decoding import HitDecoder
     from kdump.searching.schema_files import SchemaFiles
 
     Path = str | os.PathLike[str]
@@ -87,7 +87,7 @@ class Search:
         ]
         self._refuse_too_few_partitions()
         self._decoding = decoding
-        self._hit_decoder: tuple[str, HitDecoder] | None = None
+        self._hit_decoder: tuple[str, LogDecoder] | None = None
         self._hit_shapes: tuple[NotedShapes, NotedShapes] | None = None
         require_decoders(decoding, is_needed=bool(query.decoded_parts))
         if decoding is not None:
@@ -206,7 +206,7 @@ class Search:
                 piece = Found(part, statuses, list(range(end - first)), found.matched[first:end])
             yield self._table(item, piece, decoded)
 
-    def _decoder_of_hits(self, item: FileItem) -> HitDecoder | None:
+    def _decoder_of_hits(self, item: FileItem) -> LogDecoder | None:
         if self._decoding is None:
             return None
         if self._hit_decoder is None or self._hit_decoder[0] != item.path:

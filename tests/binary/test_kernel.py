@@ -31,8 +31,8 @@ from kdump.dropin import parallel_text
 from kdump.errors import UsageError
 from kdump.messages.layout import StructLayout
 from kdump.messages.schema import Message
-from kdump.output.kafka import native_messages, topic_records
-from kdump.output.kafka.message_words import Words
+from kdump.output.kafka.topics import native_messages, topic_records
+from kdump.output.kafka.topics.message_words import Words
 from kdump.reading import search
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import history

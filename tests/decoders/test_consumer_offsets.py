@@ -10,7 +10,7 @@ import pytest
 from kdump.cli import dropin
 from kdump.decoders import consumer_offsets
 from kdump.errors import CorruptData
-from kdump.output.kafka import topic_records
+from kdump.output.kafka.topics import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, int16, int32, int64, sized, string, tagged
 from tests.builders.records import message, message_set

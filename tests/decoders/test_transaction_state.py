@@ -3,7 +3,7 @@
 import pytest
 
 from kdump.errors import CorruptData
-from kdump.output.kafka import topic_records
+from kdump.output.kafka.topics import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.loops import each

@@ -12,8 +12,8 @@ import pytest
 from kdump.binary import kernel
 from kdump.decoders import consumer_offsets
 from kdump.dropin import logs
-from kdump.output.kafka import topic_records
-from kdump.output.kafka.regular_records import RegularRecords
+from kdump.output.kafka.topics import topic_records
+from kdump.output.kafka.topics.regular_records import RegularRecords
 from kdump.releases.profile import profile_of
 from tests import kernels
 from tests.any_message import any_message, damaged

@@ -11,8 +11,9 @@ import pytest
 from kdump.binary import kernel
 from kdump.dropin import logs
 from kdump.messages.schema import Field
-from kdump.output.kafka import reports, scala_order, topic_records
-from kdump.output.kafka.regular_records import RegularRecords
+from kdump.output.kafka import reports
+from kdump.output.kafka.topics import scala_order, topic_records
+from kdump.output.kafka.topics.regular_records import RegularRecords
 from kdump.releases.profile import profile_of
 from tests import kernels
 from tests.any_message import MALFORMED, Writer, damaged

@@ -1,5 +1,5 @@
 /* Messages: the layouts of Kafka's messages at their versions, and where the fields of a message lie. Python compiles schemas to layouts
-   (messages/layout.py, output/kafka/native_messages.py); this chapter parses them, with every number checked, and reads bytes by them.
+   (messages/layout.py, output/kafka/topics/native_messages.py); this chapter parses them, with every number checked, and reads bytes by them.
    Text is made in the chapter on JSON. */
 
 #pragma once

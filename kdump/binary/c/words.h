@@ -1,5 +1,5 @@
 /* Text of messages that is not JSON: what Kafka's classes print of themselves. The pieces of a struct (messages.h) say what it consists
-   of; the reference is output/kafka/remote_log_metadata.py. */
+   of; the reference is output/kafka/topics/remote_log_metadata.py. */
 
 #pragma once
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
 from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.decoding import decoded
-from kdump.decoding.decoded import Decoded
+from kdump.decoding.log_decoder import LogDecoder
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.output.kafka.record_contents import contents_column
@@ -20,13 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kdump.cli.listing.run import Run
+    from kdump.decoding.decoded import Decoded
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
-    from kdump.output.kafka.record_decoder import RecordDecoder
+    from kdump.output.kafka.topics.record_decoder import RecordDecoder
     from kdump.schemas.shapes import NotedShapes
-
-
-_MAX_PIECE = 4 << 20  # characters of JSON that are decoded before they are written
 
 
 class Decoding:
@@ -48,6 +45,7 @@ class Decoding:
         self._schemas = None if self._topic or self._is_off else run.schemas.decoder_of(path)
         plain_kinds = ("string", "string") if self._schemas is not None else request.decoders
         self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*plain_kinds)
+        self._decoder = LogDecoder(self._decode, self._schemas)
         if request.says_decoder and not self._is_wordless:
             self._say_decoder()
 
@@ -83,7 +81,7 @@ class Decoding:
         if not request.prints_data:
             return self._column(None)
         if self._topic and not self._is_wordless:
-            from kdump.output.kafka import topic_records
+            from kdump.output.kafka.topics import topic_records
 
             decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
             return self._column(decoder)
@@ -96,7 +94,7 @@ class Decoding:
         request = self._run.request
         return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=self.stand_ins)
 
-    def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded | None] | None]]:
+    def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded] | None]]:
         """The decoded keys and values of records, in pieces of bounded size: from which row up to which, and what they say.
 
         A piece is None where nothing is decoded.
@@ -104,49 +102,20 @@ class Decoding:
         if self._is_off or self._decode is None and self._schemas is None and True not in part.batches["is_control"]:
             yield 0, len(part.records), None
             return
-        found: list[Decoded | None] = []
-        first = size = 0
-        for one in self._each(part):
-            found.append(one)
-            if one is not None:
-                size += len(one.key or "") + len(one.value or "")
-            if size > _MAX_PIECE:
-                yield first, first + len(found), found
-                first, size, found = first + len(found), 0, []
-        if found or not first:
-            yield first, first + len(found), found
+        for first, end, found in self._decoder.pieces(part):
+            for offset, one in zip(part.records["offset"][first:end], found, strict=True):
+                if one.fault is not None:
+                    self._note(offset, one.fault)
+            yield first, end, found
 
     def note_shapes(self, part: RecordChunk) -> None:
         """Take note of the schemas that records have, without decoding them."""
-        if self._schemas is None:
-            return
-        columns = [part.records[name] for name in ("key", "value", "headers")]
-        rows = zip(*columns, strict=True)
-        for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
-            for key, value, headers in islice(rows, count):
-                if not is_control:
-                    self._schemas.note_shapes(key, value, headers)
+        self._decoder.note_shapes(part)
 
     @property
     def noted_shapes(self) -> tuple[NotedShapes, NotedShapes] | None:
         """The shapes of the keys and values whose schemas were noted; None if there are no schemas."""
-        return None if self._schemas is None else self._schemas.noted_shapes
-
-    def _each(self, part: RecordChunk) -> Iterator[Decoded | None]:
-        columns = [part.records[name] for name in ("offset", "key_size", "key", "value_size", "value", "headers")]
-        rows = zip(*columns, strict=True)
-        for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
-            decode = decoded.control_record_of if is_control else self._decode
-            for offset, key_size, key, value_size, value, headers in islice(rows, count):
-                if _is_lost(key, key_size) or _is_lost(value, value_size):
-                    one = None
-                elif self._schemas is not None and not is_control:
-                    one = self._schemas.decode(key, value, headers)
-                else:
-                    one = None if decode is None else decode(key, value)
-                if one is not None and one.fault is not None:
-                    self._note(offset, one.fault)
-                yield one
+        return self._decoder.noted_shapes
 
     def report(self) -> None:
         """Say what could not be decoded. It is a finding, unless a registry was only found beside the data.
@@ -178,8 +147,3 @@ class _Faults:
         self.count = 0
         self.offset = offset
         self.message = message
-
-
-def _is_lost(data: bytes | None, size: int | None) -> bool:
-    """Whether a key or value is not null but could not be read, because it reaches past the end of its message."""
-    return data is None and (size is None or size >= 0)

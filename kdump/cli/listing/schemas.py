@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.request import Request
     from kdump.decoding.schema_decoder import SchemaDecoder
-    from kdump.schemas.collection import Collection
-    from kdump.schemas.own import Command
+    from kdump.decoding.schemas_of_logs import SchemasOfLogs
+    from kdump.schemas.registry import Registry
 
 _REGISTRY = "_schemas-0"
 
 
 class SchemasOfRun:
-    """Makes decoders of records by schema. A registry is read once, for all partitions beside it.
+    """Makes decoders of records by schema, where the request asks for them or a registry is beside the data.
 
-    `find` takes what is wrong with it; `is_unread` is whether the system did not give all of one.
+    `find` takes what is wrong with a registry; `is_unread` is whether the system did not give all of one.
     """
 
     def __init__(self, request: Request, find: Callable[[str, str], None]) -> None:
         self.is_unread = False
         self._request = request
         self._find = find
-        self._decoder: Command | None = None
-        self._collections: dict[str, Collection] = {}  # by log directory
+        self._of_logs: SchemasOfLogs | None = None
+        self._said: set[str] = set()  # paths of registries
 
     def decoder_of(self, path: str) -> SchemaDecoder | None:
         """The decoder of a log's records; None if there are no schemas for them. Raises UsageError."""
@@ -40,41 +40,23 @@ class SchemasOfRun:
             return None
         if not request.asks_for_schemas and (request.decode != "auto" or not _has_registry(path)):
             return None
-        from kdump.decoding.schema_decoder import decoder_of_parts
+        if self._of_logs is None:
+            from kdump.decoding.schemas_of_logs import SchemasOfLogs
 
-        topic = "" if path.startswith(STDIN) else file_name.topic(path)
-        return decoder_of_parts(self._collection(path), *request.part_decoders, topic, self._command())
+            self._of_logs = SchemasOfLogs(*request.part_decoders, request.schemas, request.decoder_command)
+        registry = self._of_logs.collection_of(path).registry
+        if registry is not None and registry.path not in self._said:
+            self._said.add(registry.path)
+            self._say_problems(registry)
+        return self._of_logs.decoder_for(path, "" if path.startswith(STDIN) else file_name.topic(path))
 
     def close(self) -> None:
         """End the command that decodes."""
-        if self._decoder is not None:
-            self._decoder.close()
+        if self._of_logs is not None:
+            self._of_logs.close()
 
-    def _command(self) -> Command | None:
-        command = self._request.decoder_command
-        if command is not None and self._decoder is None:
-            from kdump.schemas.own import Command
-
-            self._decoder = Command(command)
-        return self._decoder
-
-    def _collection(self, path: str) -> Collection:
-        from kdump.schemas.collection import collection_of
-
-        request = self._request
-        log_directory = tree.log_directory_of(path)
-        if log_directory not in self._collections:
-            kinds = [decoder.partition(":")[0] for decoder in request.part_decoders if decoder]
-            collection = collection_of(path, request.schemas, kinds[-1] if kinds else "")
-            self._collections[log_directory] = collection
-            self._say_problems(collection)
-        return self._collections[log_directory]
-
-    def _say_problems(self, collection: Collection) -> None:
+    def _say_problems(self, registry: Registry) -> None:
         """Report what is wrong with the registry's topic: schemas may be missing."""
-        registry = collection.registry
-        if registry is None:
-            return
         self.is_unread = self.is_unread or not registry.is_read
         for problem in registry.problems:
             self._find(registry.path, f"schemas may be missing: {problem}")

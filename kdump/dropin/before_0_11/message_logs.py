@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.dropin.joptsimple import Arguments
     from kdump.dropin.tool import DumpTool
     from kdump.formats.message_set import Message
-    from kdump.output.kafka.record_decoder import Content, RecordDecoder
+    from kdump.output.kafka.topics.record_decoder import Content, RecordDecoder
     from kdump.releases.message_rules import MessageRules
 
     Decoder = Callable[[bytes], str]

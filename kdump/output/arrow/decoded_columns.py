@@ -65,7 +65,7 @@ class DecodedColumns:
 
     def arrays(self, decoded: Sequence[Decoded | None]) -> list[pa.Array]:
         """The columns of some records. A value that does not fit is null, and an error of its record."""
-        errors = [None if one is None or one.fault is None else f"{one.fault.code}: {one.fault.message}" for one in decoded]
+        errors = [None if one is None else one.error for one in decoded]
         keys, values = ([None if one is None else one.raw(part) for one in decoded] for part in _PARTS)
         arrays = self._typed(keys, values, errors)
         for part in ("key_schema", "value_schema"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.log import BulkRenderer
-    from kdump.output.kafka.regular_records import RegularRecords
+    from kdump.output.kafka.topics.regular_records import RegularRecords
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
@@ -141,7 +141,7 @@ class LinePrograms:
                 return encoded_step(c.BARE, 0, (), literal)
             texts = (shown.key_prefix, shown.keyless_value_prefix, shown.value_prefix)
             if self._is_decoded:
-                from kdump.output.kafka import regular_records
+                from kdump.output.kafka.topics import regular_records
 
                 return encoded_step(c.DECODED, 0, (*texts, regular_records.TOMBSTONE), literal)
             return encoded_step(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
@@ -241,7 +241,7 @@ class KernelPlan:
         messages = b""
         max_decoded_bytes = 0
         if regular is not None or shows_control:
-            from kdump.output.kafka import native_messages
+            from kdump.output.kafka.topics import native_messages
 
             messages = native_messages.compiled(regular, profile.control_types if shows_control else None)
             max_decoded_bytes = _MAX_MARKER if regular is None else (tuning or TextTuning()).max_decoded_bytes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka import native_lines
     from kdump.output.kafka.lines import ContentsColumn
-    from kdump.output.kafka.record_decoder import Content, RecordDecoder
+    from kdump.output.kafka.topics.record_decoder import Content, RecordDecoder
     from kdump.output.stand_ins import StandIns
     from kdump.releases.profile import Profile
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from kdump.messages.layout import FieldLayout, StructLayout
     from kdump.messages.schema import Message
-    from kdump.output.kafka.message_words import Piece, Words
-    from kdump.output.kafka.regular_records import RegularRecord, RegularRecords
+    from kdump.output.kafka.topics.message_words import Piece, Words
+    from kdump.output.kafka.topics.regular_records import RegularRecord, RegularRecords
     from kdump.releases.history import ControlType
 
 

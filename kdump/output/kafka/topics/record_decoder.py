@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.errors import CorruptData
-    from kdump.output.kafka.regular_records import RegularRecords
+    from kdump.output.kafka.topics.regular_records import RegularRecords
 
     KeyAndPayload = tuple[str | None, str | None]
     Content = bytes | CorruptData | None

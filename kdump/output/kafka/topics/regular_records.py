@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kdump.decoders.coordinator import Records
     from kdump.messages.schema import Message
-    from kdump.output.kafka.message_words import Words
+    from kdump.output.kafka.topics.message_words import Words
 
     Contained = Mapping[str, Message]
     """Messages in fields of type bytes, by the names of the fields."""

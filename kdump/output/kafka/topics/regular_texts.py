@@ -9,8 +9,8 @@ from __future__ import annotations
 from string import Formatter
 
 from kdump.decoders import metadata, remote_log_metadata
-from kdump.output.kafka.message_words import Piece, Words
-from kdump.output.kafka.regular_records import RegularRecord, RegularRecords
+from kdump.output.kafka.topics.message_words import Piece, Words
+from kdump.output.kafka.topics.regular_records import RegularRecord, RegularRecords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json, schema, transaction_state
-from kdump.output.kafka import reports, scala_order
-from kdump.output.kafka.record_decoder import RecordDecoder
+from kdump.output.kafka import reports
+from kdump.output.kafka.topics import scala_order
+from kdump.output.kafka.topics.record_decoder import RecordDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.kafka.record_decoder import Content, Decode, KeyAndPayload
+    from kdump.output.kafka.topics.record_decoder import Content, Decode, KeyAndPayload
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json
-from kdump.output.kafka.record_decoder import RecordDecoder
+from kdump.output.kafka.topics.record_decoder import RecordDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.messages.schema import Message, Value
-    from kdump.output.kafka.record_decoder import Content, KeyAndPayload
-    from kdump.output.kafka.regular_records import Contained
+    from kdump.output.kafka.topics.record_decoder import Content, KeyAndPayload
+    from kdump.output.kafka.topics.regular_records import Contained
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
 
@@ -34,7 +34,7 @@ def _offsets(profile: Profile) -> RecordDecoder:
     from kdump.messages.consumer_offsets import EARLIER_RECORDS, RECORDS
 
     if not profile.decoder_words.offsets_are_json:
-        from kdump.output.kafka import topic_records_before_json
+        from kdump.output.kafka.topics import topic_records_before_json
 
         return topic_records_before_json.offsets(profile)
 
@@ -56,7 +56,7 @@ def _transactions(profile: Profile) -> RecordDecoder:
     from kdump.messages.transaction_state import RECORDS
 
     if not profile.decoder_words.transactions_are_json:
-        from kdump.output.kafka import topic_records_before_json
+        from kdump.output.kafka.topics import topic_records_before_json
 
         return topic_records_before_json.transactions(profile)
     return _coordinator(profile, profile.schemas.coordinator(RECORDS))
@@ -86,7 +86,7 @@ def _coordinator(
 ) -> RecordDecoder:
     """A decoder of the records of a coordinator, as JSON."""
     from kdump.decoders import coordinator
-    from kdump.output.kafka import regular_records
+    from kdump.output.kafka.topics import regular_records
 
     words = profile.decoder_words
     known = regular_records.RegularRecords.of_coordinator(records, version_name, contained or {})
@@ -111,7 +111,7 @@ def _coordinator(
 
 def _cluster_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata
-    from kdump.output.kafka import regular_records
+    from kdump.output.kafka.topics import regular_records
 
     known = _known_metadata(profile.schemas)
     bounds_sizes = profile.schemas.bounds_sizes
@@ -145,8 +145,8 @@ def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata, remote_log_metadata
     from kdump.messages.remote_log_metadata import RECORDS
-    from kdump.output.kafka import regular_texts
-    from kdump.output.kafka import remote_log_metadata as texts
+    from kdump.output.kafka.topics import regular_texts
+    from kdump.output.kafka.topics import remote_log_metadata as texts
 
     known = profile.schemas.metadata(RECORDS)
     known_regular = regular_texts.remote_metadata(known, texts.TEXTS)
