@@ -57,7 +57,7 @@ class DamagedOffsets:
             self._take_patches(item)
             return
         if isinstance(item, Damage):
-            self._note_damage(item.start, item.end, item.is_batch, item.claimed_offset)
+            self._note_damage(item)
             return
         if item.summary is not None:
             self._end_ranges(item.summary.first_offset)
@@ -67,14 +67,10 @@ class DamagedOffsets:
         self._take_rows(item, range(len(item.statuses)))
 
     def _take_patches(self, patches: Patches) -> None:
-        damages, first = patches.damages, 0
-        ranges = zip(damages.starts, damages.ends, damages.are_batches, damages.offsets, patches.counts, strict=True)
-        for start, end, is_batch, claimed, count in ranges:
-            if first < count:
-                self._take_rows(patches.section, range(first, count))
-                first = count
-            self._note_damage(start, end, is_batch, claimed)
-        self._take_rows(patches.section, range(first, len(patches.section.statuses)))
+        for rows, damage in patches.steps():
+            self._take_rows(patches.section, rows)
+            if damage is not None:
+                self._note_damage(damage)
 
     def _take_rows(self, section: Section, rows: range) -> None:
         batches, statuses = section.chunk.batches, section.statuses
@@ -103,8 +99,9 @@ class DamagedOffsets:
     def _expect(self, offset: int) -> None:
         self._expected = self._after_damaged = offset
 
-    def _note_damage(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
-        self._note(start, end, is_batch, None if self._is_after_message else claimed)
+    def _note_damage(self, damage: Damage) -> None:
+        claimed = None if self._is_after_message else damage.claimed_offset
+        self._note(damage.start, damage.end, damage.is_batch, claimed)
 
     def _note(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
         self._ranges.append(DamagedRange(start, end, is_batch, self._expected if claimed is None else claimed))

@@ -9,7 +9,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
@@ -148,52 +148,23 @@ class Damage:
 
 
 class Damages:
-    """Damaged ranges in order, as columns: what is asked of many of them at once. `make` makes the Damage in a row.
+    """Damaged ranges in order, with columns of what is asked of many of them at once."""
 
-    `offsets` are the first offsets that they claim, None for none; `have_rows` says which have fields of a batch.
-    """
+    __slots__ = ("_damages", "are_batches", "codes", "ends", "starts", "statuses")
 
-    __slots__ = ("are_batches", "codes", "ends", "have_rows", "make", "offsets", "starts", "statuses")
-
-    def __init__(
-        self,
-        codes: Sequence[str],
-        statuses: Sequence[str],
-        starts: Sequence[int],
-        ends: Sequence[int],
-        are_batches: Sequence[bool],
-        offsets: Sequence[int | None],
-        have_rows: Sequence[bool],
-        make: Callable[[int], Damage],
-    ) -> None:
-        self.codes = codes
-        self.statuses = statuses
-        self.starts = starts
-        self.ends = ends
-        self.are_batches = are_batches
-        self.offsets = offsets
-        self.have_rows = have_rows
-        self.make = make
-
-    @classmethod
-    def of(cls, damages: Sequence[Damage]) -> Damages:
-        """Columns of ranges that are there already."""
-        return cls(
-            [damage.code for damage in damages],
-            [damage.status for damage in damages],
-            [damage.start for damage in damages],
-            [damage.end for damage in damages],
-            [damage.is_batch for damage in damages],
-            [damage.claimed_offset for damage in damages],
-            [damage.row is not None for damage in damages],
-            damages.__getitem__,
-        )
+    def __init__(self, damages: Sequence[Damage]) -> None:
+        self._damages = damages
+        self.codes = [damage.code for damage in damages]
+        self.statuses = [damage.status for damage in damages]
+        self.starts = [damage.start for damage in damages]
+        self.ends = [damage.end for damage in damages]
+        self.are_batches = [damage.is_batch for damage in damages]
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self._damages)
 
     def __iter__(self) -> Iterator[Damage]:
-        return map(self.make, range(len(self.codes)))
+        return iter(self._damages)
 
 
 class Patches:

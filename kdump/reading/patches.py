@@ -82,7 +82,7 @@ class PatchesUnderWay:
         window = b"".join(self._data)
         chunk = chunk_of(self._headers, self._positions, self._valid, self._starts, window, is_legacy=self._is_legacy)
         section = Section(chunk, self._statuses, _if_any(self._nested), self._claimed)
-        return Patches(section, Damages.of(self._damages), self._counts)
+        return Patches(section, Damages(self._damages), self._counts)
 
 
 def lone_section(step: Step, *, is_nested: bool) -> Section:
