@@ -54,6 +54,7 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
+_MARKED = ".deleted"  # how the names of files end that brokers are about to delete
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
 _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
@@ -80,7 +81,8 @@ class Verdict:
         self._starts_not_forecast = 0
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
-        self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not examined
+        self._files_left = self._bytes_left = 0  # that were not examined
+        self._marked_left = 0  # of these: brokers are about to delete them; all others are not Kafka's
 
     def add(self, row: Row) -> None:
         """Add a row of a check: a finding, the report of a file, or a start."""
@@ -139,6 +141,7 @@ class Verdict:
             self.leave_unreplayed(unreplayed)
         if report.bytes_not_examined:
             self._files_left += 1
+            self._marked_left += report.path.endswith(_MARKED)
             self._bytes_left += report.bytes_not_examined
 
     def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:
@@ -214,7 +217,8 @@ class Verdict:
             "known findings": self._known,
             "findings that were left out": self._left_out,
             "a start that fails or loses records": self._starts_left_out,
-            "files that are not Kafka's": self._files_left,
+            "files that are not Kafka's": self._files_left - self._marked_left,
+            "files that brokers are about to delete": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
         }
         but = " and ".join(what for what, count in left.items() if count)

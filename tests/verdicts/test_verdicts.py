@@ -61,6 +61,15 @@ def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code(
     assert verdict.exit_code == 3
 
 
+def test_files_that_brokers_are_about_to_delete_are_kafkas() -> None:
+    verdict = Verdict()
+    deleted = _report(not_examined=5)
+    deleted.path += ".deleted"
+    verdict.add(deleted)
+    assert verdict.text == "clean, except for files that brokers are about to delete"
+    assert verdict.reasons == ["not examined: 5 bytes in 1 file"]
+
+
 @pytest.mark.parametrize(
     ("forecast", "word"),
     [("die", "does not start"), ("offline", "does not start"), ("stray", "loses at start"), ("cut", "loses at start")],
