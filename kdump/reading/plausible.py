@@ -85,6 +85,13 @@ def is_likely(header_bytes: bytes) -> bool:
     return value_at + 4 > BATCH_HEADER_SIZE or is_size_of_value(header_bytes, header_bytes[value_at : value_at + 4])
 
 
+def contents_in_header(header_bytes: bytes) -> int:
+    """Where in a header what it holds may start: the value of a message that ends where its value does; else nowhere."""
+    if len(header_bytes) < BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] >= 2 or not is_likely(header_bytes):
+        return BATCH_HEADER_SIZE
+    return value_size_at(header_bytes) + 4
+
+
 def value_size_at(header_bytes: bytes) -> int:
     """Where the size of its value stands in this message of magic 0 or 1, if the size of its key is right."""
     key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT

@@ -16,7 +16,15 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.reading import zeros
-from kdump.reading.plausible import holds_header, is_likely, is_plausible, is_size_of_value, may_be_header, value_size_at
+from kdump.reading.plausible import (
+    contents_in_header,
+    holds_header,
+    is_likely,
+    is_plausible,
+    is_size_of_value,
+    may_be_header,
+    value_size_at,
+)
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -241,7 +249,7 @@ class Search:
     def _is_found(self, position: int, header_bytes: bytes) -> bool:
         """Whether the batch here is one: its CRC fits, and no smaller batch starts inside its header."""
         size = batch_size(header_bytes)
-        if size > SMALLEST_DOUBTFUL and self._kind.is_any_whole is not None and self._holds_start(position, size):
+        if size > SMALLEST_DOUBTFUL and self._kind.is_any_whole is not None and self._holds_start(position, header_bytes):
             return False
         return self.is_intact(position, header_bytes)
 
@@ -261,18 +269,19 @@ class Search:
         self.budget.refund(size)
         return True
 
-    def _holds_start(self, position: int, size: int) -> bool:
-        """Whether a small batch whose CRC fits starts inside the header here.
+    def _holds_start(self, position: int, header_bytes: bytes) -> bool:
+        """Whether a small batch whose CRC fits starts inside the header here, before what that may hold.
 
         Both cannot be batches. Where a sound batch follows garbage, the bytes from shortly before it on look like the header of
         a large one, and its CRC would take far longer.
         """
-        largest = min(size - 1, SMALL_BATCH_SIZE)
+        largest = min(batch_size(header_bytes) - 1, SMALL_BATCH_SIZE)
+        contents = contents_in_header(header_bytes)
         window = self.source.read(position + 1, 2 * BATCH_HEADER_SIZE - 2)
         inside = self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1)
         # the smallest first: what starts shortly before a batch looks like a larger one
-        by_size = sorted((batch_size(header_bytes), at, header_bytes) for at, header_bytes in inside)
-        return any(size <= largest and self.is_intact(position + 1 + at, header_bytes) for size, at, header_bytes in by_size)
+        by_size = sorted((batch_size(one), at, one) for at, one in inside if at + 1 < contents)
+        return any(size <= largest and self.is_intact(position + 1 + at, one) for size, at, one in by_size)
 
     def candidates(self, start: int, end: int | None = None, *, batches_only: bool = False) -> Iterator[tuple[int, bytes]]:
         """The positions and bytes of what may be headers; with `batches_only`, of magic 2."""

@@ -733,3 +733,19 @@ def test_a_message_with_a_wrong_length_and_wrong_contents_hides_no_message(magic
     hurt[9] = messages[9][:-1] + b"!"
     found = [(one.start // size, one.status) for one in _ranges(b"".join(hurt)) if one.start % size == 0]
     assert [row for row, status in found if status in (INTACT, SALVAGED)] == [row for row in range(300) if row not in (5, 9)]
+
+
+@each("magic", [0, 1])
+def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(magic: int) -> None:
+    """lz4 stores a block as it is that does not get smaller, and the checksum of the message in it fits as well."""
+    value = random.Random(3).randbytes(900)
+    inner = message_set(messages=[message(value=value, magic=magic)], base_offset=0)
+    stored = b"\x04\x22\x4d\x18\x60\x40\x82" + (len(inner) | 1 << 31).to_bytes(4, "little") + inner + bytes(4)
+    outer = message_set(messages=[message(value=stored, magic=magic, codec="lz4")], base_offset=5)
+    assert outer.index(inner) < BATCH_HEADER.size
+    before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
+    found = _ranges(before + b"?" * 50 + outer)
+    assert [(one.start, one.end) for one in found if one.status in (INTACT, SALVAGED)] == [
+        (0, len(before)),
+        (len(before) + 50, len(before) + 50 + len(outer)),
+    ]

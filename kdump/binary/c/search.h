@@ -129,6 +129,14 @@ static inline Py_ssize_t next_candidate(const Py_buffer *window, Py_ssize_t star
     return -1;
 }
 
+/* Where in this message of magic 0 or 1 the size of its value stands, if the size of its key is right; its header is in the window. */
+static inline int64_t value_size_at(const uint8_t *p)
+{
+    int key_at = p[MAGIC_AT] ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
+    int32_t key_size = (int32_t)be32(p + key_at);
+    return key_at + 4 + (int64_t)(key_size > 0 ? key_size : 0);
+}
+
 /* Whether the fields of a candidate fit together as those of what Kafka and its clients write; `room` bytes are in the window. */
 static inline int is_likely(const uint8_t *p, size_t room)
 {
@@ -139,13 +147,19 @@ static inline int is_likely(const uint8_t *p, size_t room)
         return is_plausible_of_magic_2(p, length);
     if (!is_plausible_message_of(p, length))
         return 0;
-    int key_at = p[MAGIC_AT] ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
-    int32_t key_size = (int32_t)be32(p + key_at);
-    int64_t value_at = key_at + 4 + (int64_t)(key_size > 0 ? key_size : 0);
+    int64_t value_at = value_size_at(p);
     if (value_at + 4 > BATCH_HEADER_SIZE)
         return 1;
     int32_t value_size = (int32_t)be32(p + value_at);
     return value_size >= -1 && value_at + 4 + (value_size > 0 ? value_size : 0) == (int64_t)length + LOG_OVERHEAD;
+}
+
+/* Where in a header what it holds may start: the value of a message that ends where its value does; else nowhere. */
+static inline int64_t contents_in_header(const uint8_t *p, size_t room)
+{
+    if (room < BATCH_HEADER_SIZE || p[MAGIC_AT] >= 2 || !is_likely(p, room))
+        return BATCH_HEADER_SIZE;
+    return value_size_at(p) + 4;
 }
 
 /* Of what a small batch costs: what is kept is not spent on one that is not likely. */
@@ -240,11 +254,12 @@ static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left,
         if (at + 2 * BATCH_HEADER_SIZE > window->len && window->len < left)
             return UNDECIDED;
         look_inside(inside, window, at, left, is_any_whole);
+        int64_t contents = contents_in_header(p, (size_t)(window->len - at));
         int rows[INSIDE], count = 0;
         for (uint64_t others = tried_inside(inside, budget); others; others &= others - 1) {
             int inner = __builtin_ctzll(others);
             int64_t inner_size = batch_size(p + 1 + inner);
-            if (inner_size > largest)
+            if (inner_size > largest || inner + 1 >= contents)
                 continue;
             int row = count++;
             for (; row && batch_size(p + 1 + rows[row - 1]) > inner_size; row--)
