@@ -36,7 +36,7 @@ from kdump.overview.topics import topic_sums
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.checks.check_processes import Progress
     from kdump.checks.finding import Emit
@@ -199,9 +199,17 @@ def look(job: Job, level: str, emit: Emit, *, measures: bool = True) -> None:
 def _do(level: str, job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
     if watch is not None:
         watch.begin(job.path)
-    look(job, level, emit)
+    found: list[Row] = []
+    look(job, level, found.append)
+    for one in found:
+        emit(one)
     if watch is not None:
-        watch.end(0)
+        watch.end(logs_in(found))
+
+
+def logs_in(found: Iterable[Row]) -> int:
+    """The size of the logs that were looked at, for how far a run has got."""
+    return sum(one.size for one in found if isinstance(one, PartitionSum))
 
 
 def _logs_of(job: Job) -> tuple[list[str], list[int]]:

@@ -27,7 +27,7 @@ from kdump.forecasts.sentences import verdict as word_of
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
 from kdump.overview import row
-from kdump.overview.overview import Overview, look, wanted_jobs
+from kdump.overview.overview import Overview, logs_in, look, wanted_jobs
 from kdump.overview.row import OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
 from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
 from kdump.verdicts import check
@@ -203,7 +203,7 @@ def _do(
         if job.kind == Job.PARTITION and job.path not in left and not any(isinstance(one, Unseen) for one in found):
             _forecast(job, starts, emit)
     if watch is not None:
-        watch.end(0)
+        watch.end(logs_in(found))
 
 
 def _emit_errors(found: Row, emit: Emit) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import golden_outputs
+import kdump
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
 from kdump.output.schemas import schema_of
@@ -18,6 +20,7 @@ from kdump.overview.triage import Triage, triage_of
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.records import TIMESTAMP
+from tests.loops import each
 
 HOUR = 3_600_000
 META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
@@ -287,3 +290,12 @@ def test_the_exit_code_is_that_of_a_check(fault: str, level: str, broker: Path, 
     assert main(["triage", "--level", level, "kafka"]) == code
     assert os.path.isdir("kafka")
     capfd.readouterr()
+
+
+@each("case", sorted((Path(golden_outputs.__file__).parent / "cases").iterdir())[::40])
+def test_the_verdict_on_files_of_all_kinds_is_that_of_a_check(case: Path) -> None:
+    triage = triage_of([str(case)], "quick")
+    add_commands(triage)
+    assert triage.exit_code == kdump.verdict(case, level="quick").exit_code
+    assert len(_screen(triage)) <= 24
+    assert kdump.triage(case).level == "headers"
