@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kdump.cli.command_names import COMMANDS
 from tests.loops import each
 from tools import docs, modules
 
@@ -75,6 +76,12 @@ def test_commands_install_kdump_from_a_checkout(page: Path) -> None:
 def test_the_site_leads_to_every_page() -> None:
     named = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert named == {str(path.relative_to(docs.DOCS)) for path in docs.DOCS.glob("**/*.md")}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_front_pages_know_every_command(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert [name for name in COMMANDS if not re.search(rf"`(kdump )?{name}\b", text)] == []
 
 
 def test_every_module_says_what_it_is_for() -> None:
