@@ -106,11 +106,12 @@ class FileContext:
         skipped: int = 0,
         forecast: str | None = None,
         words: Words | None = None,
+        claimed_records: int | None = None,
     ) -> None:
         """Report the fault `code` in these bytes. Severity and forecast are those of the catalogue unless given.
 
         If `words` are given, `offsets` are those that the bytes claim: what is reported are those that are missing there
-        according to the batches around (`hold`), and the words make the message.
+        according to the batches around (`hold`), and the words make the message. `claimed_records` are claimed as well.
 
         Pedantic findings, and those beyond `max_findings` of one code, are not reported: `finish` counts the latter.
         """
@@ -157,7 +158,7 @@ class FileContext:
             message,
         )
         if self._segment_read is not None and (words is not None or self._held):
-            self._held.append(_Held(finding, offsets, words))
+            self._held.append(_Held(finding, offsets, claimed_records, words))
         else:
             self._emit(finding)
 
@@ -176,7 +177,7 @@ class FileContext:
             finding = one.finding
             if one.words is not None:
                 is_one_batch = finding.resync in (BY_LENGTH, BY_REPAIRED_LENGTH)
-                offsets, is_claimed = missing.of(finding.start, finding.end, one.claimed, is_one_batch=is_one_batch)
+                offsets, is_claimed = missing.of(finding.start, finding.end, one.claimed, one.records, is_one_batch=is_one_batch)
                 finding.offset_first, finding.offset_last = (None, None) if offsets is None else offsets
                 if not is_claimed:
                     finding.offset_certainty = None if offsets is None else ESTIMATED
@@ -270,11 +271,12 @@ class FileContext:
 class _Held:
     """A finding that waits. If it has `words`, its offsets are still claims."""
 
-    __slots__ = ("claimed", "finding", "words")
+    __slots__ = ("claimed", "finding", "records", "words")
 
-    def __init__(self, finding: Finding, claimed: tuple[int, int] | None, words: Words | None) -> None:
+    def __init__(self, finding: Finding, claimed: tuple[int, int] | None, records: int | None, words: Words | None) -> None:
         self.finding = finding
         self.claimed = claimed
+        self.records = records
         self.words = words
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import islice
 
+from kdump.reading.largest_order import rows_in_order
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,48 +34,67 @@ class MissingOffsets:
         firsts, lasts = facts.lowest_offsets, facts.last_offsets
         self._firsts: Sequence[int] = firsts  # type: ignore[assignment]  # all that bisect needs
         self._lasts: Sequence[int] = lasts  # type: ignore[assignment]
+        self._runs: list[tuple[int, int]] | None = None  # rows of batches in order, from one up to another; None for all
+        self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
         if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
+            self._runs, self._bounds = _in_order(firsts, lasts)  # type: ignore[arg-type]
             self._firsts, self._lasts = _merged(sorted(zip(firsts, lasts, strict=True)))
         self._found: set[Offsets] = set()
 
-    def of(self, start: int, end: int, claimed: Offsets | None, *, is_one_batch: bool) -> tuple[Offsets | None, bool]:
+    def of(
+        self, start: int, end: int, claimed: Offsets | None, records: int | None = None, *, is_one_batch: bool
+    ) -> tuple[Offsets | None, bool]:
         """The offsets that are missing because of a damaged range of bytes, and whether they are those that it claims.
 
         None if no more are missing than were said before, or if it is not known.
 
         Those that its header claims are believed if no batch has them and they lie next to the batches around the range.
-        `is_one_batch` says that the range is a single batch, so that it may have less than all that are missing.
+        `is_one_batch` says that the range is a single batch, so that it may have less than all that are missing. `records` are
+        those that its header claims, which bound the offsets where nothing else does.
         """
         facts = self._facts
         row = bisect_left(facts.positions, start)
         base = facts.base_offset
-        before = facts.last_offsets[row - 1] if row else None if base is None else base - 1
-        after = facts.lowest_offsets[row] if row < len(facts.positions) else self._next
+        row_before, row_after = self._rows_around(row)
+        before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
+        after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
-        if claimed is not None and not 0 <= claimed[0] <= claimed[1]:
-            claimed = None
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
-        is_believed = claimed is not None and any(
-            gap is not None and gap[0] <= claimed[0] and claimed[1] <= gap[1] for gap in gaps
-        )
-        if is_believed and claimed is not None and not any(gap[0] <= claimed[0] <= gap[1] for gap in bounded):
-            is_believed = claimed[1] - claimed[0] < (end - start) * _MAX_OFFSETS_PER_BYTE  # nothing else bounds it
-        if is_believed and is_one_batch:
+        claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * _MAX_OFFSETS_PER_BYTE)
+        if claimed is not None and is_one_batch:
             return claimed, True
+        # other ranges between the same batches may be damaged, too
+        begin = facts.positions[row_before] if row_before >= 0 else 0
+        room = (facts.positions[row_after] if row_after < len(facts.positions) else facts.size) - begin
         for gap in bounded:
-            if gap not in self._found and gap[1] - gap[0] < _MOST_MISSING:
+            if gap not in self._found and gap[1] - gap[0] < min(_MOST_MISSING, room * _MAX_OFFSETS_PER_BYTE):
                 self._found.add(gap)
                 return gap, False
-        return (claimed, True) if is_believed else (None, False)
+        return claimed, claimed is not None
+
+    def _rows_around(self, row: int) -> tuple[int, int]:
+        """The rows of the batches in order before and after what stands before this row; one before the first, or after the last.
+
+        Batches that others contradict, such as one with a wrong offset, do not say what is missing beside them.
+        """
+        if self._runs is None:
+            return row - 1, row
+        at = bisect_left(self._runs, (row,))  # of the first run that starts there or later
+        before = min(row, self._runs[at - 1][1]) - 1 if at else -1
+        if at and row < self._runs[at - 1][1]:
+            return before, row
+        return before, self._runs[at][0] if at < len(self._runs) else len(self._facts.positions)
 
     def _from(self, offset: int, *, is_last: bool) -> Offsets | None:
         """The missing offsets from this one on; None if no batch has a higher one, except at the end of the file."""
         at = bisect_right(self._firsts, offset)
         if at and self._lasts[at - 1] >= offset:
             return None
-        last = self._firsts[at] - 1 if at < len(self._firsts) else _HIGHEST
+        bounds = self._bounds if is_last else self._firsts
+        above = bisect_right(bounds, offset)
+        last = bounds[above] - 1 if above < len(bounds) else _HIGHEST
         if self._next is not None and offset < self._next:
             last = min(last, self._next - 1)
         return (offset, last) if offset <= last and (is_last or last < _HIGHEST) else None
@@ -85,6 +106,36 @@ class MissingOffsets:
             return None
         first = self._lasts[at - 1] + 1 if at else self._facts.base_offset
         return None if first is None or first > offset else (first, offset)
+
+
+def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offsets], most: int) -> Offsets | None:
+    """The offsets of what a header claims that lie in one of these gaps; None if they do not.
+
+    A batch has an offset for each of its records, or for more that were cleaned away; in a gap without end, it has these.
+    """
+    if claimed is None or not 0 <= claimed[0] <= claimed[1]:
+        return None
+    first, last = claimed
+    by_records = first + records - 1 if records is not None and records > 0 else last
+    around = [gap for gap in gaps if gap[0] <= first <= gap[1]]
+    if any(gap[1] < _HIGHEST for gap in around):
+        fitting = [end for end in (max(last, by_records), last) if any(end <= gap[1] for gap in around)]
+        return (first, fitting[0]) if fitting else None
+    return (first, by_records) if around and by_records - first < most else None
+
+
+def _in_order(firsts: Sequence[int], lasts: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """The rows of the batches in order, from one up to another: the most of them whose offsets ascend.
+
+    Then the first offsets, ascending, of these and of other runs of several batches: a single one may have a wrong offset.
+    """
+    starts = [0]
+    starts += (row for row in range(1, len(firsts)) if firsts[row] != lasts[row - 1] + 1)
+    ends = [*starts[1:], len(firsts)]
+    runs = list(zip(starts, ends, strict=True))
+    in_order = [runs[row] for row in rows_in_order((firsts[start], lasts[end - 1], end - start) for start, end in runs)]
+    several = [(start, end) for start, end in runs if end - start > 1]
+    return in_order, sorted({firsts[start] for start, _ in (*in_order, *several)})
 
 
 def _merged(ranges: Sequence[Offsets]) -> tuple[list[int], list[int]]:

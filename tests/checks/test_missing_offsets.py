@@ -115,3 +115,38 @@ def test_a_batch_whose_header_is_zeroed_from_the_length_on_lacks_all_offsets_up_
     path = _partition(tmp_path, _hurt(100, 12, bytes(512)))
     assert _claims(path) == {300, 301, 302}
     assert _headline(path, capfd) == 3
+
+
+@pytest.mark.both_kernels
+@each("delta", [0, 1 << 14], ids=["lower", "higher"])
+@each("row", [100, 199], ids=["inside", "at the end"])
+def test_a_wrong_last_offset_delta_takes_and_adds_no_offset(
+    delta: int, row: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A batch has at least one offset for each of its records, and where nothing else bounds it no more."""
+    path = _partition(tmp_path, _hurt(row, 23, delta.to_bytes(4, "big")))
+    assert _claims(path) == {3 * row, 3 * row + 1, 3 * row + 2}
+    assert _headline(path, capfd) == 3
+
+
+@pytest.mark.both_kernels
+def test_one_batch_with_a_wrong_offset_bounds_no_missing_ones(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A text mode copy gives a batch another base offset, which no checksum covers, and damages those around it and the last."""
+    hurt = list(LOG)
+    for row in (99, 101, 197, 198, 199):
+        hurt[row] = LOG[row][:100] + b"\r" + LOG[row][100:]
+    hurt[100] = (1_000_300).to_bytes(8, "big") + LOG[100][8:]
+    path = _partition(tmp_path, b"".join(hurt))
+    assert _claims(path) <= {*range(297, 306), *range(591, 600)}
+    assert 9 <= _headline(path, capfd) <= 18
+
+
+@pytest.mark.both_kernels
+def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_before_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small = [batch(base_offset=row, records=[record(value=b"x")]) for row in range(2000)]
+    size = len(small[0])
+    data = b"".join(small)
+    path = _partition(tmp_path, data[: 500 * size + 7] + bytes(800 * size - 7) + data[1300 * size :])
+    assert _headline(path, capfd) == 800

@@ -311,3 +311,12 @@ def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
     rows = kdump.recover(path, tmp_path / "out")
     (hole,) = _of(Hole, rows)
     assert (hole.offset_first, hole.offset_last, hole.is_damage) == (100 * step, 120 * step - 1, True)
+
+
+@pytest.mark.both_kernels
+def test_a_batch_with_a_wrong_offset_is_left_out_where_none_is_beyond_doubt(tmp_path: Path) -> None:
+    """Every second batch has a byte too many, so that nothing vouches for the others; one of these has an offset too high."""
+    hurt = [one if row % 2 else one[:100] + b"\r" + one[100:] for row, one in enumerate(LOG[:40])]
+    hurt[21] = (SHIFT + 63).to_bytes(8, "big") + LOG[21][8:]
+    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(LOG[:40]) if row % 2 and row != 21)

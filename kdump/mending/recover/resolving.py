@@ -75,6 +75,17 @@ class _Resolution:
             fits = (before is None or before.last < piece.first) and (after is None or piece.last < after.first)
             fits = fits and (before is not None and after is not None or _is_near(piece))
             (placed if piece.is_sure or fits else strays).append(piece)
+        # of batches that are not beyond doubt, each may fit between those that are, and contradict the others
+        out = {
+            id(piece)
+            for _, pieces in groupby(placed, key=lambda piece: id(piece.log))
+            for piece in runs.out_of_line(list(pieces))
+            if not piece.is_sure
+        }
+        if out:
+            out.update(map(id, strays))
+            strays = [piece for piece in self._pieces if id(piece) in out]
+            placed = [piece for piece in placed if id(piece) not in out]
         return placed, strays
 
     def _without_gaps_out_of_line(self) -> Iterator[Piece]:

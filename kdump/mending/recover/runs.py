@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from operator import attrgetter
 
+from kdump.reading.largest_order import rows_in_order
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from kdump.mending.recover.pieces import Piece
 
 _FIRST = attrgetter("first")
-_LOWEST, _HIGHEST = -1, 1 << 63
 
 
 def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -24,7 +25,7 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """
     if all(before.last < after.first for before, after in pairwise(pieces)):
         return
-    rows = _largest(pieces)
+    rows = rows_in_order((piece.first, piece.last, piece.size) for piece in pieces)
     chosen = [pieces[row] for row in rows]
     for row, piece in enumerate(pieces):
         at = bisect_left(rows, row)
@@ -32,37 +33,6 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
             continue
         if 0 < at < len(rows) or is_free(chosen, piece.first, piece.last):
             yield piece
-
-
-def _largest(pieces: Sequence[Piece]) -> list[int]:
-    """The rows of the pieces whose offsets ascend and that are the most bytes."""
-    lasts = sorted({piece.last for piece in pieces})
-    tree: list[tuple[int, int]] = [(0, -1)] * (len(lasts) + 1)  # the most bytes of pieces that end up to an offset, and the last
-    before: list[int] = []
-    for row, piece in enumerate(pieces):
-        size, previous = _most(tree, bisect_left(lasts, piece.first))
-        before.append(previous)
-        found, at = (size + piece.size, row), bisect_left(lasts, piece.last) + 1
-        while at < len(tree):
-            if tree[at][0] < found[0]:
-                tree[at] = found
-            at += at & -at
-    rows: list[int] = []
-    row = _most(tree, len(lasts))[1]
-    while row >= 0:
-        rows.append(row)
-        row = before[row]
-    return rows[::-1]
-
-
-def _most(tree: Sequence[tuple[int, int]], count: int) -> tuple[int, int]:
-    """The highest of the first `count` values of a binary indexed tree."""
-    found = tree[0]
-    while count:
-        if found[0] < tree[count][0]:
-            found = tree[count]
-        count -= count & -count
-    return found
 
 
 def joined(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:

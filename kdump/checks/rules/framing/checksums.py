@@ -104,6 +104,7 @@ class Checksums:
             found=f"0x{batch.crc:08x}",
             resync=BY_LENGTH,
             skipped=size,
+            claimed_records=batch.count,
             words=lambda offsets, _: f"One batch{'' if offsets is None else f', {offset_range(*offsets)}'}{rest}",
         )
 

@@ -339,6 +339,7 @@ class DamagedRanges:
             expected=expected,
             found=found,
             words=words,
+            claimed_records=None if row is None else row.count,
         )
 
 

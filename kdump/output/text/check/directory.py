@@ -36,7 +36,10 @@ _HIDE_WHAT_FOLLOWS = frozenset(
     )
 )
 """A broker finds no batch after these before the next entry of its index, so consumers may miss intact ones, too."""
+_CLAIM_AT_THE_END = frozenset(("torn-header", "torn-tail", "zero-tail"))
+"""Findings whose offsets nothing after them bounds; those of others are what is missing between batches."""
 _MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+_MOST_MISSING = 1 << 31  # between two batches: a segment reaches no farther
 _MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
 
 
@@ -172,5 +175,5 @@ def is_implausible(finding: Finding) -> bool:
     assert finding.offset_first is not None and finding.offset_last is not None
     count = finding.offset_last - finding.offset_first + 1
     is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
-    is_possible = 1 <= count <= (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE
-    return finding.offset_certainty == ESTIMATED and (is_far or not is_possible)
+    most = (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else _MOST_MISSING
+    return finding.offset_certainty == ESTIMATED and (is_far or not 1 <= count <= most)
