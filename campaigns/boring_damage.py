@@ -408,7 +408,23 @@ def found_in(damaged: Damaged) -> list[Found]:
                     if known is None or (one.is_exact and not known.is_exact):
                         found[base, one.position] = one
             at += len(piece.data)
-    return [found[key] for key in sorted(found)]
+    return _without_overlaps([found[key] for key in sorted(found)])
+
+
+def _without_overlaps(found: Sequence[Found]) -> list[Found]:
+    """The same without batches whose first bytes are the last of an intact one before them, as zeros may be.
+
+    A reader comes to the end of the one before, and not to their start.
+    """
+    kept: list[Found] = []
+    ends: dict[int, int] = {}  # of the last intact batch of each log
+    for one in found:
+        if one.is_exact:
+            if one.position < ends.get(one.base, 0):
+                continue
+            ends[one.base] = one.position + len(one.batch.data)
+        kept.append(one)
+    return kept
 
 
 def _of_piece(base: int, data: bytes, at: int, piece: Piece, is_foreign: bool) -> list[Found]:

@@ -156,6 +156,8 @@ class Start:
     lost: list[Found] = field(default_factory=list)
     lost_offsets: list[Range] = field(default_factory=list)
     lost_records: int = 0
+    unseen_records: int = 0
+    """Of those lost, in batches that bytes before them have given a negative offset: no search finds them."""
     is_known: bool = True
 
 
@@ -194,9 +196,14 @@ def start(truth: Truth, recovery_point: int) -> Start:
             cut_in = base
     if truth.damaged.logs and not result.is_known:
         return result
-    left = [one for one in truth.found if one.position < result.sizes.get(one.base, 0) and one.has_length]
-    result.lost = [one for one in truth.found if one.position >= result.sizes.get(one.base, 0) and one.has_length]
+    nested = truth.nested()
+    found = [one for one in truth.found if one.has_length and (one.base, one.position) not in nested]
+    left = [one for one in found if one.position < result.sizes.get(one.base, 0)]
+    result.lost = [one for one in found if one.position >= result.sizes.get(one.base, 0)]
     result.lost_records = sum(one.batch.records for one in result.lost)
+    result.unseen_records = sum(
+        one.batch.records for one in result.lost if not one.is_exact and truth.data[one.base][one.position] >= 0x80
+    )
     result.lost_offsets = without(
         ((one.batch.first, one.batch.last) for one in result.lost), ((one.batch.first, one.batch.last) for one in left)
     )
