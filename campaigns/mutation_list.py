@@ -26,7 +26,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1",
         "batch_last_offset_delta(p) > 0 && batch_leader_epoch(p) >= -1",
     ),
-    Mutation("60-x12", "kdump/binary/c/search.h", "if (inner_size > largest)", "if (inner_size >= largest)"),
+    Mutation("60-x12", "kdump/binary/c/search.h", "if (inner_size > largest ||", "if (inner_size >= largest ||"),
     Mutation(
         "e03",
         "kdump/binary/elsewhere.py",
@@ -654,7 +654,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "finding.end > finding.start or finding.start",
         "finding.end > finding.start",
     ),
-    Mutation("untold", "kdump/output/text/forecast.py", "self._not_shown += 1", "self._not_shown += 2"),
+    Mutation("untold", "kdump/output/text/forecast.py", "        self.count += 1\n", "        self.count += 2\n"),
     Mutation("kinds-of-stops", "kdump/output/text/forecast.py", "if len(totals.stops) < 2 else", "if len(totals.stops) > 2 else"),
     Mutation(
         "o08",
@@ -680,7 +680,28 @@ MUTATIONS: tuple[Mutation, ...] = (
         "f\"and {counted(len(ordered) - _MAX_CODES, 'more code')}\"",
         "f\"and {counted(len(ordered), 'more code')}\"",
     ),
-    Mutation("21", "kdump/output/times.py", "86_400_000 - 1 if is_end", "86_400_000 if is_end"),
+    Mutation("21", "kdump/output/times.py", "length = _DAY - 1 if is_end", "length = _DAY if is_end"),
+    Mutation(
+        "times-of-records",
+        "kdump/overview/segment_sum.py",
+        "if types[row] != LOG_APPEND_TIME]",
+        "if types[row] == LOG_APPEND_TIME]",
+    ),
+    Mutation(
+        "p07", "kdump/overview/segment_sum.py", "self.damaged_ranges += damage.status != items.ZERO", "self.damaged_ranges += 1"
+    ),
+    Mutation(
+        "60-p30",
+        "kdump/overview/segment_sum.py",
+        "bounds = [*self.timestamps, min(known), max(known)]",
+        "bounds = [min(known), max(known)]",
+    ),
+    Mutation(
+        "60-p31",
+        "kdump/overview/segment_sum.py",
+        '        self.crc_failures += list(table["isvalid"]).count(False)\n',
+        '        self.crc_failures = list(table["isvalid"]).count(False)\n',
+    ),
     Mutation("p03", "kdump/pipeline/discovery.py", "for part in reversed(parts) if", "for part in parts if"),
     Mutation("n28", "kdump/pipeline/fleet/compaction.py", " AND status <> 'damaged' AND broker", " AND broker"),
     Mutation(
@@ -724,12 +745,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if first > since.next_offset + 1:\n        return _deleted",
     ),
     Mutation(
-        "codec-of-old-messages",
-        "kdump/reading/scales.py",
-        "MESSAGE_ATTRIBUTES if chunk.is_legacy",
-        "ATTRIBUTES if chunk.is_legacy",
-    ),
-    Mutation(
         "parts-of-a-batch",
         "kdump/pipeline/logs.py",
         "part.continues and len(part.counts) == 1 else 0",
@@ -748,24 +763,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "batches.rows > batches.batches:",
     ),
     Mutation(
-        "times-of-records", "kdump/pipeline/segments.py", "if types[row] != LOG_APPEND_TIME]", "if types[row] == LOG_APPEND_TIME]"
-    ),
-    Mutation(
-        "p07", "kdump/pipeline/segments.py", "self.damaged_ranges += damage.status != salvage.ZERO", "self.damaged_ranges += 1"
-    ),
-    Mutation(
-        "60-p30",
-        "kdump/pipeline/segments.py",
-        "bounds = [*self.timestamps, min(known), max(known)]",
-        "bounds = [min(known), max(known)]",
-    ),
-    Mutation(
-        "60-p31",
-        "kdump/pipeline/segments.py",
-        '        self.crc_failures += list(table["isvalid"]).count(False)\n',
-        '        self.crc_failures = list(table["isvalid"]).count(False)\n',
-    ),
-    Mutation(
         "60-q11",
         "kdump/reading/batch_faults.py",
         "if fault is None and is_valid is not False:",
@@ -782,6 +779,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/reading/found_batches.py",
         "return first, as_int64(first + header[LAST_OFFSET_DELTA]), header",
         "return first, first + header[LAST_OFFSET_DELTA], header",
+    ),
+    Mutation(
+        "codec-of-old-messages",
+        "kdump/reading/scales.py",
+        "MESSAGE_ATTRIBUTES if chunk.is_legacy",
+        "ATTRIBUTES if chunk.is_legacy",
     ),
     Mutation(
         "header-after-window", "kdump/reading/trust.py", "or batch_offset(header_bytes) < 0", "or batch_offset(header_bytes) >= 0"
@@ -1090,7 +1093,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "all(row.bad_checkpoint for row in rows)",
     ),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
-    Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level == QUICK", "if level == QUICK"),
+    Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation(
         "v06",
