@@ -90,12 +90,12 @@ def _question(chance: random.Random, data: bytes, records: list[PlainRecord]) ->
             )
         )
     if chance.random() < 0.25:
-        options["ignores_case"] = True
+        options["ignore_case"] = True
         pattern = chance.choice((pattern, pattern.swapcase() if options.get("kind") != "regex" else pattern))
     if chance.random() < 0.3:
         options["fields"] = chance.sample(FIELDS, chance.randrange(1, 5))
     _add_conditions(chance, records, options)
-    if options.keys() & {"key", "headers", "is_tombstone", "producer_id"} and chance.random() < 0.6:
+    if options.keys() & {"key", "headers", "tombstones", "producer"} and chance.random() < 0.6:
         options.pop("kind", None)
         pattern = None
     return pattern, options
@@ -112,9 +112,9 @@ def _add_conditions(chance: random.Random, records: list[PlainRecord], options: 
         if name.isascii():
             options["headers"] = {name.decode(): chance.choice((None, value))}
     if chance.random() < 0.07:
-        options["is_tombstone"] = True
+        options["tombstones"] = True
     if chance.random() < 0.1:
-        options["producer_id"] = record.producer_id
+        options["producer"] = record.producer_id
     if chance.random() < 0.12:
         options["from_offset"] = record.offset
     if chance.random() < 0.12:
@@ -128,7 +128,7 @@ def _add_conditions(chance: random.Random, records: list[PlainRecord], options: 
 def matches(case: Case) -> Callable[[PlainRecord], bool]:
     """The plain filter."""
     options, pattern = case.options, case.pattern
-    flags = re.IGNORECASE if options.get("ignores_case") else 0
+    flags = re.IGNORECASE if options.get("ignore_case") else 0
     expression = None
     if pattern is not None:
         expression = re.compile(pattern if options.get("kind") == "regex" else re.escape(pattern), flags)
@@ -140,9 +140,9 @@ def matches(case: Case) -> Callable[[PlainRecord], bool]:
         for name, value in options.get("headers", {}).items():
             if not any(each == name.encode() and value in (None, of) for each, of in record.headers):
                 return False
-        if options.get("is_tombstone") and (record.value is not None or record.key is None):
+        if options.get("tombstones") and (record.value is not None or record.key is None):
             return False
-        if "producer_id" in options and (record.producer_id != options["producer_id"] or record.is_legacy):
+        if "producer" in options and (record.producer_id != options["producer"] or record.is_legacy):
             return False
         if not options.get("from_offset", record.offset) <= record.offset <= options.get("to_offset", record.offset):
             return False

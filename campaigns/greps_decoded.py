@@ -95,7 +95,7 @@ def faults(folder: Path, topic: tuple[str, str, dict[int, Parts]], chance: rando
     pattern: str | None = None
     names: list[str] = ["value"]
     if chance.random() < 0.5:
-        options["json"] = [f"{path}={json.dumps(value, ensure_ascii=False)}"]
+        options["where"] = [f"{path}={json.dumps(value, ensure_ascii=False)}"]
     else:
         text = chance.choice([str(one) for _, one in found if isinstance(one, str | int)] or ["x"])
         start = chance.randrange(len(text)) if text else 0

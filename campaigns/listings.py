@@ -128,6 +128,9 @@ def _parts(chance: random.Random, whole: Listed, batches: dict[int, Row]) -> Ite
     for _ in range(3):
         names = chance.sample(sorted(values), chance.choice((1, 1, 2, 2, 3)))
         options = {name: max(chance.choice(values[name]) + chance.choice((-1, 0, 0, 1)), 0) for name in names if values[name]}
+        for first, last in (("--from-offset", "--to-offset"), ("--from-time", "--to-time")):  # in order: others are refused
+            if first in options and last in options:
+                options[first], options[last] = sorted((options[first], options[last]))
         if chance.random() < 0.3:
             options["--limit"] = chance.randrange(1, count + 2)
         if options:

@@ -321,18 +321,18 @@ def _questions(case: Case) -> Iterator[Question]:
     time = TIMESTAMP + offset * 1000
     yield {"pattern": b"", "from_time": time, "fields": ["key"]}, lambda row: row.timestamp >= time
     if case.is_internal:
-        yield {"json": [f"offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
-        yield {"json": [f"data.offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
-        yield {"json": ["key.group=app"]}, lambda row: row.shown_key["group"] == "app"
-        yield {"json": ["group=app"]}, lambda row: False
+        yield {"where": [f"offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
+        yield {"where": [f"data.offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
+        yield {"where": ["key.group=app"]}, lambda row: row.shown_key["group"] == "app"
+        yield {"where": ["group=app"]}, lambda row: False
     else:
-        yield {"json": [f"id={offset}"]}, lambda row: row.shown is not None and row.shown["id"] == offset
-        yield {"json": ["value.user.name=ann"]}, lambda row: row.shown is not None and row.shown["user"]["name"] == "ann"
+        yield {"where": [f"id={offset}"]}, lambda row: row.shown is not None and row.shown["id"] == offset
+        yield {"where": ["value.user.name=ann"]}, lambda row: row.shown is not None and row.shown["user"]["name"] == "ann"
         yield (
-            {"json": ["key.k=1", "user.name=bob"]},
+            {"where": ["key.k=1", "user.name=bob"]},
             (lambda row: row.shown_key["k"] == 1 and row.shown is not None and row.shown["user"]["name"] == "bob"),
         )
-        yield {"json": ["usr.name=ann"]}, lambda row: False
+        yield {"where": ["usr.name=ann"]}, lambda row: False
 
 
 UNKNOWN = ("group=app", "usr.name=ann")
@@ -353,7 +353,7 @@ def _faults_of_grep(case: Case, path: Path) -> Iterator[str]:
         if hits != wanted:
             yield f"{options}: hits {hits}, not {wanted}"
         verdict = search.verdict
-        is_unknown = given.get("json", [""])[0] in UNKNOWN and any(row.shown is not None for row, _ in case.rows)
+        is_unknown = given.get("where", [""])[0] in UNKNOWN and any(row.shown is not None for row, _ in case.rows)
         word = "found" if wanted else "not proven" if ranges or is_unknown else "absent"
         code = 3 if ranges or word == "not proven" else 0 if wanted else 1
         if (verdict.verdict, verdict.exit_code) != (word, code):

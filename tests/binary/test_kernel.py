@@ -1045,7 +1045,7 @@ def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", "x.log")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", str(ROOT / "README.md"))], ids=" ".join)
 def test_a_kernel_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
     assert _run("rust", *arguments) == (2, b"", b"kdump: KDUMP_KERNEL is 'rust'; it can be 'python' or 'c'\n")
 
