@@ -61,6 +61,9 @@ class MissingOffsets:
         is_last = row == len(facts.positions)
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
+        if (row_before, row_after) != (row - 1, row):  # a run out of order is there, too: what is missing may be next to it
+            gaps += [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_in_run(row - 1) else []
+            gaps += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_in_run(row) else []
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
         claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * _MAX_OFFSETS_PER_BYTE)
         if claimed is not None and is_one_batch:
@@ -73,6 +76,13 @@ class MissingOffsets:
                 self._found.add(gap)
                 return gap, False
         return claimed, claimed is not None
+
+    def _is_in_run(self, row: int) -> bool:
+        """Whether the batch in this row continues the one before it, or the next one continues it."""
+        firsts, lasts = self._facts.lowest_offsets, self._facts.last_offsets
+        if not 0 <= row < len(firsts):
+            return False
+        return row > 0 and lasts[row - 1] + 1 == firsts[row] or row + 1 < len(firsts) and lasts[row] + 1 == firsts[row + 1]
 
     def _rows_around(self, row: int) -> tuple[int, int]:
         """The rows of the batches in order before and after what stands before this row; one before the first, or after the last.
