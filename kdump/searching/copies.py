@@ -519,14 +519,17 @@ def _are_between(numbers: list[int], first: int, last: int) -> bool:
 
 
 def _claimed_end(source: TolerantSource, damaged: DamagedRange) -> int:
-    """The offset after a damaged batch by its header; FOREVER if its fields are not in agreement."""
+    """The offset after all that a damaged range may hold; FOREVER if the fields of the header there are not in agreement.
+
+    They are no proof: it is what they say, or a record for each byte if that is more.
+    """
     data = source.read(damaged.start, BATCH_HEADER_SIZE)
     if len(data) < BATCH_HEADER_SIZE or data[MAGIC_AT] != 2:
         return FOREVER
     header = BATCH_HEADER.unpack(data)
     delta: int = header[LAST_OFFSET_DELTA]
     is_consistent = header[BASE_OFFSET] == damaged.offset and delta >= 0 and header[RECORD_COUNT] == delta + 1
-    return damaged.offset + delta + 1 if is_consistent else FOREVER
+    return damaged.offset + max(delta + 1, damaged.end - damaged.start) if is_consistent else FOREVER
 
 
 def _base_offset(item: FileItem) -> int:

@@ -286,7 +286,7 @@ class Verdict:
                 if damaged.next_offset > end:
                     claims = offset_range(damaged.offset, damaged.next_offset - 1)
                     where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
-                    self._evidence.append(f"after it, {where} of {copy.path} are damaged: by their header, {claims}")
+                    self._evidence.append(f"after it, {where} of {copy.path} are damaged: they may hold {claims}")
 
     # What copies hold
 
