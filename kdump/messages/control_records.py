@@ -16,8 +16,8 @@ MESSAGES = {
         "LeaderChangeMessage",
         Field("version", "int16"),
         Field("leaderId", "int32"),
-        Field("voters", "[]struct", *_VOTER),
-        Field("grantingVoters", "[]struct", *_VOTER),
+        Field("voters", "[]Voter", *_VOTER, is_common=True),
+        Field("grantingVoters", "[]Voter", *_VOTER, is_common=True),
         # Version 0: 3.0.0, KIP-595 (KAFKA-12952)
         # Version 1: 3.9.0, KIP-853 (KAFKA-16915)
         flexible_since=0,
@@ -47,19 +47,19 @@ MESSAGES = {
         Field("version", "int16"),
         Field(
             "voters",
-            "[]struct",
+            "[]Voter",
             Field("voterId", "int32"),
             Field("voterDirectoryId", "uuid"),
             Field(
                 "endpoints",
-                "[]struct",
+                "[]Endpoint",
                 Field("name", "string"),
                 Field("host", "string"),
                 Field("port", "uint16"),
             ),
             Field(
                 "kRaftVersionFeature",
-                "struct",
+                "KRaftVersionFeature",
                 Field("minSupportedVersion", "int16"),
                 Field("maxSupportedVersion", "int16"),
             ),

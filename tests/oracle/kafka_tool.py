@@ -141,7 +141,8 @@ def fetch(release: str, logging: str = SILENT_LOGGING) -> str:
     with _locked(f"{name}.lock"):
         if not stored.exists() or not all(map(os.path.exists, stored.read_text().split(os.pathsep))):
             with tempfile.TemporaryDirectory(prefix="kdump-fetch-") as folder:
-                class_path = _resolve(release, logging, Path(folder))
+                artifacts = [f"org.apache.kafka:{artifact}:{release}" for artifact in _since(ARTIFACTS, release)]
+                class_path = _resolve([*artifacts, logging], Path(folder))
             _write(stored, class_path.encode())
         return stored.read_text()
 
@@ -248,17 +249,26 @@ def _with_placeholder(answer: Answer, working_folder: Path) -> Answer:
     return answer._replace(stdout=answer.stdout.replace(path, b"{CWD}"), stderr=answer.stderr.replace(path, b"{CWD}"))
 
 
-def _resolve(release: str, logging: str, folder: Path) -> str:
-    """Let Maven fetch the artifacts of a release; return their paths as a class path."""
+def newest_release(known: str) -> str:
+    """The newest release that is published, which is `known` or a later one. Raises OracleError if Maven cannot say."""
+    with tempfile.TemporaryDirectory(prefix="kdump-fetch-") as folder:
+        class_path = _resolve([f"org.apache.kafka:kafka-clients:[{known},)"], Path(folder))
+    found = re.search(r"kafka-clients-([\d.]+)\.jar", class_path)
+    if not found:
+        raise OracleError(f"no release since {known} has a jar of kafka-clients: {class_path}")
+    return found[1]
+
+
+def _resolve(wanted: Sequence[str], folder: Path) -> str:
+    """Let Maven fetch artifacts and what they need; return their paths as a class path."""
     exclusions = "".join(
         "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*name.split(":"))
         for name in UNAVAILABLE_DEPENDENCIES
     )
-    wanted = [f"org.apache.kafka:{artifact}:{release}" for artifact in _since(ARTIFACTS, release)]
     dependencies = "".join(
         "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(*name.split(":"))
         + f"<exclusions>{exclusions}</exclusions></dependency>"
-        for name in [*wanted, logging]
+        for name in wanted
     )
     (folder / "pom.xml").write_text(
         "<project><modelVersion>4.0.0</modelVersion>"
@@ -272,9 +282,9 @@ def _resolve(release: str, logging: str, folder: Path) -> str:
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS_TO_FETCH, check=True)
     except subprocess.CalledProcessError as error:
         said = (error.stdout + error.stderr).decode("utf-8", "replace").strip()
-        raise OracleError(f"Maven cannot fetch Kafka {release}: {said[:500]}") from error
+        raise OracleError(f"Maven cannot fetch {', '.join(wanted)}: {said[:500]}") from error
     except subprocess.TimeoutExpired as error:
-        raise OracleError(f"Maven did not fetch Kafka {release} within {SECONDS_TO_FETCH} s") from error
+        raise OracleError(f"Maven did not fetch {', '.join(wanted)} within {SECONDS_TO_FETCH} s") from error
     paths = output.read_text().strip().split(os.pathsep)
     return os.pathsep.join(path for path in paths if not OTHER_LOGGING.search(path))
 
