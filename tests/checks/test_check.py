@@ -174,7 +174,10 @@ def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Pa
 
 
 def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
-    code, out, _ = _run("check", tmp_path / LOG)
+    code, out, err = _run("check", tmp_path / LOG)
+    assert (code, out, err) == (NOT_EXAMINED, "", f"kdump: {tmp_path / LOG}: no such file or directory\n")
+    (tmp_path / "orders-0").mkdir()
+    code, out, _ = _run("check", tmp_path / LOG, tmp_path / "orders-0")  # which has files of its own, none here
     assert code == NOT_EXAMINED
     assert "No such file." in out
     assert "Not everything could be examined.\nVerdict: not examined. Exit status 3." in out
@@ -510,7 +513,7 @@ def test_of_findings_in_many_files_two_are_shown(tmp_path: Path) -> None:
         f"{tmp_path}/t00-0: consumers cannot read 1 of 2 offsets: 0. " in " ".join(out.split())
         and "and 25 offsets in 25 more directories\n" in out
     )
-    assert len(out.splitlines()) <= 70
+    assert len(out.splitlines()) <= 71
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 

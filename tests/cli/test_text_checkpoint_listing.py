@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kdump.binary import kernel
 from kdump.cli.commands import main
-from kdump.output.rows.columns import TextColumn
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 NAMES = (
@@ -166,22 +164,3 @@ def test_entries_that_are_read_together_are_listed_as_if_one_by_one(
     one_by_one = run("--output", output, "--from-offset", "0", *limit, path)
     assert together == one_by_one
     assert together[1].count("orders") >= (1500 if limit else 5000)
-
-
-def test_most_entries_of_a_table_are_aligned_without_looking_at_each(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    real = TextColumn.padded
-
-    def counted(column: TextColumn) -> list[str]:
-        asked.append(column.heading)
-        return real(column)
-
-    monkeypatch.setattr(TextColumn, "padded", counted)
-    path = _file(tmp_path, "0\n3000\n" + "0 0\n" * 3000, "leader-epoch-checkpoint")
-    quick = run("--output", "table", path)
-    assert not asked or kernel.native is None
-    monkeypatch.setattr(kernel, "native", None)
-    assert run("--output", "table", path) == quick
-    assert asked
