@@ -160,6 +160,7 @@ def chart(title: str, xs: Sequence[int], ys: Sequence[int], *, is_time_x: bool, 
         "svg",
         element("path", d=path, class_="filled" if is_filled else "line"),
         viewBox=f"0 0 {_CHART_WIDTH} {_CHART_HEIGHT}",
+        preserveAspectRatio="none",
         role="img",
         aria_label=f"{title}: {ends}",
     )

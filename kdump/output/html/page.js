@@ -42,24 +42,30 @@
     figure.prepend(bar);
     for (const input of figure.parentElement.querySelectorAll("input")) input.addEventListener("change", () => show(0, WHOLE));
     let pressed = null;
-    const place = (cells, event) => { const box = cells.getBoundingClientRect(), left = cells.ownerSVGElement.getBoundingClientRect(); const scale = left.width / 1000; return from + width * Math.min(Math.max((event.clientX - left.left - 150 * scale) / (755 * scale), 0), 1); };
-    figure.addEventListener("pointerdown", event => { const cells = event.target.closest(".cells"); pressed = cells && !event.target.closest("a") ? [cells, place(cells, event)] : null; if (pressed) event.preventDefault(); });
+    const place = (map, event) => { // in cells; 150, 755 and 1000 are those of the drawing
+      const box = map.getBoundingClientRect(), scale = box.width / 1000;
+      return from + width * Math.min(Math.max((event.clientX - box.left - 150 * scale) / (755 * scale), 0), 1);
+    };
+    figure.addEventListener("pointerdown", event => {
+      const map = event.target.closest("a") ? null : event.target.closest(".map");
+      pressed = map && [map, place(map, event)];
+      if (pressed) event.preventDefault();
+    });
     addEventListener("pointerup", event => {
       if (!pressed) return;
-      const [cells, start] = pressed, end = place(cells, event);
+      const [map, start] = pressed, end = place(map, event);
       pressed = null;
       if (Math.abs(end - start) > width / 200) show(Math.min(start, end), Math.abs(end - start));
     });
     figure.addEventListener("dblclick", () => show(0, WHOLE));
-    figure.addEventListener("kdump-reveal", event => { const x = event.detail; if (x < from || x > from + width) show(0, WHOLE); });
     show(0, WHOLE);
   }
 
   // Charts: uPlot in the place of the drawing, which stays for print and without a script.
-  const charts = [];
-  const draw = () => {
-    for (const chart of charts.splice(0)) chart.destroy();
-    for (const figure of document.querySelectorAll("figure.chart")) {
+  const charts = new Map();
+  const draw = figures => {
+    for (const figure of figures) {
+      charts.get(figure)?.destroy();
       const data = JSON.parse(figure.querySelector("script").textContent), svg = figure.querySelector("svg");
       const seconds = list => list.map(ms => ms / 1000), color = css("--goes");
       const axis = { stroke: css("--text"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
@@ -69,7 +75,7 @@
         value: (_, v) => v == null ? "–" : data.isTime ? size(v) : time(v * 1000) };
       if (data.isFilled) series.fill = color + "66";
       svg.style.display = "none";
-      charts.push(new uPlot({
+      charts.set(figure, new uPlot({
         width: figure.clientWidth, height: 200, tzDate: s => uPlot.tzDate(new Date(s * 1000), "Etc/UTC"),
         scales: { x: { time: data.isTime }, y: { time: false, range: (_, low, high) => [data.isFilled ? 0 : low, high > low ? high : low + 1] } },
         series: [{ label: data.isTime ? "time (UTC)" : "byte", value: (_, v) => v == null ? "–" : data.isTime ? time(v * 1000) : Math.round(v).toLocaleString("en") }, series],
@@ -77,10 +83,15 @@
       }, [data.isTime ? seconds(data.x) : data.x, data.isTime ? data.y : seconds(data.y)], figure));
     }
   };
-  draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  const seen = new IntersectionObserver(entries => {
+    const near = entries.filter(entry => entry.isIntersecting).map(entry => entry.target);
+    near.forEach(figure => seen.unobserve(figure));
+    draw(near);
+  }, { rootMargin: "400px" });
+  document.querySelectorAll("figure.chart").forEach(figure => seen.observe(figure));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw([...charts.keys()]));
   let timer;
-  addEventListener("resize", () => { clearTimeout(timer); timer = setTimeout(draw, 200); });
+  addEventListener("resize", () => { clearTimeout(timer); timer = setTimeout(() => draw([...charts.keys()]), 200); });
 
   // A link to an explanation opens it; one to a mark shows the map by bytes.
   const reveal = () => {
@@ -89,9 +100,9 @@
     const details = target.closest("details"), map = target.closest("figure.maps");
     if (details) details.open = true;
     if (map) {
-      map.parentElement.querySelector("input[value=bytes]").checked = true;
-      const x = Number(target.getAttribute("d").slice(1).split(",")[0]);
-      map.dispatchEvent(new CustomEvent("kdump-reveal", { detail: x }));
+      const input = map.parentElement.querySelector("input[value=bytes]");
+      input.checked = true;
+      input.dispatchEvent(new Event("change"));
     }
     target.scrollIntoView({ block: map ? "center" : "start" });
   };

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MOST_ALIKE = 20  # findings of one code in one file that are shown
 _MOST_FINDINGS = 1000
 _MOST_ROWS = 2500  # of a table
+_MOST_SEEN = 200  # of the table of partitions; the others are behind a word
 _WIDTH = 100  # of an explanation
 _SEVERITY_NAMES = {ERROR: "errors", WARNING: "warnings", INFO: "infos"}
 
@@ -89,6 +90,7 @@ class _Page:
             element("title", title),
             element("style", style),
         )
+        licence = asset("uplot.license.txt")
         others = [path for path in self._shown if path not in {made.path for made in self._ticket.maps}]
         body = (
             element("header", element("h1", title), self._verdict()),
@@ -100,7 +102,7 @@ class _Page:
                 self._others(others),
                 self._explanations(),
             ),
-            element("footer", element("pre", asset("uplot.license.txt")), aria_label="Licence of the charts (uPlot)"),
+            element("footer", element("details", element("summary", "Licence of the charts (uPlot)"), element("pre", licence))),
             element("script", script),
         )
         return f'<!DOCTYPE html>\n<html lang="en">\n{element("head", *head)}\n{element("body", *body)}\n</html>\n'
@@ -155,26 +157,53 @@ class _Page:
             table(
                 "Places",
                 ("path", "what", "broker", "cluster", "mode", "written by (a guess)", "last stop"),
-                ((one.path, one.what, one.broker, one.cluster, one.mode, one.written_by, one.stop) for one in seen.places),
+                (
+                    (one.path, one.what, one.broker, one.cluster, one.mode, one.written_by, one.stop)
+                    for one in seen.places[:_MOST_ROWS]
+                ),
             ),
+            _more(len(seen.places) - _MOST_ROWS, "place"),
             table(
                 "What fills them",
                 ("what", "place", "files", "size", "on disk"),
                 ((one.what, one.path, one.files, size_text(one.size), size_text(one.disk)) for one in seen.spaces[:_MOST_ROWS]),
             ),
+            _more(len(seen.spaces) - _MOST_ROWS, "row"),
             table(
                 "Topics by size",
-                ("topic", "size", "", "partitions", "segments", "offsets", "codec", "saving", "oldest", "newest", "broken"),
+                (
+                    "topic",
+                    "place",
+                    "size",
+                    "of the largest",
+                    "partitions",
+                    "segments",
+                    "offsets",
+                    "codec",
+                    "saving",
+                    "oldest",
+                    "newest",
+                    "broken",
+                ),
                 (
                     (
-                        *(one.topic, size_text(one.size), drawing.share_bar(one.size / most), one.partitions, one.segments),
+                        *(
+                            one.topic,
+                            one.path,
+                            size_text(one.size),
+                            drawing.share_bar(one.size / most),
+                            one.partitions,
+                            one.segments,
+                        ),
                         *(one.offsets, one.codec, _saving(one.saving), _moment(one.oldest_timestamp)),
                         *(_moment(one.newest_timestamp), one.partitions_broken),
                     )
                     for one in sorted(seen.topics, key=lambda topic: -topic.size)[:_MOST_ROWS]
                 ),
             ),
-            self._partitions("Partitions, the worst first", partitions[:_MOST_ROWS]),
+            _more(len(seen.topics) - _MOST_ROWS, "topic"),
+            self._partitions("Partitions, the worst first", partitions[:_MOST_SEEN]),
+            self._other_partitions(partitions[_MOST_SEEN:_MOST_ROWS]),
             _more(len(partitions) - _MOST_ROWS, "partition"),
             table(
                 "Transactions without a marker",
@@ -205,6 +234,13 @@ class _Page:
             *("codecs", "saving", "producers", "oldest", "newest"),
         )
         return table(caption, headings, map(self._row, partitions))
+
+    def _other_partitions(self, partitions: Sequence[PartitionSum]) -> Html:
+        """A table that is laid out when somebody opens it, for that takes a browser long."""
+        if not partitions:
+            return Html()
+        caption = f"The other {counted(len(partitions), 'partition')}"
+        return element("details", element("summary", caption), self._partitions(caption, partitions))
 
     def _sums(self, path: str) -> Sequence[PartitionSum]:
         return [one for one in self._ticket.overview.partitions if one.path == path]
@@ -310,7 +346,9 @@ class _Page:
         )
 
     def _others(self, paths: Iterable[str]) -> Html:
-        parts = [element("section", element("h3", path), self._starts(path), self._findings(path)) for path in paths]
+        parts = [
+            element("section", element("h3", path), self._starts(path), self._findings(path), class_="other") for path in paths
+        ]
         more = sum(sum(counts.values()) for path, counts in self._more.items() if path not in self._shown)
         rest = element("p", f"and {counted(more, 'more finding')} in other places; kdump check lists them") if more else ""
         return element("section", element("h2", "Other places"), *parts, rest) if parts or rest else Html()
@@ -320,7 +358,8 @@ class _Page:
             element(
                 "details",
                 element("summary", f"{code} ({catalogue.FAULTS[code].severity}): {catalogue.FAULTS[code].title}"),
-                element("pre", explanation(code, _WIDTH).partition("\n\n")[2], id=f"explain-{code}"),
+                element("pre", joined(explanation(code, _WIDTH).splitlines()[2:], "\n"), id=f"explain-{code}"),
+                class_="explained",
             )
             for code in sorted(self._codes)
         ]
@@ -336,7 +375,9 @@ def _evidence(finding: Finding) -> Html:
         line = finding.evidence[at : at + 32]
         pairs = " ".join(line[byte : byte + 2] for byte in range(0, len(line), 2))
         lines.append(f"{finding.start + at // 2:>12,}  {pairs}")
-    return element("pre", "\n".join(lines), class_="hex", aria_label="the first bytes in hex", tabindex="0") if lines else Html()
+    return (
+        element("pre", joined(lines, "\n"), class_="hex", aria_label="the first bytes in hex", tabindex="0") if lines else Html()
+    )
 
 
 def _more(count: int, what: str) -> Html:
