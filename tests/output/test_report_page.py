@@ -58,6 +58,9 @@ def _page(*paths: Path, level: str = "deep") -> tuple[str, Page]:
     text = kdump.report(*paths, level=level)
     page = Page(text)
     assert page.inside == []
+    assert len(page.ids) == len(set(page.ids))
+    targets = {str(attributes["href"]) for attributes in page.all_of("a")}
+    assert {target[1:] for target in targets} <= set(page.ids) and all(target.startswith("#") for target in targets)
     return text, page
 
 
@@ -88,11 +91,7 @@ def test_every_finding_of_a_check_is_on_the_page_with_its_bytes_and_its_explanat
 
 def test_every_link_leads_to_something_on_the_page_and_every_anchor_is_one_place() -> None:
     _, page = _page(*_damaged())
-    targets = [str(attributes["href"]) for attributes in page.all_of("a")]
-    assert len(targets) > 20
-    assert {target[1:] for target in targets if target.startswith("#")} <= set(page.ids)
-    assert all(target.startswith("#") for target in targets)
-    assert len(page.ids) == len(set(page.ids))
+    assert len(page.all_of("a")) > 20
     assert {f"f{identity[1:]}" for identity in page.ids if re.fullmatch(r"m\d+", identity)} <= set(page.ids)
 
 
@@ -163,8 +162,20 @@ def test_findings_that_are_many_are_counted(tmp_path: Path) -> None:
         one[20] ^= 1
     path = write_partition(tmp_path, segments={0: list(map(bytes, broken))}, topic="orders")
     assert sum(finding.code == "crc-mismatch" for finding in kdump.check(path)) == 50
-    _, page = _page(path)
+    text, page = _page(path)
     assert "30 more crc-mismatch in " in page.text
+    assert any(path.count("M") == 30 for path in re.findall(r'd="([Mv\d.,]+)" class="mark finding"', text))
+
+
+def test_segments_that_are_many_are_counted_and_no_link_leads_to_one_that_is_not_drawn(tmp_path: Path) -> None:
+    segments = {first: [_batch(first), _batch(first + 1) + b"x" * 9] for first in range(0, 80, 2)}
+    path = write_partition(tmp_path, segments=segments, topic="orders")
+    _, page = _page(path)
+    drawn = [one for one in page.all_of("svg") if one.get("class") == "cells"]
+    assert 3 * 20 <= len(drawn) <= 3 * 24
+    assert re.search(r"and 1\d more segments", page.text)
+    marks = {identity for identity in page.ids if re.fullmatch(r"m\d+", identity)}
+    assert len(marks) >= 20
 
 
 def test_the_command_writes_the_page_into_a_new_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

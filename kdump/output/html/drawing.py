@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kdump.overview.map_rows import MapSegment
+    from kdump.overview.map_rows import MapMark, MapSegment
     from kdump.overview.map_scale import Extent
     from kdump.overview.partition_map import PartitionMap
 
@@ -46,16 +46,8 @@ def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str,
         spans = made.spans[segment.log]
         extents = scale.extents(segment, spans)
         inside = [_bar([span.status for span in spans], extents, most)]
-        for mark in made.marks[segment.log]:
-            at = _number(scale.place(mark.start, spans, extents))
-            number = numbers.get((mark.log, mark.what, mark.start))
-            anchor = f"m{number}" if number is not None and scale.axis == BYTES else None
-            about = f"leader epoch {mark.what} begins" if mark.role == EPOCH else f"{mark.what}: {mark.message}"
-            drawn = element("path", element("title", about), d=f"M{at},{_BAR}v9", class_=f"mark {mark.role}", id=anchor)
-            if mark.role == EPOCH:
-                inside.insert(0, drawn)
-            elif number is not None:
-                inside.append(element("a", drawn, href=f"#f{number}", aria_label=f"finding {mark.what}"))
+        places = [scale.place(mark.start, spans, extents) for mark in made.marks[segment.log]]
+        inside += _marks(made.marks[segment.log], places, numbers, scale.axis)
         parts.append(element("text", segment.base_offset, x=_LEFT - 8, y=y + 14, text_anchor="end"))
         box = f"0 0 {_CELLS} {_ROW - 6}"
         size = {"x": _LEFT, "y": y, "width": _WIDTH, "height": _ROW - 6}
@@ -66,6 +58,31 @@ def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str,
     zero = scale.oldest if scale.axis == TIME else 0
     data = {"data_axis": scale.axis, "data_per_cell": repr(scale.per_cell), "data_zero": str(zero)}
     return element("svg", *parts, class_=f"map {scale.axis}", viewBox=box, role="group", aria_label=label, **data)
+
+
+def _marks(
+    marks: Sequence[MapMark], places: Sequence[float], numbers: Mapping[tuple[str, str, int], int], axis: str
+) -> list[Html]:
+    """Findings, epochs and waiting readers below a row. What has no number of its own is drawn without a link."""
+    drawn: list[Html] = []
+    others: dict[tuple[str, str], list[str]] = {}  # by role and title
+    linked: set[int] = set()
+    for mark, place in zip(marks, places, strict=True):
+        at = f"M{_number(place)},{_BAR}v9"
+        number = numbers.get((mark.log, mark.what, mark.start))
+        if number is None or number in linked or mark.role == EPOCH:
+            title = f"leader epoch {mark.what} begins" if mark.role == EPOCH else mark.what
+            others.setdefault((mark.role, title), []).append(at)
+            continue
+        linked.add(number)
+        anchor = f"m{number}" if axis == BYTES else None
+        path = element("path", element("title", f"{mark.what}: {mark.message}"), d=at, class_=f"mark {mark.role}", id=anchor)
+        drawn.append(element("a", path, href=f"#f{number}", aria_label=f"finding {mark.what}"))
+    unlinked = [
+        element("path", element("title", title), d="".join(dict.fromkeys(paths)), class_=f"mark {role}")
+        for (role, title), paths in others.items()
+    ]
+    return [*unlinked, *drawn]
 
 
 def bytes_by_kind(made: PartitionMap, segment: MapSegment) -> dict[str, int]:

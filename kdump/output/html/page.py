@@ -56,6 +56,8 @@ class _Page:
         self._more: dict[str, dict[tuple[str, str], int]] = {}  # likewise: how many are not shown, by file and code
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._codes: dict[str, None] = {}
+        drawn_of = ((made, index) for made in ticket.maps for index in drawn_segments(made, drawing.MOST_ROWS))
+        self._drawn_logs = {made.segments[index].log for made, index in drawn_of}
         self._anchors = {made.path: f"p{number}" for number, made in enumerate(ticket.maps, 1)}
         alike: dict[tuple[str, str], int] = {}
         count = 0
@@ -327,7 +329,6 @@ class _Page:
     def _finding(self, number: int, finding: Finding) -> Html:
         key = (finding.path, finding.code, finding.start)
         explained = link(f"explain-{finding.code}", finding.code)
-        is_drawn = any(finding.path in made.marks for made in self._ticket.maps)
         where = [os.path.basename(finding.path)]
         if finding.end > finding.start:
             where.append(byte_range(finding.start, finding.end))
@@ -338,7 +339,12 @@ class _Page:
         return element(
             "li",
             element("p", element("b", finding.severity, class_=finding.severity), " ", explained),
-            element("p", ", ".join(where), " ", link(f"m{self._numbers[key]}", "in the map") if is_drawn else ""),
+            element(
+                "p",
+                ", ".join(where),
+                " ",
+                link(f"m{self._numbers[key]}", "in the map") if finding.path in self._drawn_logs else "",
+            ),
             element("p", finding.message),
             element("dl", *facts),
             _evidence(finding),
