@@ -329,22 +329,20 @@ class _Page:
     def _finding(self, number: int, finding: Finding) -> Html:
         key = (finding.path, finding.code, finding.start)
         explained = link(f"explain-{finding.code}", finding.code)
+        in_map = link(f"m{self._numbers[key]}", "in the map") if finding.path in self._drawn_logs else Html()
         where = [os.path.basename(finding.path)]
         if finding.end > finding.start:
             where.append(byte_range(finding.start, finding.end))
         if finding.offset_first is not None and finding.offset_last is not None:
             where.append(f"{offset_range(finding.offset_first, finding.offset_last)} ({finding.offset_certainty})")
-        pairs = (("expected", finding.expected), ("found", finding.found), ("at a start", finding.broker_forecast))
+        meaning = catalogue.FORECASTS.get(finding.broker_forecast.partition(" ")[0].rstrip(":,;"), "")
+        start = f"{finding.broker_forecast}: {meaning}" if meaning else finding.broker_forecast
+        pairs = (("expected", finding.expected), ("found", finding.found), ("at a start", start))
         facts = [part for name, value in pairs if value for part in (element("dt", name), element("dd", value))]
         return element(
             "li",
             element("p", element("b", finding.severity, class_=finding.severity), " ", explained),
-            element(
-                "p",
-                ", ".join(where),
-                " ",
-                link(f"m{self._numbers[key]}", "in the map") if finding.path in self._drawn_logs else "",
-            ),
+            element("p", ", ".join(where), " ", in_map),
             element("p", finding.message),
             element("dl", *facts),
             _evidence(finding),
