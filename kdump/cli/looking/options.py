@@ -99,7 +99,9 @@ class ReportOptions(CommandOptions):
     """What `kdump report` takes."""
 
     paths: tuple[str, ...] = PATHS
-    file: str | None = text("-o", "The new file for the page; it must not exist yet.", metavar="FILE", completes=FILES)
+    file: str | None = text(
+        "-o", "Write the output to FILE, one page of HTML; FILE must not exist yet.", metavar="FILE", completes=FILES
+    )
     level: str = choice("--level", CHECK_LEVELS, "How deep to check, as for `kdump check`.", default=DEFAULT_LEVEL)
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS
