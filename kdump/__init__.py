@@ -1,9 +1,9 @@
 """Reads the files that Apache Kafka keeps on disk.
 
-`info` says what is there, `triage` what is wrong first; `open` reads batches, records and entries; `check` finds damage,
-`forecast` predicts what a broker will do at its next start, and `verdict` sums both up; `grep` finds records, `where` says what
-became of one. `recover` copies what is whole of damaged logs, `reindex` makes new indexes, `slice` cuts out a part, `redact`
-takes out the contents. See docs/library.md.
+`info` says what is there, `triage` what is wrong first, `report` both on a page; `open` reads batches, records and
+entries; `check` finds damage, `forecast` predicts what a broker will do at its next start, and `verdict` sums both up; `grep`
+finds records, `where` says what became of one. `recover` copies what is whole of damaged logs, `reindex` makes new indexes,
+`slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -67,6 +67,7 @@ __all__ = [
     "recover",
     "redact",
     "reindex",
+    "report",
     "scan",
     "slice",
     "triage",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from kdump.library.log import Log
     from kdump.library.opening import open
     from kdump.library.partitions import Partition, partitions
+    from kdump.library.reporting import report
     from kdump.library.rows import (
         CheckpointOffset,
         Damage,
@@ -159,6 +161,7 @@ _NAMES = {
     "library.log": ("Log",),
     "library.opening": ("open",),
     "library.partitions": ("Partition", "partitions"),
+    "library.reporting": ("report",),
     "library.rows": ("CheckpointOffset", "Damage", "DecodedRecord", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
     "mending.recover.recover": ("recover",),
     "mending.reindex.reindex": ("reindex",),

@@ -73,6 +73,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "triage": (["triage", "orders-0"], 0, "NOTHING WRONG   in what was read"),
     "info": (["info", "orders-0"], 0, "offsets  0 to 6, in 2 segments of"),
     "map": (["map", "orders-0"], 0, "^ a leader epoch begins"),
+    "report": (["report", "orders-0", "-o", "report.html"], 0, ""),
     "check": (["check", "orders-0"], 0, "offsets 0 to 6   clean"),
     "forecast": (["forecast", "orders-0"], 0, "Nothing is scanned, nothing is lost; the log goes from offset 0 to 7."),
     "scan": (["scan", "orders-0", "--tables-to", "tables", "--engine", "local"], 0, ""),

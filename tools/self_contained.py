@@ -67,6 +67,7 @@ def _libc() -> str:
 def _freeze(work: Path) -> None:
     arguments = ["--onedir", "--name", "kdump", "--strip", "--noconfirm", "--log-level", "WARN", "--collect-submodules", "kdump"]
     arguments += ["--specpath", str(work), "--workpath", str(work / "build"), "--distpath", str(work / "dist")]
+    arguments += ["--collect-data", "kdump.output.html"]  # what its pages are made of
     for module in _LOADED_BY_NAME:
         arguments += ["--hidden-import", module]
     for module in _LEFT_OUT:

@@ -12,6 +12,7 @@ COMMANDS = (
     "info",
     "triage",
     "map",
+    "report",
     "check",
     "forecast",
     "scan",

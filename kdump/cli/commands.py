@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.options import CheckOptions
     from kdump.cli.forecasting.options import ForecastOptions
     from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-    from kdump.cli.looking.options import InfoOptions, MapOptions, TriageOptions
+    from kdump.cli.looking.options import InfoOptions, MapOptions, ReportOptions, TriageOptions
     from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
@@ -40,7 +40,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never changes them.
 Needs no broker and no JVM.
 
 Check     triage check explain forecast
-Look      info map log index timeindex txnindex snapshot checkpoint
+Look      info map report log index timeindex txnindex snapshot checkpoint
 Find      grep where
 Mend      recover reindex slice redact (into a new directory)
 Fleet     scan
@@ -188,6 +188,32 @@ def map(options: MapOptions) -> int:
 
     require_there(options.paths)
     return _into_file(options, partial(map_paths, options))
+
+
+def report(options: ReportOptions) -> int:
+    """Write one page of HTML for a ticket: the verdict, what to type next, maps, charts, findings with bytes and explanations.
+
+    PATH is a log directory, a partition directory, a file, or a pattern in quotes. The page is one file that needs nothing else
+    and asks for nothing; it can be read without JavaScript and printed. Replicas of a partition are drawn on one scale. It has no
+    keys and no values, but up to 64 bytes of each finding, in hex.
+
+    \b
+      kdump report /var/lib/kafka/orders-3 -o report.html
+      kdump report --topics orders broker-1 broker-2 -o report.html
+
+    The exit codes are those of `kdump check`.
+    """
+    from kdump.cli.looking.run import report_paths
+    from kdump.cli.output_file import written_to
+
+    if options.file is None:
+        raise UsageError("kdump report needs a file for the page", remedy="-o FILE names it; it must not exist yet")
+    require_there(options.paths)
+    with written_to(options.file):
+        status = report_paths(options)
+    if status == NOT_EXAMINED and options.file != STDIN:
+        say(f"not everything could be examined: {options.file} says why")
+    return status
 
 
 def check(options: CheckOptions) -> int:
@@ -445,6 +471,7 @@ COMMANDS = {
     "info": Command("kdump.cli.looking.options.InfoOptions", info),
     "triage": Command("kdump.cli.looking.options.TriageOptions", triage),
     "map": Command("kdump.cli.looking.options.MapOptions", map),
+    "report": Command("kdump.cli.looking.options.ReportOptions", report),
     "check": Command("kdump.cli.checking.options.CheckOptions", check),
     "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
     "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),

@@ -78,9 +78,15 @@ def partition_map(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL) -
 
     Damage raises nothing. Raises Unreadable for a path without logs, and UsageError for another level.
     """
-    made = PartitionMap(os.fspath(path))
+    _logs_of(os.fspath(path))  # a path without logs is not even checked
+    return map_of(check(path, level=level))
+
+
+def map_of(report: Report) -> PartitionMap:
+    """The map of what was checked already. Raises Unreadable for a path without logs."""
+    made = PartitionMap(report.path)
+    made.report = report
     logs = _logs_of(made.path)
-    made.report = check(made.path, level=level)
     cuts = _cuts(made.path) if os.path.isdir(made.path) else {}
     notes = _take_findings(made, [log for _, log in logs])
     epoch: int | None = None

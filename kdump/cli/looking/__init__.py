@@ -1,1 +1,1 @@
-"""What `kdump info` and `kdump triage` do."""
+"""What `kdump info`, `kdump triage`, `kdump map` and `kdump report` do."""

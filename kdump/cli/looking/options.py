@@ -1,10 +1,10 @@
-"""The options of `kdump info`, `kdump triage` and `kdump map`."""
+"""The options of `kdump info`, `kdump triage`, `kdump map` and `kdump report`."""
 
 from __future__ import annotations
 
 from kdump.checks.settings import DEFAULT_LEVEL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
-from kdump.cli.options import CommandOptions, choice, flag
+from kdump.cli.options import FILES, CommandOptions, choice, flag, text
 from kdump.cli.shared_options import (
     COLOR,
     CSV_FORMULAS,
@@ -93,3 +93,18 @@ class MapOptions(CommandOptions):
     color: str = COLOR
     file: str | None = FILE
     is_quiet: bool = QUIET
+
+
+class ReportOptions(CommandOptions):
+    """What `kdump report` takes."""
+
+    paths: tuple[str, ...] = PATHS
+    file: str | None = text(
+        "-o", "Write the output to FILE, one page of HTML; FILE must not exist yet.", metavar="FILE", completes=FILES
+    )
+    level: str = choice("--level", CHECK_LEVELS, "How deep to check, as for `kdump check`.", default=DEFAULT_LEVEL)
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
+    jobs: int = jobs_option("Use N processes")
+    is_nice: bool = NICE
+    rate: str = RATE

@@ -1,4 +1,4 @@
-"""Runs `kdump info`, `kdump triage` and `kdump map`."""
+"""Runs `kdump info`, `kdump triage`, `kdump map` and `kdump report`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from kdump.cli.looking.options import InfoOptions, MapOptions, TriageOptions
+    from kdump.cli.looking.options import InfoOptions, MapOptions, ReportOptions, TriageOptions
     from kdump.output.text.style import ReportStyle
 
     Found = TypeVar("Found")
@@ -74,7 +74,20 @@ def map_paths(options: MapOptions) -> int:
     return exit_code
 
 
-def _found(options: InfoOptions | TriageOptions, look: Callable[..., Found]) -> Found:
+def report_paths(options: ReportOptions) -> int:
+    """Write a page about what is at the paths on stdout. Returns the exit code, that of a check."""
+    from kdump.output.html.page import page_of
+    from kdump.overview.ticket import ticket_of
+
+    found = _found(options, ticket_of)
+    with open(1, "wb", buffering=0, closefd=False) as stdout:
+        out = Blocks(stdout, needs_reader=False)
+        out.write(page_of(found))
+        out.flush()
+    return found.exit_code
+
+
+def _found(options: InfoOptions | ReportOptions | TriageOptions, look: Callable[..., Found]) -> Found:
     """What `look` finds at the paths, with the processes that are asked for."""
     throttle_reading(options.rate, is_nice=options.is_nice)
     with CheckProgress(shows=sys.stderr is not None and os.isatty(2)) as progress:

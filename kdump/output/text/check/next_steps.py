@@ -80,6 +80,15 @@ def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
 
 def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> None:
     """Commands to type next, each on one line, to be copied."""
+    steps = next_steps(folds, directories, advice)
+    if steps:
+        out.line()
+        out.line("Next")
+        steps.write(out)
+
+
+def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> Steps:
+    """What to type next."""
     steps = Steps()
     worst = folds.worst_first()
     for fold in worst:
@@ -109,10 +118,7 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
     for code in _codes(folds)[:_CODES_TO_EXPLAIN]:
         steps.look(f"kdump explain {code}")
-    if steps:
-        out.line()
-        out.line("Next")
-        steps.write(out)
+    return steps
 
 
 def _add_for_start(steps: Steps, fold: Fold) -> None:

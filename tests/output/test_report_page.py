@@ -1,0 +1,213 @@
+"""`kdump report`: one page that needs nothing else, has each finding of a check, and obeys no name in it."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.cli import commands
+from tests.builders.files import write_partition
+from tests.builders.records import Record, batch
+from tests.loops import each
+
+CASES = Path("golden_outputs/cases")
+START = 1_700_000_000_000
+VOID = ("meta", "input")
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the texts of those that scripts and styles are in."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: list[str] = []
+        self.raw: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.append((tag, given))
+        self.ids += [given["id"] or ""] if "id" in given else []
+        if tag not in VOID:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.inside.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.inside[-1:] in (["script"], ["style"]):
+            self.raw.append((self.inside[-1], data))
+        else:
+            self.text += data
+
+    def all_of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def _page(*paths: Path, level: str = "deep") -> tuple[str, Page]:
+    text = kdump.report(*paths, level=level)
+    page = Page(text)
+    assert page.inside == []
+    assert len(page.ids) == len(set(page.ids))
+    targets = {str(attributes["href"]) for attributes in page.all_of("a")}
+    assert {target[1:] for target in targets} <= set(page.ids) and all(target.startswith("#") for target in targets)
+    return text, page
+
+
+def _damaged() -> list[Path]:
+    found = [path for path in sorted(CASES.glob("partition-*")) if kdump.check(path).findings]
+    assert len(found) >= 5
+    return found[:12]
+
+
+def _batch(offset: int, size: int = 100) -> bytes:
+    return batch(base_offset=offset, base_timestamp=START + 1000 * offset, records=[Record(value=bytes(size))])
+
+
+def test_every_finding_of_a_check_is_on_the_page_with_its_bytes_and_its_explanation() -> None:
+    for path in _damaged():
+        _, page = _page(path)
+        findings = kdump.check(path).findings
+        assert f"Verdict: {kdump.verdict(path).text}. Exit status {kdump.verdict(path).exit_code}." in page.text
+        items = [attributes["id"] for attributes in page.all_of("li") if str(attributes.get("id")).startswith("f")]
+        assert len(items) == len(findings)
+        for finding in findings:
+            assert f"explain-{finding.code}" in page.ids
+            assert finding.message in page.text
+            shown = re.sub(r"^ *[\d,]+  |[ \n]", "", page.text, flags=re.MULTILINE)
+            assert finding.evidence is None or finding.evidence in shown
+        assert "\\n" not in page.text
+
+
+def test_every_link_leads_to_something_on_the_page_and_every_anchor_is_one_place() -> None:
+    _, page = _page(*_damaged())
+    assert len(page.all_of("a")) > 20
+    assert {f"f{identity[1:]}" for identity in page.ids if re.fullmatch(r"m\d+", identity)} <= set(page.ids)
+
+
+def test_the_page_asks_for_nothing_and_its_policy_allows_its_own_script_and_style_alone() -> None:
+    text, page = _page(*_damaged())
+    assert "://" not in text
+    assert not any(name in attributes for _, attributes in page.tags for name in ("src", "style", "srcset", "action", "data"))
+    assert {"link", "img", "iframe", "object", "embed", "base", "form"}.isdisjoint(tag for tag, _ in page.tags)
+    policy = next(str(one["content"]) for one in page.all_of("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; ")
+    code = [raw for tag, raw in page.raw if tag == "script" and not raw.startswith("{")]
+    style = [raw for tag, raw in page.raw if tag == "style"]
+    for (text_of,), name in ((code, "script-src"), (style, "style-src")):
+        digest = base64.b64encode(hashlib.sha256(text_of.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}';" in policy
+
+
+@each("topic", ["<script>alert(1)", '"><img src=x onerror=alert(1)>', "a\x1b[31mb\u202e", "支付", "&amp;'"])
+def test_names_are_text_whatever_is_in_them(topic: str, tmp_path: Path) -> None:
+    directory = tmp_path / f"{topic}-0"
+    directory.mkdir()
+    (directory / f"{0:020d}.log").write_bytes(_batch(0) + b"x" * 50)
+    text, page = _page(directory)
+    assert page.all_of("img") == []
+    assert sum("type" not in attributes for attributes in page.all_of("script")) == 1
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert "\x1b" not in text and "\u202e" not in text
+    if topic.isprintable():
+        assert f"{topic}-0" in page.text
+
+
+def test_a_sound_partition_is_called_so_and_drawn(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={0: [_batch(offset) for offset in range(50)]}, topic="orders")
+    assert not kdump.check(path)
+    _, page = _page(path)
+    assert "Verdict: clean" in page.text and "No findings." in page.text
+    labels = [str(one["aria-label"]) for one in page.all_of("svg") if str(one.get("class")).startswith("map ")]
+    assert [label.partition(" by ")[2].partition(":")[0] for label in labels] == ["bytes", "offsets", "time"]
+    assert all(label.endswith("KiB sound") for label in labels)
+
+
+def test_replicas_are_drawn_on_one_scale_the_worst_first(tmp_path: Path) -> None:
+    paths = [
+        write_partition(tmp_path / name, segments={0: [_batch(offset) for offset in range(count)]}, topic="orders")
+        for name, count in (("one", 50), ("two", 25))
+    ]
+    log = paths[1] / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes()[:-7])
+    _, page = _page(*paths)
+    scales = {one["data-per-cell"] for one in page.all_of("svg") if one.get("class") == "map bytes"}
+    assert len(scales) == 1
+    assert "Replicas of orders-0" in page.text
+    assert page.text.index(f"Segments of {paths[1]}") < page.text.index(f"Segments of {paths[0]}")
+
+
+def test_drawings_and_tables_have_names_for_those_who_do_not_see_them() -> None:
+    _, page = _page(CASES / "partition-torn-header")
+    assert len(page.all_of("caption")) == len(page.all_of("table")) > 4
+    for svg in page.all_of("svg"):
+        assert svg.get("aria-label") or svg.get("aria-hidden") or svg.get("class") == "cells" or svg.get("width") == "12"
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1 and all(after <= before + 1 or before == 2 and after == 4 for before, after in pairwise(levels))
+
+
+def test_findings_that_are_many_are_counted(tmp_path: Path) -> None:
+    broken = [bytearray(_batch(offset)) for offset in range(100)]
+    for one in broken[::2]:
+        one[20] ^= 1
+    path = write_partition(tmp_path, segments={0: list(map(bytes, broken))}, topic="orders")
+    assert sum(finding.code == "crc-mismatch" for finding in kdump.check(path)) == 50
+    text, page = _page(path)
+    assert "30 more crc-mismatch in " in page.text
+    assert any(path.count("M") == 30 for path in re.findall(r'd="([Mv\d.,]+)" class="mark finding"', text))
+
+
+def test_segments_that_are_many_are_counted_and_no_link_leads_to_one_that_is_not_drawn(tmp_path: Path) -> None:
+    segments = {first: [_batch(first), _batch(first + 1) + b"x" * 9] for first in range(0, 80, 2)}
+    path = write_partition(tmp_path, segments=segments, topic="orders")
+    _, page = _page(path)
+    drawn = [one for one in page.all_of("svg") if one.get("class") == "cells"]
+    assert 3 * 20 <= len(drawn) <= 3 * 24
+    assert re.search(r"and 1\d more segments", page.text)
+    marks = {identity for identity in page.ids if re.fullmatch(r"m\d+", identity)}
+    assert len(marks) >= 20
+
+
+def test_the_command_writes_the_page_into_a_new_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case, out = CASES / "partition-torn-header", tmp_path / "report.html"
+    assert commands.main(["report", str(case)]) == 2
+    assert "needs a file for the page" in capsys.readouterr().err
+    assert commands.main(["report", str(case), "-o", str(out)]) == kdump.check(case).exit_code == 1
+    made = r"Made by kdump .*? s\."
+    assert re.sub(made, "", out.read_text()) == re.sub(made, "", kdump.report(case))
+    assert commands.main(["report", str(case), "-o", str(out)]) == 2
+    with pytest.raises(kdump.Unreadable):
+        commands.main(["report", str(tmp_path / "none"), "-o", str(tmp_path / "two")])
+    assert not (tmp_path / "two").exists()
+
+
+def test_the_charts_are_those_of_the_release_that_was_taken() -> None:
+    script = files("kdump.output.html").joinpath("uplot.js").read_bytes()
+    assert b"(v1.6.32)" in script[:80]  # uplot of npm, dist/uPlot.iife.min.js
+    assert hashlib.sha256(script).hexdigest() == "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f"
+    text, _ = _page(CASES / "partition-torn-header")
+    assert "The MIT License (MIT)" in text and "Copyright (c) 2022 Leon Sorokin" in text
+
+
+@pytest.mark.slow
+def test_a_fleet_and_many_batches_give_a_page_of_few_megabytes(tmp_path: Path) -> None:
+    write_partition(tmp_path, segments={0: [_batch(offset, 10) for offset in range(65_536)]}, topic="large")
+    one = _batch(0)
+    for number in range(2000):
+        directory = tmp_path / f"topic-{number % 300}-{number}"
+        directory.mkdir()
+        (directory / f"{0:020d}.log").write_bytes(one[:-1] if number % 7 == 0 else one)
+    text, page = _page(tmp_path, level="quick")
+    assert len(text.encode()) < 5_000_000
+    assert len(page.tags) < 80_000
+    assert "topic-199-1999" in page.text and "Verdict: " in page.text
