@@ -174,7 +174,8 @@ def test_a_worker_without_the_package_of_a_codec_fails_the_scan(
     path.parent.mkdir(parents=True)
     path.write_bytes(batch(records=[record(value=b"v")], codec="lz4"))
     (tmp_path / "without").mkdir()
-    (tmp_path / "without" / "lz4.py").write_text("raise ModuleNotFoundError('not here')\n")
+    for package in ("lz4", "cramjam"):  # which serves where lz4 is missing
+        (tmp_path / "without" / f"{package}.py").write_text("raise ModuleNotFoundError('not here')\n")
     of_workers = f"{tmp_path / 'without'}{os.pathsep}{ROOT}"
     monkeypatch.setitem(spark.sparkContext.environment, "PYTHONPATH", of_workers)  # as spark.executorEnv.PYTHONPATH sets it
     monkeypatch.chdir(tmp_path)

@@ -102,6 +102,7 @@ class ReportOptions(CommandOptions):
     file: str | None = text(
         "-o", "Write the output to FILE, one page of HTML; FILE must not exist yet.", metavar="FILE", completes=FILES
     )
+    has_evidence: bool = flag("--evidence", "Also show the first bytes of each finding in hex, which may be of records.")
     level: str = choice("--level", CHECK_LEVELS, "How deep to check, as for `kdump check`.", default=DEFAULT_LEVEL)
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS

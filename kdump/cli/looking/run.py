@@ -82,7 +82,7 @@ def report_paths(options: ReportOptions) -> int:
     found = _found(options, ticket_of)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         out = Blocks(stdout, needs_reader=False)
-        out.write(page_of(found))
+        out.write(page_of(found, has_evidence=options.has_evidence))
         out.flush()
     return found.exit_code
 

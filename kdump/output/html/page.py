@@ -42,16 +42,17 @@ _WIDTH = 100  # of an explanation
 _SEVERITY_NAMES = {ERROR: "errors", WARNING: "warnings", INFO: "infos"}
 
 
-def page_of(ticket: Ticket) -> str:
-    """The whole page."""
-    return _Page(ticket).text()
+def page_of(ticket: Ticket, *, has_evidence: bool = False) -> str:
+    """The whole page; with evidence, each finding has its first bytes, which may be of a record."""
+    return _Page(ticket, has_evidence=has_evidence).text()
 
 
 class _Page:
     """Numbers the findings that are shown, and counts those that are not."""
 
-    def __init__(self, ticket: Ticket) -> None:
+    def __init__(self, ticket: Ticket, *, has_evidence: bool) -> None:
         self._ticket = ticket
+        self._has_evidence = has_evidence
         self._shown: dict[str, list[tuple[int, Finding]]] = {}  # by path of what was checked
         self._more: dict[str, dict[tuple[str, str], int]] = {}  # likewise: how many are not shown, by file and code
         self._numbers: dict[tuple[str, str, int], int] = {}
@@ -345,7 +346,7 @@ class _Page:
             element("p", ", ".join(where), " ", in_map),
             element("p", finding.message),
             element("dl", *facts),
-            _evidence(finding),
+            _evidence(finding) if self._has_evidence else Html(),
             id=f"f{number}",
         )
 
