@@ -6,7 +6,7 @@ finds records, `where` says what became of one. `recover` copies what is whole o
 `slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "AbortedTransaction",

@@ -15,6 +15,7 @@ ASKING = re.compile(
 )
 
 ALLOWED = {
+    "binary/installing.py": "the environment that kdump runs in",
     "binary/placing.py": "files that kdump has written",
     "binary/source.py": "the descriptor of an open file; failures raise Unreadable",
     "binary/system.py": "the module that asks",

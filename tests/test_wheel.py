@@ -98,8 +98,7 @@ def test_a_wheel_without_the_kernel_is_for_any_platform_and_says_why(checkout: P
     assert [name for name in names if name.endswith(".so")] == []
     assert any(name.endswith("share/man/man1/kdump.1") for name in names)
     folder = tmp_path / "installed"
-    with zipfile.ZipFile(wheel) as opened:
-        opened.extractall(folder)
+    shutil.unpack_archive(wheel, folder, "zip")
     code = "from kdump.binary import kernel; print(kernel.reason)"
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     environment.pop("KDUMP_KERNEL", None)

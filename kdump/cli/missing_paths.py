@@ -26,7 +26,7 @@ def require_there(given: Sequence[str]) -> None:
 
 def _leads_nowhere(path: str) -> bool:
     is_local = path != STDIN and ":" not in path.partition("/")[0]  # or the scheme of a URL
-    return is_local and not system.has_magic(path) and not os.path.lexists(path)
+    return is_local and not system.has_magic(path) and not system.has_name(path)
 
 
 def _missing(path: str) -> Unreadable:
@@ -40,8 +40,8 @@ def _near(path: str) -> str:
 
     folder, name = os.path.split(path.rstrip(os.sep))
     try:
-        names = os.listdir(folder or os.curdir)
-    except OSError:
+        names = system.names(folder or os.curdir)
+    except Unreadable:
         return ""
     near = get_close_matches(name, names, n=1, cutoff=0.7) or get_close_matches(name.lower(), names, n=1, cutoff=0.7)
     return os.path.join(folder, near[0]) if near else ""

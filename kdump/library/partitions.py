@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from kdump.formats.selection import Selection, partitions_below
@@ -38,12 +39,12 @@ def partitions(
     is no such path.
     """
     given = os.fspath(path)
-    if not os.path.lexists(given):
+    if not system.has_name(given):
         raise Unreadable("file-missing", "no such file or directory", path=given)
     selection = Selection(topics, partitions)
     found = []
     for directory in partitions_below(given):
         name = tree.directory_name(directory)
-        if name is not None and os.path.isdir(directory) and selection.has(name.topic, name.partition):
+        if name is not None and system.is_directory(directory) and selection.has(name.topic, name.partition):
             found.append(Partition(directory, name.topic, name.partition, name.state or None))
     return found

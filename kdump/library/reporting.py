@@ -15,7 +15,7 @@ def report(
     """One page of HTML: the verdict, what to type next, maps, charts, each finding with its place and its explanation.
 
     The page needs nothing else and asks for nothing; it has no keys and no values, but with `evidence` the first bytes of each
-    finding in hex. `level` is that of `kdump.check`. Damage raises nothing, nothing is printed or written, and all is done in this
+    finding in hex. `level` is that of `kdump.check`. Damage raises nothing, nothing is printed or written, all is done in this
     process. Raises UsageError for another level.
     """
     return page_of(ticket_of([os.fspath(one) for one in (path, *others)], level), has_evidence=evidence)

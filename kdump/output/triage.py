@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.checks.finding import ERROR, Finding
 from kdump.errors import KdumpError
 from kdump.formats import file_name, text_checkpoint, tree
@@ -72,7 +73,7 @@ def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
 
 def _is_stranger(path: str) -> bool:
     """Whether a path is a directory in a log directory, and by its name no partition's."""
-    is_inside = os.path.isdir(path) and tree.is_log_directory(tree.parent(path.rstrip("/") or path))
+    is_inside = system.is_directory(path) and tree.is_log_directory(tree.parent(path.rstrip("/") or path))
     return is_inside and tree.directory_name(path) is None and not tree.is_log_directory(path)
 
 
@@ -92,7 +93,7 @@ def _added_for_start(steps: Steps, triage: Triage, path: str) -> bool:
     """Add what `kdump forecast` has for a partition that a start harms. Returns whether there is something."""
     try:
         is_found = tree.is_log_directory(tree.parent(path.rstrip("/") or path))
-        rows = triage.next_starts.of(path, is_found=is_found, finds_remedies=True) if os.path.isdir(path) else []
+        rows = triage.next_starts.of(path, is_found=is_found, finds_remedies=True) if system.is_directory(path) else []
     except KdumpError:
         return False
     unsafe = [row for row in rows if not row.is_sound]

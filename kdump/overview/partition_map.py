@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.finding import Finding
 from kdump.checks.settings import DEFAULT_LEVEL
@@ -87,7 +88,7 @@ def map_of(report: Report) -> PartitionMap:
     made = PartitionMap(report.path)
     made.report = report
     logs = _logs_of(made.path)
-    cuts = _cuts(made.path) if os.path.isdir(made.path) else {}
+    cuts = _cuts(made.path) if system.is_directory(made.path) else {}
     notes = _take_findings(made, [log for _, log in logs])
     epoch: int | None = None
     for number, (base, log) in enumerate(logs):
@@ -100,7 +101,7 @@ def map_of(report: Report) -> PartitionMap:
 
 def _logs_of(path: str) -> list[tuple[int, str]]:
     """The base offsets and paths of the logs."""
-    if not os.path.isdir(path):
+    if not system.is_directory(path):
         return [(tree.base_offset_of(os.path.basename(path)) or 0, path)]
     files = tree.PartitionFiles(path)
     if not files.logs:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
 
+from kdump.binary import system
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
@@ -163,5 +163,5 @@ def _maps(ticket: Ticket, paths: Sequence[str]) -> Iterable[PartitionMap]:
 def name_of(path: str) -> str:
     """The topic and partition of a directory, which its replicas share; the path of anything else."""
     name = tree.directory_name(path)
-    is_ordinary = name is not None and not name.state and os.path.isdir(path)
+    is_ordinary = name is not None and not name.state and system.is_directory(path)
     return f"{name.topic}-{name.partition}" if name is not None and is_ordinary else path

@@ -49,7 +49,7 @@ class Scan:
         if self.tables_to is None:
             raise UsageError("the tables were not kept", remedy="scan(..., tables_to=DIR) keeps them")
         folder = os.path.join(self.tables_to, name)
-        if not os.path.isdir(folder):
+        if name not in self.summary["tables"]:
             raise UsageError(
                 f"there is no table {name!r} in {self.tables_to}", remedy=f"it has {', '.join(self.summary['tables'])}"
             )
