@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
+import pytest
 from hypothesis import strategies as st
 
 from kdump.binary.codecs import lz4_library, zstd, zstd_library
@@ -59,13 +60,22 @@ PACKAGES_OF_CODECS = {
 
 
 @contextmanager
+def without_modules(*names: str) -> Iterator[None]:
+    """A block in which these modules cannot be imported. `mock.patch.dict` would also forget all that the block imports."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.setitem(sys.modules, name, None)
+        yield
+
+
+@contextmanager
 def without_packages(*names: str) -> Iterator[None]:
     """A block in which these of `PACKAGES_OF_CODECS` are not installed."""
     caches = (lz4_library.library, zstd_library.library, zstd._shared_decompressor)
     for cached in caches:
         cached.cache_clear()
     try:
-        with mock.patch.dict(sys.modules, dict.fromkeys(module for name in names for module in PACKAGES_OF_CODECS[name])):
+        with without_modules(*(module for name in names for module in PACKAGES_OF_CODECS[name])):
             yield
     finally:
         for cached in caches:

@@ -31,7 +31,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, write_fleet
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import HANG, forks_only_here, wait_until, with_interrupts
+from tests.support import HANG, forks_only_here, wait_until, with_interrupts, without_modules
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
@@ -634,7 +634,7 @@ def test_without_arrow_the_extra_is_named(
 
 
 def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with mock.patch.dict(sys.modules, {"duckdb": None}):
+    with without_modules("duckdb"):
         assert main(["scan", str(partition)]) == 2
     remedy = "pip install duckdb (it is in kafka-kdump[arrow]), or use --engine spark"
     message = f'questions about a fleet need the package "duckdb"; {remedy}'
