@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kdump.binary.source import Source
 from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.output.times import bounds
@@ -141,7 +142,10 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
 # --- Beside a running broker
 
 
-def test_a_scan_can_be_gentle_but_not_to_spark(sound: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_scan_can_be_gentle_but_not_to_spark(
+    sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     for words in (["--rate", "5MB/s", "--engine", "spark"], ["--rate", "fast"]):
         assert commands.main(["scan", *words, str(sound)]) == 2
