@@ -62,8 +62,8 @@ class MissingOffsets:
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
         if (row_before, row_after) != (row - 1, row):  # a run out of order is there, too: what is missing may be next to it
-            gaps += [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_in_run(row - 1) else []
-            gaps += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_in_run(row) else []
+            gaps += [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
+            gaps += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
         claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * _MAX_OFFSETS_PER_BYTE)
         if claimed is not None and is_one_batch:
@@ -77,11 +77,20 @@ class MissingOffsets:
                 return gap, False
         return claimed, claimed is not None
 
-    def _is_in_run(self, row: int) -> bool:
-        """Whether the batch in this row continues the one before it, or the next one continues it."""
-        firsts, lasts = self._facts.lowest_offsets, self._facts.last_offsets
+    def _is_of_page(self, row: int) -> bool:
+        """Whether the batch in this row may be of a page in the wrong place, and not one with a wrong offset.
+
+        So it is if it continues the one before it, if the next one continues it, or if it stands between two damaged ranges.
+        """
+        facts = self._facts
+        firsts, lasts = facts.lowest_offsets, facts.last_offsets
         if not 0 <= row < len(firsts):
             return False
+        position, following = facts.positions[row], facts.positions[row + 1] if row + 1 < len(firsts) else facts.size
+        damage = bisect_right(facts.damage_starts, position)
+        follows_damage = damage > 0 and facts.damage_ends[damage - 1] == position
+        if follows_damage and damage < len(facts.damage_starts) and facts.damage_starts[damage] < following:
+            return True
         return row > 0 and lasts[row - 1] + 1 == firsts[row] or row + 1 < len(firsts) and lasts[row] + 1 == firsts[row + 1]
 
     def _rows_around(self, row: int) -> tuple[int, int]:
