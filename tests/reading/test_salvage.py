@@ -9,7 +9,7 @@ from typing import NamedTuple
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import codecs
@@ -112,14 +112,16 @@ def test_arbitrary_bytes_are_accounted_for_from_any_start(data: bytes, start: in
 def _hurt(draw: st.DrawFn) -> tuple[bytes, list[Range]]:
     """A log damaged in a way that leaves every other batch to be found, and where its untouched batches are.
 
-    A length that leads from one batch to the start of another is left out: the rule by length steps over what lies between,
-    as it should when a batch holds others.
+    A length that leads from one batch to the start of another, or to the end of the log, is left out: the rule by length steps
+    over what lies between, as it should when a batch holds others.
     """
     batches = _log(draw(st.integers(2, 12)))
     victims = draw(st.sets(st.integers(0, len(batches) - 1), min_size=1, max_size=3))
     untouched: list[Range] = []
     data = b""
+    starts: list[int] = []
     for row, whole in enumerate(batches):
+        starts.append(len(data))
         if row not in victims:
             untouched.append(Range(len(data), len(data) + len(whole), ""))
             data += whole
@@ -143,7 +145,13 @@ def _hurt(draw: st.DrawFn) -> tuple[bytes, list[Range]]:
         else:
             whole = b""
         data += whole
-    return data + bytes(draw(st.sampled_from([0, 1, 700]))), untouched
+    data += bytes(draw(st.sampled_from([0, 1, 700])))
+    ends = {len(data), *starts}
+    for row in victims:
+        length = int.from_bytes(data[starts[row] + 8 : starts[row] + 12], "big")
+        following = starts[row + 1] if row + 1 < len(starts) else len(data)
+        assume(starts[row] + 12 + length not in ends - {following})
+    return data, untouched
 
 
 @pytest.mark.slow
