@@ -20,6 +20,11 @@ class Selection:
         self.globs = globs
         self.numbers = numbers
 
+    @classmethod
+    def of_texts(cls, topics: str | None, partitions: str | None, name: str = "--partitions") -> Selection:
+        """Of globs with commas between them, and of numbers such as `0,4-7`, which a UsageError calls by `name`."""
+        return cls(_words(topics), _numbers(name, partitions))
+
     @property
     def is_all(self) -> bool:
         """Whether every partition is meant."""
@@ -43,7 +48,7 @@ def selected(given: Sequence[str], topics: str | None, partitions: str | None, *
     Raises UsageError if nothing matches.
     """
     paths = tree.matching(given)
-    selection = Selection(globs_of(topics), None if partitions is None else numbers_of("--partitions", partitions))
+    selection = Selection.of_texts(topics, partitions)
     if selection.is_all:
         return paths
     found = [
@@ -58,15 +63,15 @@ def selected(given: Sequence[str], topics: str | None, partitions: str | None, *
     return list(dict.fromkeys(found))
 
 
-def globs_of(text: str | None) -> tuple[str, ...]:
+def _words(text: str | None) -> tuple[str, ...]:
     """Words with commas between them."""
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
-def numbers_of(name: str, text: str) -> frozenset[int] | None:
+def _numbers(name: str, text: str | None) -> frozenset[int] | None:
     """Numbers and ranges of them, such as `0,4-7`; None for no text. Raises UsageError, which calls them by `name`."""
     numbers: set[int] = set()
-    for word in globs_of(text):
+    for word in _words(text):
         first, dash, last = word.partition("-")
         try:
             found = range(int(first), int(last if dash else first) + 1)

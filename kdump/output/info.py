@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kdump.output.rows import formatters
-from kdump.output.rows.formatters import CSV, JSON, NDJSON, TABLE
-from kdump.output.rows.row_writer import RowWriter
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.row_writer import write_rows
 from kdump.overview.row import ROW_CLASSES
 
 TYPE_CHECKING = False
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
     from kdump.output.rows.formatters import Write
     from kdump.output.text.style import ReportStyle
     from kdump.overview.overview import Overview
-
-FORMATS = ("text", NDJSON, JSON, CSV, TABLE)
 
 
 def write_info(name: str, overview: Overview, write: Write, style: ReportStyle) -> None:
@@ -23,7 +20,4 @@ def write_info(name: str, overview: Overview, write: Write, style: ReportStyle) 
 
         write_overview(overview, write, style)
         return
-    rows = RowWriter(formatters.formatter_of(name, write, style), *ROW_CLASSES)
-    for row in overview.rows():
-        rows.write(row)
-    rows.end()
+    write_rows(overview.rows(), formatter_of(name, write, style), *ROW_CLASSES)

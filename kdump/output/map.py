@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kdump.output.rows import formatters
-from kdump.output.rows.row_writer import RowWriter
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.row_writer import write_rows
 from kdump.overview.map_rows import ROW_CLASSES
 
 TYPE_CHECKING = False
@@ -22,8 +22,4 @@ def write_map(name: str, maps: Sequence[PartitionMap], axis: str, write: Write, 
 
         write_maps(maps, axis, write, style)
         return
-    rows = RowWriter(formatters.formatter_of(name, write, style), *ROW_CLASSES)
-    for made in maps:
-        for row in made.rows():
-            rows.write(row)
-    rows.end()
+    write_rows((row for made in maps for row in made.rows()), formatter_of(name, write, style), *ROW_CLASSES)

@@ -8,8 +8,8 @@ from kdump.binary import system
 from kdump.checks.finding import ERROR, Finding
 from kdump.errors import KdumpError
 from kdump.formats import file_name, text_checkpoint, tree
-from kdump.output.rows import formatters
-from kdump.output.rows.row_writer import RowWriter
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.row_writer import write_rows
 from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.next_steps import is_recovered
 from kdump.output.text.forecast_steps import add_steps
@@ -35,10 +35,7 @@ def write_triage(name: str, triage: Triage, write: Write, style: ReportStyle) ->
 
         write_screen(triage, write, style)
         return
-    rows = RowWriter(formatters.formatter_of(name, write, style), *TRIAGE_CLASSES)
-    for row in triage.rows():
-        rows.write(row)
-    rows.end()
+    write_rows(triage.rows(), formatter_of(name, write, style), *TRIAGE_CLASSES)
 
 
 def add_commands(triage: Triage) -> None:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     Wanted = Callable[[str | None, int | None], bool]
 
-"""The rows that processes send, beside those of a check."""
-
 
 class Overview:
     """What was found at some paths. Each list is in the order of the paths; `summary` says how much was read."""

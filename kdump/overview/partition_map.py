@@ -89,13 +89,14 @@ def map_of(report: Report) -> PartitionMap:
     made.report = report
     logs = _logs_of(made.path)
     cuts = _cuts(made.path) if system.is_directory(made.path) else {}
-    notes = _take_findings(made, [log for _, log in logs])
+    notes = _take_findings(made, logs)
     epoch: int | None = None
     for number, (base, log) in enumerate(logs):
         next_base = logs[number + 1][0] if number + 1 < len(logs) else None
-        epoch = _add_segment(made, base, log, next_base, cuts.get(base), notes.get(base, []), epoch)
-    for log, findings in _findings_of_logs(made).items():
-        made.marks[log] += [_mark(finding, log) for finding in findings]
+        epoch = _add_segment(made, base, log, next_base, cuts.get(base), notes[base], epoch)
+    for finding in made.findings:
+        if finding.path in made.marks:
+            made.marks[finding.path].append(_mark(finding))
     return made
 
 
@@ -121,34 +122,24 @@ def _cuts(path: str) -> dict[int, int]:
     return {base: left.get(base, 0) for base in tree.PartitionFiles(path).logs}
 
 
-def _take_findings(made: PartitionMap, logs: Sequence[str]) -> dict[int, list[str]]:
+def _take_findings(made: PartitionMap, logs: Sequence[tuple[int, str]]) -> dict[int, list[str]]:
     """Notes for segments, of findings in their companions; what is about neither goes to `others`."""
-    notes: dict[int, list[str]] = {}
+    notes: dict[int, dict[str, None]] = {base: {} for base, _ in logs}
+    paths = {log for _, log in logs}
     for finding in made.findings:
         base = tree.base_offset_of(os.path.basename(finding.path))
-        if finding.path in logs:
+        if finding.path in paths:
             continue
-        if base is None or not any(tree.base_offset_of(os.path.basename(log)) == base for log in logs):
+        if base is None or base not in notes:
             made.others.append(finding)
-            continue
-        note = f"{finding.file_type}: {finding.code}"
-        of_segment = notes.setdefault(base, [])
-        if note not in of_segment:
-            of_segment.append(note)
-    return notes
+        else:
+            notes[base][f"{finding.file_type}: {finding.code}"] = None
+    return {base: list(of_segment) for base, of_segment in notes.items()}
 
 
-def _findings_of_logs(made: PartitionMap) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    for finding in made.findings:
-        if finding.path in made.marks:
-            found.setdefault(finding.path, []).append(finding)
-    return found
-
-
-def _mark(finding: Finding, log: str) -> MapMark:
+def _mark(finding: Finding) -> MapMark:
     kind = READERS if finding.code in _OPEN else FINDING
-    return MapMark(log, kind, finding.code, finding.start, finding.end, finding.offset_first, finding.message)
+    return MapMark(finding.path, kind, finding.code, finding.start, finding.end, finding.offset_first, finding.message)
 
 
 def _add_segment(

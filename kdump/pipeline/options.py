@@ -12,7 +12,7 @@ from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN, Settings
 from kdump.errors import UsageError, unknown_name
 from kdump.formats.ranges import Range
-from kdump.formats.selection import Selection, globs_of, numbers_of
+from kdump.formats.selection import Selection
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.times import milliseconds
@@ -106,7 +106,7 @@ class Options:
         self.table = values.get("table", "batches")
         if self.table not in TABLES:
             raise unknown_name(f"there is no table {self.table!r}", self.table, TABLES)
-        self.selection = Selection(globs_of(values.get("topics")), numbers_of("partitions", values.get("partitions", "")))
+        self.selection = Selection.of_texts(values.get("topics"), values.get("partitions"), "partitions")
         self.range = Range(
             self._integer("fromOffset"),
             self._integer("toOffset"),

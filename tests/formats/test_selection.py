@@ -7,7 +7,7 @@ import pytest
 
 from kdump.cli import commands
 from kdump.errors import UsageError
-from kdump.formats.selection import Selection, numbers_of, selected
+from kdump.formats.selection import Selection, selected
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
 
@@ -59,11 +59,11 @@ def test_what_chooses_nothing_is_refused(brokers: Path, topics: str | None, part
 
 
 def test_numbers_are_numbers_and_ranges_of_them() -> None:
-    assert numbers_of("--partitions", "0, 4-6,4") == frozenset((0, 4, 5, 6))
-    assert numbers_of("--partitions", "") is None
+    assert Selection.of_texts(None, "0, 4-6,4").numbers == frozenset((0, 4, 5, 6))
+    assert Selection.of_texts(None, "").numbers is None
     for text in ("x", "3-1", "1-", "-1", "1..2"):
         with pytest.raises(UsageError, match="--partitions is like 0,4-7"):
-            numbers_of("--partitions", text)
+            Selection.of_texts(None, text)
     assert Selection().is_all and Selection().has(None, None)
     assert not Selection(["a"]).has(None, 0) and not Selection(numbers=[0]).has("a", None)
 

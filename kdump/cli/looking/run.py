@@ -13,7 +13,7 @@ from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import Unreadable
 from kdump.formats import tree
-from kdump.formats.selection import Selection, globs_of, numbers_of, partitions_below, selected
+from kdump.formats.selection import Selection, partitions_below, selected
 from kdump.output.blocks import Blocks
 from kdump.output.info import write_info
 from kdump.overview.overview import overview_of
@@ -117,5 +117,5 @@ def _output(options: InfoOptions | MapOptions | TriageOptions) -> Iterator[tuple
 
 def wanted(topics: str | None, partitions: str | None) -> Callable[[str | None, int | None], bool] | None:
     """Whether a topic and partition is asked for; None if all are. Raises UsageError."""
-    selection = Selection(globs_of(topics), numbers_of("--partitions", partitions or ""))
+    selection = Selection.of_texts(topics, partitions)
     return None if selection.is_all else selection.has

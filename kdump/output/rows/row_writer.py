@@ -6,10 +6,20 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kdump.output.rows.formatters import Formatter
     from kdump.tables import Row
 
 _TABLE_ROWS = 100
+
+
+def write_rows(rows: Iterable[Row], formatter: Formatter, row_class: type[Row], *others: type[Row]) -> None:
+    """Write all rows of an output, which are of these classes."""
+    writer = RowWriter(formatter, row_class, *others)
+    for row in rows:
+        writer.write(row)
+    writer.end()
 
 
 class RowWriter:

@@ -71,7 +71,7 @@ class _Drawing:
         self._kinds: set[str] = set()
         self._letters: dict[str, str] = {}  # by code
         self._messages: dict[str, tuple[int, str]] = {}  # by code: how many, and the first message
-        self._has_epochs = self._has_readers = False
+        self._has_epochs = False
         self._scale = MapScale(maps, axis, self._cells)
 
     def draw(self, made: PartitionMap) -> None:
@@ -135,7 +135,6 @@ class _Drawing:
             cell = min(int(self._scale.place(mark.start, spans, extents)), self._cells - 1)
             signs[cell] = self._sign(mark)
         self._has_epochs |= _EPOCH_SIGN in signs
-        self._has_readers |= any(mark.role == READERS for mark in marks)
         return "".join(signs)
 
     def _sign(self, mark: MapMark) -> str:
@@ -153,31 +152,30 @@ class _Drawing:
         """What the signs that have occurred mean."""
         out = self._out
         found = [_SIGNS[kind] for kind in reversed(KINDS) if kind in self._kinds]
-        signs = [f"{out.colored(sign, color)} {meaning}" for sign, color, meaning in found]
+        signs = [(out.colored(sign, color), meaning) for sign, color, meaning in found]
         if self._has_epochs:
-            signs.append(f"{_EPOCH_SIGN} a leader epoch begins")
+            signs.append((_EPOCH_SIGN, "a leader epoch begins"))
         for line in _packed(signs, out.width):
             out.line(line)
-        if self._has_readers:
-            for code in ("txn-open", "txn-hanging"):
-                if code in self._messages:
-                    out.wrapped(out.shown(f"{_READERS_SIGN} {code}: {self._messages[code][1]}"))
+        for code, (_, message) in self._messages.items():
+            if code not in self._letters:  # but of readers
+                out.wrapped(out.shown(f"{_READERS_SIGN} {code}: {message}"))
         for code, letter in self._letters.items():
             count, message = self._messages[code]
             times = "" if count == 1 else f" ({count:,} times; the first:)"
             out.wrapped(out.shown(f"{letter} {code}{times} {message}"))
 
 
-def _packed(parts: Sequence[str], width: int) -> list[str]:
-    """Parts in as few lines as they take; colours take no room."""
+def _packed(signs: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Signs of one character, which may be coloured, and their meanings, in as few lines as they take."""
     lines: list[str] = []
-    room = 0
-    for part in parts:
-        length = len(part.partition("m")[2].partition("\x1b")[0]) + len(part.rpartition("m")[2]) if "\x1b" in part else len(part)
-        if lines and room + 3 + length <= width:
-            lines[-1] += f"   {part}"
-            room += 3 + length
+    taken = 0
+    for sign, meaning in signs:
+        length = 2 + len(meaning)
+        if lines and taken + 3 + length <= width:
+            lines[-1] += f"   {sign} {meaning}"
+            taken += 3 + length
         else:
-            lines.append(part)
-            room = length
+            lines.append(f"{sign} {meaning}")
+            taken = length
     return lines
