@@ -78,6 +78,7 @@ _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (overview.Place, "what"): list(overview.PLACES),
     (map_rows.MapSpan, "status"): list(map_rows.KINDS),
     (map_rows.MapMark, "role"): list(map_rows.ROLES),
+    (map_rows.MapRun, "what"): list(map_rows.RUNS),
     (overview.TriageEvent, "heading"): list(overview.HEADINGS),
 }
 

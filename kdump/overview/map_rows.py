@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Int64, Row, Text
+from kdump.tables import Bool, Int16, Int64, Row, Text
 
 SOUND, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED, GOES = "sound", "salvaged", "damaged", "zero", "not_examined", "goes"
 KINDS = (DAMAGED, NOT_EXAMINED, SALVAGED, GOES, ZERO, SOUND)
@@ -12,8 +12,21 @@ BYTES, OFFSETS, TIME = "bytes", "offset", "time"
 AXES = (BYTES, OFFSETS, TIME)
 """What a map may have from left to right."""
 
+PLOT_OF_MAP, PLOT_OF_BYTES, PLOT_OF_TIMESTAMPS, PLOT_OF_PRODUCERS = "map", "bytes", "timestamps", "producers"
+PLOTS = (PLOT_OF_MAP, PLOT_OF_BYTES, PLOT_OF_TIMESTAMPS, PLOT_OF_PRODUCERS)
+"""What a picture of a partition may show."""
+
+SVG, PNG = "svg", "png"
+PICTURES = (SVG, PNG)
+"""The formats of pictures."""
+
 EPOCH, READERS, FINDING = "epoch", "readers", "finding"
 ROLES = (FINDING, READERS, EPOCH)
+
+BATCHES, COMMITTED, ABORTED, ENDED, OPEN = "batches", "committed", "aborted", "ended", "open"
+RUNS = (BATCHES, COMMITTED, ABORTED, ENDED, OPEN)
+"""What a run of a producer is: batches without a transaction, or a transaction by how it ended; `ended` if its marker cannot
+be read."""
 
 
 class MapSegment(Row, kind="map-segment"):
@@ -55,7 +68,39 @@ class MapMark(Row, kind="map-mark"):
     message: Text
 
 
-ROW_CLASSES: tuple[type[Row], ...] = (MapSegment, MapSpan, MapMark)
+class MapProducer(Row, kind="map-producer"):
+    """A producer of a partition, by its batches that are not damaged; `producer_epoch` is its highest."""
+
+    path: Text
+    producer_id: Int64
+    producer_epoch: Int16
+    first_offset: Int64
+    last_offset: Int64
+    oldest_timestamp: Int64 | None
+    newest_timestamp: Int64 | None
+    batches: Int64
+    size: Int64
+    committed: Int64
+    aborted: Int64
+    is_open: Bool
+
+
+class MapRun(Row, kind="map-run"):
+    """Batches of a producer without a long silence between them, or one of its transactions with its marker."""
+
+    path: Text
+    producer_id: Int64
+    producer_epoch: Int16
+    what: Text
+    first_offset: Int64
+    last_offset: Int64
+    oldest_timestamp: Int64 | None
+    newest_timestamp: Int64 | None
+    batches: Int64
+    size: Int64
+
+
+ROW_CLASSES: tuple[type[Row], ...] = (MapSegment, MapSpan, MapMark, MapProducer, MapRun)
 
 DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
     MapSegment: {
@@ -70,5 +115,13 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "role": f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).",
         "what": "The code of the finding, or the epoch.",
         "offset": "The offset that it is about.",
+    },
+    MapProducer: {
+        "committed": "How many of its transactions have a marker that commits them.",
+        "is_open": "Whether it has a transaction without a marker, as far as the logs were read.",
+    },
+    MapRun: {
+        "what": f"{', '.join(RUNS)}: batches without a transaction, or how a transaction ended; `{ENDED}` if its marker cannot be"
+        " read.",
     },
 }

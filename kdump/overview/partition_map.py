@@ -27,6 +27,7 @@ from kdump.overview.map_rows import (
     MapSegment,
     MapSpan,
 )
+from kdump.overview.producers import Producers
 from kdump.reading.items import Damage
 from kdump.reading.salvage import walk
 from kdump.verdicts.check import check
@@ -54,6 +55,7 @@ class PartitionMap:
         self.spans: dict[str, list[MapSpan]] = {}
         self.marks: dict[str, list[MapMark]] = {}
         self.others: list[Finding] = []
+        self.producers = Producers(path)
         self.report: Report | None = None
 
     @property
@@ -72,6 +74,8 @@ class PartitionMap:
             yield segment
             yield from self.spans[segment.log]
             yield from self.marks[segment.log]
+        yield from self.producers.producers.values()
+        yield from self.producers.runs
 
 
 def partition_map(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL) -> PartitionMap:
@@ -164,6 +168,7 @@ def _add_segment(
                         marks.append(MapMark(log, EPOCH, str(epoch), position, position, offset, f"leader epoch {epoch}"))
                         last_epoch = epoch
                 _take(spans, _spans_of(log, item, size if cut is None else cut))
+                made.producers.take(source, item)
     except (CorruptData, Unreadable) as error:
         notes = [*notes, f"not read: {error.message}"]
         spans.append(MapSpan(log, NOT_EXAMINED, spans[-1].end if spans else 0, max(size, 1), None, None, None, None))

@@ -23,7 +23,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.decoders import control_record
+from kdump.decoding.markers import marker_type
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
 from kdump.messages.control_records import ABORT, COMMIT
@@ -388,7 +388,7 @@ class Copy:
                 is_marker = header[ATTRIBUTES] & CONTROL_BIT and header[PRODUCER_ID] == sighting.producer_id
                 if not is_marker or batches["base_offset"][row] <= sighting.claimed_offset:
                     continue
-                kind = _marker_type(source, chunk.slice(row, row + 1))
+                kind = marker_type(source, chunk.slice(row, row + 1))
                 if kind in (COMMIT, ABORT):
                     return Marker(batches["base_offset"][row], batches["partition_leader_epoch"][row], kind == ABORT)
         return None
@@ -534,14 +534,3 @@ def _claimed_end(source: TolerantSource, damaged: DamagedRange) -> int:
 
 def _base_offset(item: FileItem) -> int:
     return item.base_offset or 0
-
-
-def _marker_type(source: TolerantSource, chunk: Chunk) -> int | None:
-    """The type of the first control record of a batch, None if it cannot be read."""
-    for part in past_bad_batches(source, chunk):
-        if not isinstance(part, UnreadableBatch) and len(part.records):
-            try:
-                return control_record.type_of(part.records["key"][0])
-            except CorruptData:
-                return None
-    return None

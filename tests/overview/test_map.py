@@ -5,20 +5,23 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import kdump
 from kdump.binary.java_strings import escaped
 from kdump.cli import commands
+from kdump.output.html.picture import svg_of
 from kdump.output.rows.columns import width_of
 from kdump.output.text.map import write_maps
 from kdump.output.text.style import ReportStyle
-from kdump.overview.map_rows import AXES
+from kdump.overview.map_rows import AXES, PLOTS
 from kdump.overview.partition_map import partition_map
 from tests.builders.files import write_partition
-from tests.builders.records import Record, batch
+from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
+from tests.support import without_modules
 
 CASES = Path("golden_outputs/cases")
 COUNT = 100  # batches of a segment
@@ -159,6 +162,108 @@ def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, ca
     assert commands.main(["map", "--topics", "nosuch", str(partition.parent)]) == 2
     assert commands.main(["map", str(partition / f"{COUNT:020d}.log"), "--by", "time"]) == 0
     assert sys.stdout is not None
+
+
+def _of_producer(producer: int, offset: int, second: int, *, is_transactional: bool = False, epoch: int = 0) -> bytes:
+    return batch(
+        base_offset=offset,
+        base_timestamp=START + 1000 * second,
+        records=[Record(value=b"x")],
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=0,
+        is_transactional=is_transactional,
+    )
+
+
+def _marker(producer: int, offset: int, second: int, *, is_commit: bool) -> bytes:
+    return transaction_marker(base_offset=offset, producer_id=producer, is_commit=is_commit, timestamp=START + 1000 * second)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """Three transactions of producer 1, of which the last stays open, in two logs; producer 2 pauses, then has a new epoch."""
+    batches = {
+        0: [
+            _of_producer(1, 0, 0, is_transactional=True),
+            _of_producer(2, 1, 1),
+            _of_producer(1, 2, 2, is_transactional=True),
+            _marker(1, 3, 3, is_commit=True),
+            _of_producer(2, 4, 4),
+            _of_producer(1, 5, 5, is_transactional=True),
+        ],
+        6: [
+            _marker(1, 6, 6, is_commit=False),
+            _of_producer(2, 7, 90),
+            _of_producer(2, 8, 91, epoch=1),
+            _of_producer(1, 9, 92, is_transactional=True),
+        ],
+    }
+    return write_partition(tmp_path, segments=batches, topic="orders")
+
+
+def test_producers_have_their_transactions_and_runs_between_silences_and_epochs(written: Path) -> None:
+    made = partition_map(written).producers
+    runs = [
+        (run.producer_id, run.what, run.first_offset, run.last_offset, (run.oldest_timestamp or 0) - START, run.batches)
+        for run in sorted(made.runs, key=lambda run: run.first_offset)
+    ]
+    assert runs == [
+        (1, "committed", 0, 3, 0, 3),
+        (2, "batches", 1, 4, 1000, 2),
+        (1, "aborted", 5, 6, 5000, 2),
+        (2, "batches", 7, 7, 90_000, 1),
+        (2, "batches", 8, 8, 91_000, 1),
+        (1, "open", 9, 9, 92_000, 1),
+    ]
+    one, two = made.producers[1], made.producers[2]
+    assert (one.committed, one.aborted, one.is_open, one.batches, one.last_offset) == (1, 1, True, 6, 9)
+    assert (two.committed, two.aborted, two.is_open, two.batches, two.producer_epoch) == (0, 0, False, 4, 1)
+    assert two.size == 4 * len(_of_producer(2, 1, 1))
+
+
+def test_a_damaged_batch_is_no_producers_and_a_marker_that_cannot_be_read_ends_its_transaction(written: Path) -> None:
+    log = written / f"{0:020d}.log"
+    size, marker = len(_of_producer(1, 0, 0)), _marker(1, 3, 3, is_commit=True)
+    data = bytearray(log.read_bytes())
+    data[size + 50] ^= 1
+    short = batch(base_offset=3, base_timestamp=START, producer_id=1, producer_epoch=0, is_transactional=True, is_control=True)
+    log.write_bytes(bytes(data).replace(marker, short))
+    made = partition_map(written).producers
+    assert made.producers[2].batches == 3
+    assert [run.what for run in made.runs if run.producer_id == 1] == ["ended", "aborted", "open"]
+
+
+@each("plot", PLOTS)
+def test_a_picture_is_a_file_of_its_own_without_links_or_names_of_colours(
+    plot: str, written: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert commands.main(["map", str(written), "--output", "svg", "--plot", plot]) == kdump.check(written).exit_code
+    text = capfdbinary.readouterr().out.decode()
+    picture = ElementTree.fromstring(text)
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in text and "href" not in text
+    assert len(picture.findall(".//{*}path")) >= 1
+    assert any(str(written) in (one.text or "") for one in picture.iter("{http://www.w3.org/2000/svg}text"))
+    commands.main(["map", str(written), "--output", "png", "--plot", plot])
+    image = capfdbinary.readouterr().out
+    assert image.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = (int.from_bytes(image[at : at + 4], "big") for at in (16, 20))
+    assert (width, height) == tuple(2 * int(picture.attrib[name]) for name in ("width", "height"))
+
+
+def test_pictures_of_nothing_say_so(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={0: []}, topic="orders")
+    texts = [svg_of([partition_map(path)], plot, "bytes") for plot in PLOTS]
+    assert all(ElementTree.fromstring(text) is not None for text in texts)
+    assert "nothing has a time" in texts[1] and "no batch says its producer" in texts[3]
+
+
+def test_pictures_need_their_format_and_its_package(written: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["map", str(written), "--plot", "producers"]) == 2
+    assert "--output svg or png" in capfd.readouterr().err
+    with without_modules("resvg_py"):
+        assert commands.main(["map", str(written), "--output", "png"]) == 2
+    assert "kafka-kdump[png]" in capfd.readouterr().err
 
 
 def test_a_directory_without_logs_is_not_examined(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from kdump.cli.shared_options import (
     jobs_option,
     output_option,
 )
-from kdump.overview.map_rows import AXES
+from kdump.overview.map_rows import AXES, PICTURES, PLOTS
 from kdump.overview.row import LEVELS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
@@ -84,11 +84,23 @@ class MapOptions(CommandOptions):
     level: str = choice(
         "--level", CHECK_LEVELS, "How deep to check for what is marked, as for `kdump check`.", default=DEFAULT_LEVEL
     )
+    plot: str = choice(
+        "--plot",
+        PLOTS,
+        "What svg and png show: the map; bytes of batches over time; timestamps in the order of the log; producers and"
+        " transactions over time.",
+        default=PLOTS[0],
+        metavar="PLOT",
+    )
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS
     is_nice: bool = NICE
     rate: str = RATE
-    output: str = output_option(FORMS, "text is the picture. ndjson, json: segments, spans and marks. csv, table: segments.")
+    output: str = output_option(
+        (*FORMS, *PICTURES),
+        "text is the picture. ndjson, json: segments, spans, marks, producers and runs. csv, table: segments. svg, png: a picture"
+        " as a file; png needs resvg-py.",
+    )
     csv_formulas: str = CSV_FORMULAS
     color: str = COLOR
     file: str | None = FILE

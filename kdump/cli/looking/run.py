@@ -11,21 +11,23 @@ from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
-from kdump.errors import Unreadable
+from kdump.errors import Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.selection import Selection, partitions_below, selected
 from kdump.output.blocks import Blocks
 from kdump.output.info import write_info
+from kdump.overview.map_rows import PICTURES, PLOT_OF_MAP, PNG, SVG
 from kdump.overview.overview import overview_of
 from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from kdump.cli.looking.options import InfoOptions, MapOptions, ReportOptions, TriageOptions
     from kdump.output.text.style import ReportStyle
+    from kdump.overview.partition_map import PartitionMap
 
     Found = TypeVar("Found")
 
@@ -55,6 +57,7 @@ def map_paths(options: MapOptions) -> int:
     from kdump.output.map import write_map
     from kdump.overview.partition_map import partition_map
 
+    write_picture = _picture_writer(options)
     throttle_reading(options.rate, is_nice=options.is_nice)
     places = selected(options.paths, options.topics, options.partitions)
     maps, exit_code = [], exit_codes.CLEAN
@@ -69,9 +72,31 @@ def map_paths(options: MapOptions) -> int:
             exit_code = exit_codes.NOT_EXAMINED
     if not maps:
         return exit_codes.NOT_EXAMINED
+    if write_picture is not None:
+        write_picture(maps)
+        return exit_code
     with _output(options) as (out, style):
         write_map(options.output, maps, options.axis, out.write, style)
     return exit_code
+
+
+def _picture_writer(options: MapOptions) -> Callable[[Sequence[PartitionMap]], None] | None:
+    """What writes the picture that is asked for on stdout; None if none is. Raises UsageError."""
+    if options.output not in PICTURES:
+        if options.plot != PLOT_OF_MAP:
+            raise UsageError(f"--plot {options.plot} is for pictures", remedy=f"--output {SVG} or {PNG}")
+        return None
+    from kdump.output.html.picture import png_maker, svg_of
+
+    encode = png_maker() if options.output == PNG else str.encode
+    if options.output == PNG and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError(f"{PNG} needs a file: --output {PNG} -o FILE")
+
+    def write(maps: Sequence[PartitionMap]) -> None:
+        with open(1, "wb", closefd=False) as stdout:
+            stdout.write(encode(svg_of(maps, options.plot, options.axis)))
+
+    return write
 
 
 def report_paths(options: ReportOptions) -> int:

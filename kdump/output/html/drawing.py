@@ -1,20 +1,36 @@
-"""Drawings of a page, as SVG: maps of partitions, charts that are readable without a script, bars in tables."""
+"""Drawings as SVG: maps of partitions, producers over time, bars in tables."""
 
 from __future__ import annotations
 
-import json
-
+from kdump.output.html.charts import moment_text
 from kdump.output.html.elements import Html, element, joined, shown
-from kdump.output.rows.layout import time_text
 from kdump.output.text.sizes import size_text
-from kdump.overview.map_rows import BYTES, DAMAGED, EPOCH, GOES, KINDS, NOT_EXAMINED, OFFSETS, SALVAGED, SOUND, TIME, ZERO
+from kdump.overview.map_rows import (
+    ABORTED,
+    BATCHES,
+    BYTES,
+    COMMITTED,
+    DAMAGED,
+    ENDED,
+    EPOCH,
+    GOES,
+    KINDS,
+    NOT_EXAMINED,
+    OFFSETS,
+    OPEN,
+    RUNS,
+    SALVAGED,
+    SOUND,
+    TIME,
+    ZERO,
+)
 from kdump.overview.map_scale import MapScale, drawn_segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from kdump.overview.map_rows import MapMark, MapSegment
+    from kdump.overview.map_rows import MapMark, MapProducer, MapRun, MapSegment
     from kdump.overview.map_scale import Extent
     from kdump.overview.partition_map import PartitionMap
 
@@ -26,14 +42,19 @@ MEANINGS = {
     ZERO: "zeros",
     SOUND: "sound",
 }
+RUN_MEANINGS = {
+    OPEN: "transaction without a marker",
+    ENDED: "transaction whose marker cannot be read",
+    ABORTED: "aborted transaction",
+    COMMITTED: "committed transaction",
+    BATCHES: "batches without a transaction",
+}
 MOST_ROWS = 24  # segments of a partition that are drawn
 AXIS_NAMES = {BYTES: "bytes", OFFSETS: "offsets", TIME: "time"}
-_CELLS = 600
+CELLS = 600
 _MOST_PARTS = 1200  # of all rows of a map together
 _LEFT, _WIDTH, _ALL = 150, 755, 1000
-_BAR, _ROW = 18, 36
-_BUCKETS = 150  # of a chart
-_CHART_WIDTH, _CHART_HEIGHT = 1000, 140
+_BAR, _ROW, _LANE, _BELOW = 18, 36, 24, 20
 
 
 def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str, str, int], int], name: str) -> Html:
@@ -45,11 +66,11 @@ def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str,
         segment, y = made.segments[index], line * _ROW
         spans = made.spans[segment.log]
         extents = scale.extents(segment, spans)
-        inside = [_bar([span.status for span in spans], extents, most)]
+        inside = [_bar([span.status for span in spans], extents, most, KINDS, MEANINGS)]
         places = [scale.place(mark.start, spans, extents) for mark in made.marks[segment.log]]
         inside += _marks(made.marks[segment.log], places, numbers, scale.axis)
         parts.append(element("text", segment.base_offset, x=_LEFT - 8, y=y + 14, text_anchor="end"))
-        box = f"0 0 {_CELLS} {_ROW - 6}"
+        box = f"0 0 {CELLS} {_ROW - 6}"
         size = {"x": _LEFT, "y": y, "width": _WIDTH, "height": _ROW - 6}
         parts.append(element("svg", *inside, class_="cells", viewBox=box, preserveAspectRatio="none", **size))
         parts.append(element("text", size_text(segment.size), x=_LEFT + _WIDTH + 8, y=y + 14))
@@ -58,6 +79,11 @@ def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str,
     zero = scale.oldest if scale.axis == TIME else 0
     data = {"data_axis": scale.axis, "data_per_cell": repr(scale.per_cell), "data_zero": str(zero)}
     return element("svg", *parts, class_=f"map {scale.axis}", viewBox=box, role="group", aria_label=label, **data)
+
+
+def map_height(made: PartitionMap) -> int:
+    """The height of such a map."""
+    return len(drawn_segments(made, MOST_ROWS)) * _ROW
 
 
 def _marks(
@@ -101,8 +127,8 @@ def _in_words(made: PartitionMap) -> str:
     return ", ".join(f"{size_text(size)} {MEANINGS[kind]}" for kind, size in sums.items() if size) or "nothing"
 
 
-def _bar(kinds: Sequence[str], extents: Sequence[Extent], most: int) -> Html:
-    """The parts of a segment, neighbours of one kind joined; in cells if there are very many."""
+def _bar(kinds: Sequence[str], extents: Sequence[Extent], most: int, order: Sequence[str], meanings: Mapping[str, str]) -> Html:
+    """The parts of a row, neighbours of one kind joined; in cells if there are very many. `order` starts with what hides."""
     by_kind: dict[str, list[list[float]]] = {}
     for kind, (start, end) in zip(kinds, extents, strict=True):
         parts = by_kind.setdefault(kind, [])
@@ -112,13 +138,13 @@ def _bar(kinds: Sequence[str], extents: Sequence[Extent], most: int) -> Html:
             parts.append([start, end])
     for kind, parts in by_kind.items():
         if len(parts) > most:
-            cells = sorted({int(start * most / _CELLS) for start, _ in parts})
-            by_kind[kind] = [[cell * _CELLS / most, (cell + 1) * _CELLS / most] for cell in cells]
+            cells = sorted({int(start * most / CELLS) for start, _ in parts})
+            by_kind[kind] = [[cell * CELLS / most, (cell + 1) * CELLS / most] for cell in cells]
     drawn = []
-    for kind in reversed(KINDS):  # what hides others is drawn over them
+    for kind in reversed(order):  # what hides others is drawn over them
         if kind in by_kind:
             path = "".join(f"M{_number(start)},0h{_number(end - start)}v{_BAR}H{_number(start)}z" for start, end in by_kind[kind])
-            drawn.append(element("path", element("title", MEANINGS[kind]), d=path, class_=kind))
+            drawn.append(element("path", element("title", meanings[kind]), d=path, class_=kind))
     return joined(drawn)
 
 
@@ -126,72 +152,65 @@ def _number(value: float) -> str:
     return f"{value:.5f}".rstrip("0").rstrip(".")
 
 
-def bytes_over_time(maps: Sequence[PartitionMap]) -> tuple[list[int], list[int]]:
-    """When the batches of partitions are from: moments in milliseconds, and the bytes from each to the next."""
-    spans = [span for made in maps for spans in made.spans.values() for span in spans]
-    timed = [
-        (one.oldest_timestamp, one.newest_timestamp, one.end - one.start)
-        for one in spans
-        if one.oldest_timestamp is not None and one.newest_timestamp is not None
-    ]
-    if not timed:
-        return [], []
-    first, last = min(one[0] for one in timed), max(one[1] for one in timed)
-    width = max((last - first) / _BUCKETS, 1)
-    sums = [0.0] * _BUCKETS
-    for oldest, newest, size in timed:
-        low, high = (min(int((time - first) / width), _BUCKETS - 1) for time in (oldest, newest))
-        for bucket in range(low, high + 1):
-            sums[bucket] += size / (high - low + 1)
-    return [round(first + number * width) for number in range(_BUCKETS)], list(map(round, sums))
+def drawn_producers(made: PartitionMap) -> Sequence[MapProducer]:
+    """The producers of a partition that are drawn: those with open transactions, then those with most bytes; by id."""
+    found = sorted(made.producers.producers.values(), key=lambda one: (not one.is_open, -one.size))[:MOST_ROWS]
+    return sorted(found, key=lambda one: one.producer_id)
 
 
-def times_in_order(made: PartitionMap) -> tuple[list[int], list[int]]:
-    """The newest timestamps of a partition against the bytes before them, in the order of its logs."""
-    places: list[int] = []
-    times: list[int] = []
-    before = 0
-    for segment in made.segments:
-        for span in made.spans[segment.log]:
-            if span.newest_timestamp is not None:
-                places.append(before + span.end)
-                times.append(span.newest_timestamp)
-        before += segment.size
-    step = max(len(places) // (2 * _BUCKETS), 1)
-    return places[::step], times[::step]
+def producers_drawing(made: PartitionMap) -> Html:
+    """When producers wrote, a row for each: a line from its first batch to its last, runs and transactions upon it.
 
-
-def chart(title: str, xs: Sequence[int], ys: Sequence[int], *, is_time_x: bool, is_filled: bool) -> Html:
-    """A chart of sizes and times: a drawing, and its numbers for the script, which makes a chart to zoom into of them."""
-    if len(xs) < 2 or xs[0] == xs[-1]:
-        return Html()
-    low, high = (0 if is_filled else min(ys)), max(max(ys), 1)
-    wide, tall = _CHART_WIDTH / (xs[-1] - xs[0]), (_CHART_HEIGHT - 4) / max(high - low, 1)
-    points = [f"{(x - xs[0]) * wide:.1f},{_CHART_HEIGHT - 2 - (y - low) * tall:.1f}" for x, y in zip(xs, ys, strict=True)]
-    path = "M" + "L".join(points)
-    if is_filled:
-        path = f"M0,{_CHART_HEIGHT}L{'L'.join(points)}L{_CHART_WIDTH},{_CHART_HEIGHT}z"
-    x_text, y_text = _texts(is_time_x)
-    ends = f"{x_text(xs[0])} to {x_text(xs[-1])}; up to {y_text(max(ys))}"
-    drawn = element(
-        "svg",
-        element("path", d=path, class_="filled" if is_filled else "line"),
-        viewBox=f"0 0 {_CHART_WIDTH} {_CHART_HEIGHT}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=f"{title}: {ends}",
+    From left to right is time; if no batch has a timestamp, offsets.
+    """
+    producers = drawn_producers(made)
+    all_of = made.producers.producers.values()
+    times = [time for one in all_of for time in (one.oldest_timestamp, one.newest_timestamp) if time is not None]
+    is_time = bool(times)
+    low, high = (
+        (min(times), max(times))
+        if is_time
+        else (
+            min((one.first_offset for one in all_of), default=0),
+            max((one.last_offset for one in all_of), default=0),
+        )
     )
-    numbers = json.dumps({"x": list(xs), "y": list(ys), "isTime": is_time_x, "isFilled": is_filled})
-    data = element("script", Html(numbers), type="application/json")
-    return element("figure", element("figcaption", f"{title}. ", element("small", ends)), drawn, data, class_="chart")
+    wide = CELLS / max(high - low, 1)
+
+    def extent(one: MapProducer | MapRun) -> Extent | None:
+        first, last = (one.oldest_timestamp, one.newest_timestamp) if is_time else (one.first_offset, one.last_offset)
+        return None if first is None or last is None else ((first - low) * wide, (last - low) * wide)
+
+    runs = made.producers.runs
+    parts: list[Html] = []
+    for line, producer in enumerate(producers):
+        y = line * _LANE
+        known = [(run.what, found) for run in runs if run.producer_id == producer.producer_id and (found := extent(run))]
+        whole = extent(producer) or (0.0, 0.0)
+        between = element("path", d=f"M{_number(whole[0])},{_BAR / 2}H{_number(whole[1])}", class_="between")
+        bar = _bar(
+            [what for what, _ in known],
+            [found for _, found in known],
+            _MOST_PARTS // MOST_ROWS,
+            tuple(reversed(RUNS)),
+            RUN_MEANINGS,
+        )
+        parts.append(element("text", str(producer.producer_id), x=_LEFT - 8, y=y + 14, text_anchor="end"))
+        size = {"x": _LEFT, "y": y, "width": _WIDTH, "height": _BAR}
+        box = f"0 0 {CELLS} {_BAR}"
+        parts.append(element("svg", between, bar, class_="cells", viewBox=box, preserveAspectRatio="none", **size))
+        parts.append(element("text", size_text(producer.size), x=_LEFT + _WIDTH + 8, y=y + 14))
+    height = producers_height(made)
+    ends = (moment_text(low), moment_text(high)) if is_time else (f"offset {low:,}", f"offset {high:,}")
+    parts.append(element("text", ends[0], x=_LEFT, y=height - 6))
+    parts.append(element("text", ends[1], x=_LEFT + _WIDTH, y=height - 6, text_anchor="end"))
+    label = f"Producers of {made.path} from {ends[0]} to {ends[1]}"
+    return element("svg", *parts, class_="lanes", viewBox=f"0 0 {_ALL} {height}", role="img", aria_label=label)
 
 
-def _texts(is_time_x: bool) -> tuple[Callable[[int], str], Callable[[int], str]]:
-    return (_moment, size_text) if is_time_x else (size_text, _moment)
-
-
-def _moment(milliseconds: int) -> str:
-    return f"{time_text(milliseconds)} UTC"
+def producers_height(made: PartitionMap) -> int:
+    """The height of such a drawing."""
+    return len(drawn_producers(made)) * _LANE + _BELOW
 
 
 def share_bar(value: float) -> Html:
@@ -200,10 +219,10 @@ def share_bar(value: float) -> Html:
     return element("svg", inside, class_="share", viewBox="0 0 100 8", aria_hidden="true", width="100", height="8")
 
 
-def legend() -> Html:
-    """What the colours of maps mean."""
+def legend(meanings: Mapping[str, str] = MEANINGS) -> Html:
+    """What the colours of a drawing mean."""
     keys = (
         element("li", element("svg", element("rect", width="12", height="12", class_=kind), width="12", height="12"), " ", words)
-        for kind, words in reversed(MEANINGS.items())
+        for kind, words in reversed(list(meanings.items()))
     )
     return element("ul", *keys, class_="legend", aria_label=str(shown("What the colours mean")))

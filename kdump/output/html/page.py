@@ -13,6 +13,7 @@ from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.output.html import drawing
+from kdump.output.html.charts import bytes_over_time, times_in_order
 from kdump.output.html.elements import Html, asset, element, joined, link, shown, table
 from kdump.output.rows.layout import time_text
 from kdump.output.text.check.advice import Advice
@@ -81,7 +82,7 @@ class _Page:
         groups: dict[str, list[PartitionMap]] = {}
         for made in self._ticket.maps:
             groups.setdefault(name_of(made.path), []).append(made)
-        style = Html(asset("uplot.css") + asset("page.css"))
+        style = Html(asset("uplot.css") + asset("page.css") + asset("drawing.css"))
         script = Html(asset("uplot.js").partition("\n")[2] + asset("page.js"))
         sources = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
         policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
@@ -123,7 +124,8 @@ class _Page:
             f"Examined {size_text(read)} in {counted(len(files), 'file')}, level {ticket.level}: ",
             ", ".join(counted(count, severity) for severity, count in counts.items()),
             f". Made by kdump {kdump.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC in {ticket.seconds:.1f} s.",
-            " No keys or values are shown; the first bytes of a finding, in hex, may be part of a record.",
+            " No keys or values are shown"
+            + ("; the first bytes of a finding, in hex, may be part of a record." if self._has_evidence else "."),
         )
         return joined(
             (
@@ -274,16 +276,14 @@ class _Page:
             if len(maps) > 1:
                 drawn.append(element("h4", made.path))
             drawn += [drawing.map_drawing(made, scale, self._numbers, made.path) for scale in scales]
-        xs, ys = drawing.bytes_over_time(maps[:1])
         parts: list[object] = [
             element("h2", name),
             element("fieldset", element("legend", "Map"), *chosen),
             element("figure", drawing.legend(), *drawn, class_="maps"),
-            drawing.chart("Bytes of batches over time", xs, ys, is_time_x=True, is_filled=True),
-            drawing.chart(
-                "Newest timestamps in the order of the log", *drawing.times_in_order(maps[0]), is_time_x=False, is_filled=False
-            ),
+            bytes_over_time(maps[0]).figure(),
+            times_in_order(maps[0]).figure(),
         ]
+        parts.append(_producers(maps[0]))
         if len(maps) > 1:
             parts.append(self._partitions(f"Replicas of {name}", [one for made in maps for one in self._sums(made.path)]))
         for made in maps:
@@ -369,6 +369,27 @@ class _Page:
             for code in sorted(self._codes)
         ]
         return element("section", element("h2", "Explanations"), *pages) if pages else Html()
+
+
+def _producers(made: PartitionMap) -> Html:
+    """Who wrote to a partition, and when, as a drawing and as a table."""
+    drawn, count = drawing.drawn_producers(made), len(made.producers.producers)
+    if not drawn:
+        return Html()
+    headings = (
+        *("producer", "epoch", "batches", "size", "first offset", "last offset", "committed", "aborted", "without a marker"),
+        *("oldest", "newest"),
+    )
+    rows = (
+        (
+            *(str(one.producer_id), one.producer_epoch, one.batches, size_text(one.size), one.first_offset, one.last_offset),
+            *(one.committed, one.aborted, int(one.is_open), _moment(one.oldest_timestamp), _moment(one.newest_timestamp)),
+        )
+        for one in drawn
+    )
+    caption = element("figcaption", "Producers over time")
+    figure = element("figure", caption, drawing.legend(drawing.RUN_MEANINGS), drawing.producers_drawing(made))
+    return joined((figure, table(f"Producers of {made.path}", headings, rows), _more(count - len(drawn), "producer")))
 
 
 def _evidence(finding: Finding) -> Html:
