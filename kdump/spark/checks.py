@@ -42,6 +42,7 @@ __all__ = [
     "fleet",
     "largest_records",
     "missing_markers",
+    "producers",
     "retention_blocked",
     "sequence_breaks",
     "sizes",
@@ -177,6 +178,11 @@ def skew(segments: DataFrame) -> DataFrame:
 def throughput(batches: DataFrame, *, span_ms: int = 3_600_000) -> DataFrame:
     """Bytes, batches and records of each topic by the time of their batches, by default an hour a row."""
     return ask(statistics.throughput(span_ms), {"batches": batches})
+
+
+def producers(batches: DataFrame) -> DataFrame:
+    """What each producer wrote to each replica, and where its transaction without a marker begins."""
+    return ask(statistics.producers(), {"batches": batches})
 
 
 def top_keys(records: DataFrame, limit: int = 20) -> DataFrame:

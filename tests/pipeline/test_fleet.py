@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.builders.fleets import Partitions, data, flipped, write_fleet
-from tests.builders.records import TIMESTAMP, batch, record
+from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 from tests.checks.faults.case import NOW
 from tests.random_fleets import write_random_fleet
 
@@ -369,6 +369,38 @@ def test_throughput_counts_replicas_once(tmp_path: Path) -> None:
     brokers = {"1": {"a-0": {0: log}}, "2": {"a-0": {0: log[:1]}}}
     found = _ask(statistics.throughput(HOUR), tables_of(write_fleet(tmp_path / "fleet", brokers)))
     assert [(row["start"], row["batches"], row["records"]) for row in found] == [(hour, 2, 5), (hour + HOUR, 1, 1)]
+
+
+def test_producers_of_each_replica_and_where_their_transactions_stay_open(tmp_path: Path) -> None:
+    def written(offset: int, producer: int, at: int, *, is_transactional: bool = True) -> bytes:
+        return data(offset, 2, producer=producer, sequence=0, at=at, is_transactional=is_transactional)
+
+    log = [
+        written(0, 7, TIMESTAMP),
+        written(2, 8, TIMESTAMP + 1),
+        transaction_marker(base_offset=4, producer_id=7, timestamp=TIMESTAMP + 2),
+        written(5, 7, TIMESTAMP + 3),
+        written(7, 7, TIMESTAMP + 4),
+        written(9, 9, TIMESTAMP + 5, is_transactional=False),
+        data(11),
+    ]
+    ended = [*log, *(transaction_marker(base_offset=12 + at, producer_id=7 + at, timestamp=TIMESTAMP + 9) for at in range(2))]
+    found = _ask(
+        statistics.producers(), tables_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: log}}, "2": {"a-0": {0: ended}}}))
+    )
+    assert {(row["broker"], row["producerId"]): row["openSince"] for row in found} == {
+        ("1", 7): 5,
+        ("1", 8): 2,
+        ("1", 9): None,
+        ("2", 7): None,
+        ("2", 8): None,
+        ("2", 9): None,
+    }
+    (seven,) = (row for row in found if (row["broker"], row["producerId"]) == ("1", 7))
+    assert [seven[name] for name in ("batches", "records", "firstOffset", "lastOffset", "oldest", "newest", "producerEpoch")] == [
+        *(4, 6, 0, 8, TIMESTAMP, TIMESTAMP + 4, 0)
+    ]
+    assert seven["size"] == sum(len(log[row]) for row in (0, 2, 3, 4))
 
 
 def test_top_keys_and_largest_records(tmp_path: Path) -> None:

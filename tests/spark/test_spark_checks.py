@@ -47,6 +47,7 @@ OTHERS: tuple[Query, ...] = (
     statistics.codecs(),
     statistics.skew(),
     statistics.throughput(3_600_000),
+    statistics.producers(),
     statistics.top_keys(10),
     statistics.largest_records(10),
 )

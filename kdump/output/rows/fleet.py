@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Binary, Float64, Int32, Int64, Row, Text
+from kdump.tables import Binary, Float64, Int16, Int32, Int64, Row, Text
 
 
 class TopicSize(Row):
@@ -124,3 +124,21 @@ class LargeRecord(Row):
     timestamp: Int64
     key_size: Int32
     value_size: Int32
+
+
+class ProducerUse(Row):
+    """What a producer wrote to a replica of a partition; `open_since` is the first offset of its transaction without a marker."""
+
+    broker: Text | None
+    topic: Text | None
+    partition: Int32 | None
+    producer_id: Int64
+    producer_epoch: Int16
+    batches: Int64
+    records: Int64 | None
+    size: Int64
+    first_offset: Int64
+    last_offset: Int64
+    oldest: Int64 | None
+    newest: Int64 | None
+    open_since: Int64 | None

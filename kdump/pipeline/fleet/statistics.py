@@ -1,9 +1,9 @@
-"""Questions whose answers are not findings: sizes, codecs, skew, throughput, and the largest keys and records."""
+"""Questions whose answers are not findings: sizes, codecs, skew, throughput, producers, and the largest keys and records."""
 
 from __future__ import annotations
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
-from kdump.output.rows.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, TopicSize, TopicSpan
+from kdump.output.rows.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, ProducerUse, TopicSize, TopicSpan
 from kdump.pipeline.fleet.query import PLACE, Query
 
 
@@ -101,6 +101,39 @@ SELECT topic, start, sum(batches) AS batches, sum(records) AS records, sum(size)
 FROM replicas GROUP BY topic, start ORDER BY topic, start
 """,
         (TopicSpan,),
+    )
+
+
+def producers() -> Query:
+    """Producers of each replica by size, with the first offset of a transaction that no marker in it ends.
+
+    Markers count as batches, not as records.
+    """
+    columns = (
+        *("broker", "topic", "partition", "producerId", "producerEpoch", "isTransactional", "isControl", "baseOffset"),
+        *("lastOffset", "timestamp", "size", "count", "status"),
+    )
+    return Query(
+        "producers",
+        {"batches": columns},
+        """
+WITH sound AS (
+  SELECT * FROM {batches} WHERE status <> 'damaged' AND producerId >= 0 AND baseOffset IS NOT NULL
+),
+marked AS (
+  SELECT *, max(CASE WHEN isControl THEN lastOffset END)
+    OVER (PARTITION BY broker, topic, `partition`, producerId) AS marker
+  FROM sound
+)
+SELECT broker, topic, `partition`, producerId, max(producerEpoch) AS producerEpoch, count(*) AS batches,
+  sum(CASE WHEN NOT isControl THEN `count` ELSE 0 END) AS records, sum(CAST(size AS BIGINT)) AS size,
+  min(baseOffset) AS firstOffset, max(lastOffset) AS lastOffset,
+  min(CASE WHEN `timestamp` >= 0 THEN `timestamp` END) AS oldest,
+  max(CASE WHEN `timestamp` >= 0 THEN `timestamp` END) AS newest,
+  min(CASE WHEN isTransactional AND NOT isControl AND (marker IS NULL OR baseOffset > marker) THEN baseOffset END) AS openSince
+FROM marked GROUP BY broker, topic, `partition`, producerId ORDER BY size DESC, topic, `partition`, broker, producerId
+""",
+        (ProducerUse,),
     )
 
 
