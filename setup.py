@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-SOURCES = sorted(glob("kdump/binary/c/*.[ch]"))
+SOURCES = sorted(glob("kdump/binary/c/**/*.[ch]", recursive=True))
 KERNEL = "kdump.binary._kernel"
 IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # which has no ABI for several versions before 3.15
 SHARED = Path("build", "share")
@@ -94,7 +94,8 @@ setup(
         Extension(
             KERNEL,
             ["kdump/binary/c/_kernel.c"],
-            depends=sorted(glob("kdump/binary/c/*.h")),  # its chapters; they come into the sdist by this, too
+            include_dirs=["kdump/binary/c"],
+            depends=sorted(glob("kdump/binary/c/*/*.h")),  # its chapters; they come into the sdist by this, too
             define_macros=[
                 ("KDUMP_SOURCES", f'"{digest}"'),  # by which tools/kernel.py knows an old build
                 *([("KDUMP_FREE_THREADED", "1")] if IS_FREE_THREADED else []),

@@ -47,15 +47,15 @@ def main() -> int:
     if emulator is None or shutil.which(COMPILER) is None:
         print(f"there is no {COMPILER}, or none of {', '.join(EMULATORS)}", file=sys.stderr)
         return 2
-    include = f"-I{sysconfig.get_paths()['include']}"
+    include = [f"-I{sysconfig.get_paths()['include']}", f"-I{ROOT / SOURCE.parent}"]
     with tempfile.TemporaryDirectory() as folder:
         module, program = f"{folder}/_kernel.so", f"{folder}/compare"
         subprocess.run(
-            [COMPILER, "-O3", "-std=gnu11", *WARNINGS, "-fPIC", "-shared", include, ROOT / SOURCE, "-o", module], check=True
+            [COMPILER, "-O3", "-std=gnu11", *WARNINGS, "-fPIC", "-shared", *include, ROOT / SOURCE, "-o", module], check=True
         )
         # no function of Python is called, and none is available
         linking = ("-static", "-Wl,--unresolved-symbols=ignore-all", "-w")
-        command = [COMPILER, "-O2", "-x", "c", "-", include, *linking, "-o", program]
+        command = [COMPILER, "-O2", "-x", "c", "-", *include, *linking, "-o", program]
         subprocess.run(command, input=PROGRAM, text=True, check=True, stderr=subprocess.DEVNULL)
         results = [subprocess.run([emulator, "-cpu", processor, program], check=False).returncode for processor in PROCESSORS]
     return int(any(results))

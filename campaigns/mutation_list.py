@@ -3,30 +3,33 @@
 from campaigns.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
-    Mutation("05", "kdump/binary/c/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
     Mutation(
         "n43",
-        "kdump/binary/c/records.h",
+        "kdump/binary/c/read/records.h",
         "|| size < 0 || size > end - p)\n            return NULL;\n        p += size;",
         "|| size > end - p)\n            return NULL;\n        p += size;",
     ),
     Mutation(
         "header-without-key",
-        "kdump/binary/c/records.h",
+        "kdump/binary/c/read/records.h",
         "|| size < 0 || size > end - p)\n            return NULL;\n        p += size;",
         "|| size > end - p)\n            return NULL;\n        p += size > 0 ? size : 0;",
     ),
     Mutation(
-        "n48", "kdump/binary/c/search.h", "|| batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES)", "|| batch_attributes(p) & 0x7e00)"
+        "n48",
+        "kdump/binary/c/read/search.h",
+        "|| batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES)",
+        "|| batch_attributes(p) & 0x7e00)",
     ),
-    Mutation("x04", "kdump/binary/c/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
+    Mutation("x04", "kdump/binary/c/read/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
     Mutation(
         "60-x11",
-        "kdump/binary/c/search.h",
+        "kdump/binary/c/read/search.h",
         "batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1",
         "batch_last_offset_delta(p) > 0 && batch_leader_epoch(p) >= -1",
     ),
-    Mutation("60-x12", "kdump/binary/c/search.h", "if (inner_size > largest ||", "if (inner_size >= largest ||"),
+    Mutation("60-x12", "kdump/binary/c/read/search.h", "if (inner_size > largest ||", "if (inner_size >= largest ||"),
+    Mutation("05", "kdump/binary/c/text/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
     Mutation(
         "e03",
         "kdump/binary/elsewhere.py",

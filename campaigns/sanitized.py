@@ -48,8 +48,8 @@ def build(folder: Path) -> None:
     shutil.copytree(ROOT / "kdump", folder / "kdump", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     for name in ("tests", "campaigns", "tools", "golden_outputs"):
         (folder / name).symlink_to(ROOT / name)
-    include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run(["gcc", *FLAGS, include, SOURCE, "-o", MODULE], cwd=folder, check=True)
+    include = [f"-I{sysconfig.get_paths()['include']}", f"-I{ROOT / SOURCE.parent}"]
+    subprocess.run(["gcc", *FLAGS, *include, SOURCE, "-o", MODULE], cwd=folder, check=True)
 
 
 def run(folder: Path, module: str, *arguments: str) -> tuple[int, str]:

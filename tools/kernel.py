@@ -19,7 +19,7 @@ _ASK = "from kdump.binary import _kernel; print(_kernel.SOURCES)"
 
 def digest() -> str:
     """The SHA-256 of the sources, as setup.py gives it to the kernel."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.[ch]")))).hexdigest()
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.glob("**/*.[ch]")))).hexdigest()
 
 
 def why_stale(built_from: str) -> str | None:

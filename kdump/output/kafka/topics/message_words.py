@@ -1,4 +1,4 @@
-"""The text of a message that is not JSON: pieces that the kernel in C runs (binary/c/words.h)."""
+"""The text of a message that is not JSON: pieces that the kernel in C runs (binary/c/decode/words.h)."""
 
 from __future__ import annotations
 

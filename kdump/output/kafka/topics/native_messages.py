@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def compiled(records: RegularRecords | None, control_types: Mapping[int, ControlType] | None = None) -> bytes:
-    """What the kernel in C parses (binary/c/messages.h): layouts of all records of a topic, and the types of control records.
+    """What the kernel parses (binary/c/decode/messages.h): layouts of all records of a topic, and the types of control records.
 
     Without records, only control records without messages are shown.
     """

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "crc_strips.h"
+#include "bytes/crc_strips.h"
 
 #define HAS_WIDE_PRODUCTS 1
 /* These processors compute eight products at a time. Blocks of 64 bytes are folded onto the next ones, four of them side by side,

@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
+#include "bytes/arithmetic.h"
 
 /* Numbers in blocks, then a tail shorter than a block; kdump/checks/packed_ints.py describes the format. */
 #define BLOCK_ROWS 256

@@ -6,11 +6,11 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "objects.h"
-#include "rows.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "bytes/objects.h"
+#include "text/rows.h"
 
 /* The numbers of a summary; kdump/formats/summary.py says what each one is. */
 #define SUMMARY(_)                                                                                                             \

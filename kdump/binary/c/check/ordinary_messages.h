@@ -5,8 +5,8 @@
 
 #include <Python.h>
 #include <stdint.h>
-#include "batches.h"
-#include "layout.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
 
 #define LAST_MESSAGE_CODEC 3 /* lz4; zstd came with magic 2 */
 #define UNKNOWN_OFFSET (-1)

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stdint.h>
-#include "arithmetic.h"
-#include "varint.h"
+#include "bytes/arithmetic.h"
+#include "bytes/varint.h"
 
 /* The fields of a record, relative to its batch. */
 typedef struct {

@@ -6,12 +6,12 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "dump.h"
-#include "layout.h"
-#include "line.h"
-#include "records.h"
-#include "window.h"
+#include "bytes/arithmetic.h"
+#include "text/dump.h"
+#include "bytes/layout.h"
+#include "text/line.h"
+#include "read/records.h"
+#include "bytes/window.h"
 
 #define NEAR_BYTES 2048             /* if the next position is no further away than this, several headers are read at once */
 #define NEAR_READ_BYTES (32 << 10)  /* that many bytes of them */

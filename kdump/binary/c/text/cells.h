@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "encodings.h"
-#include "numbers.h"
-#include "rows.h"
-#include "utf8.h"
-#include "varint.h"
+#include "bytes/encodings.h"
+#include "bytes/numbers.h"
+#include "text/rows.h"
+#include "bytes/utf8.h"
+#include "bytes/varint.h"
 
 /* The most that cells take: for each byte of a record (six for an escape such as "\u0001"), around each header, and around each cell. */
 #define CELL_GROWTH 6

@@ -7,11 +7,11 @@
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "utf8.h"
-#include "varint.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "bytes/utf8.h"
+#include "bytes/varint.h"
 
 #define MAX_SAFE_TIMESTAMP ((int64_t)1 << 62) /* the sum of a base and a delta below it does not overflow */
 

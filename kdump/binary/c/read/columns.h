@@ -6,10 +6,10 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "records.h"
-#include "utf8.h"
-#include "varint.h"
+#include "bytes/arithmetic.h"
+#include "read/records.h"
+#include "bytes/utf8.h"
+#include "bytes/varint.h"
 
 #define RECORD_COLUMNS(_)                                                                                                      \
     _(offset) _(timestamp) _(key_size) _(value_size) _(sequence) _(headers) _(key) _(value)

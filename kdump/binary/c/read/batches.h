@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "crc.h"
-#include "layout.h"
+#include "bytes/crc.h"
+#include "bytes/layout.h"
 
 /* Whether a batch of magic 2 or later begins at `p` that is whole in the `room` bytes there. */
 static inline int is_regular_batch(const uint8_t *p, size_t room, int max_codec)

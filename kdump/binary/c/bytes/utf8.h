@@ -94,7 +94,7 @@ static int is_well_formed(const uint8_t *p, size_t size)
 static int (*is_well_formed_text)(const uint8_t *p, size_t size) = is_well_formed; /* chosen once, when the module is loaded */
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include "utf8_x86.h"
+#include "bytes/utf8_x86.h"
 #endif
 
 /* Copies `size` bytes at the start and `size` at `last`, which may overlap. Returns the bits set in any of them. */

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "rows.h"
-#include "summary.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "text/rows.h"
+#include "check/summary.h"
 
 /* The numbers of a streak; kdump/binary/producer_streak.py says what each one is. */
 #define STREAK(_)                                                                                                             \

@@ -5,7 +5,7 @@
 
 #include <Python.h>
 #include <stdint.h>
-#include "varint.h"
+#include "bytes/varint.h"
 
 #define ROW_HEADERS 4 /* where a row of `walk_records` has the headers */
 

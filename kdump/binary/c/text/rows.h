@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "records.h"
-#include "topic_records.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "read/records.h"
+#include "decode/topic_records.h"
 
 #define COLUMNS(_)                                                                                                            \
     _(base_offset) _(last_offset) _(count) _(base_sequence) _(last_sequence) _(producer_id) _(producer_epoch)                  \

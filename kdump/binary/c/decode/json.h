@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 #include <string.h>
-#include "encodings.h"
-#include "messages.h"
-#include "numbers.h"
-#include "utf8.h"
+#include "bytes/encodings.h"
+#include "decode/messages.h"
+#include "bytes/numbers.h"
+#include "bytes/utf8.h"
 
 static inline uint8_t *put_label(uint8_t *out, const Messages *messages, Label label)
 {

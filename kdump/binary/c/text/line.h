@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stdint.h>
-#include "numbers.h"
-#include "program.h"
-#include "rows.h"
+#include "bytes/numbers.h"
+#include "text/program.h"
+#include "text/rows.h"
 
 /* A `Line` is a program in use. Columns that have not varied so far are part of its literals. For the next line, a few steps remain, and
    a check that those columns are unchanged. A column that has changed counts as varying from then on.

@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "cells.h"
-#include "json.h"
-#include "numbers.h"
-#include "rows.h"
-#include "topic_records.h"
-#include "utf8.h"
-#include "varint.h"
+#include "text/cells.h"
+#include "decode/json.h"
+#include "bytes/numbers.h"
+#include "text/rows.h"
+#include "decode/topic_records.h"
+#include "bytes/utf8.h"
+#include "bytes/varint.h"
 
 /* A program is a sequence of steps: a literal, then what follows it. Each step is encoded as
        operation u8, column u8, number of texts u8, then that many texts and the literal, each a size u16 and its bytes;

@@ -5,13 +5,13 @@
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "batch_columns.h"
-#include "batches.h"
-#include "layout.h"
-#include "objects.h"
-#include "producers.h"
-#include "summary.h"
-#include "window.h"
+#include "read/batch_columns.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "bytes/objects.h"
+#include "check/producers.h"
+#include "check/summary.h"
+#include "bytes/window.h"
 
 #define READ_BYTES (256 << 10) /* at once: they stay in the cache until they are summarized */
 #define LARGEST_BATCH (1 << 20) /* that is summarized, even if the window has room for larger ones */

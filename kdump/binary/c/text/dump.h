@@ -6,15 +6,15 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "line.h"
-#include "messages.h"
-#include "program.h"
-#include "records.h"
-#include "rows.h"
-#include "window.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "text/line.h"
+#include "decode/messages.h"
+#include "text/program.h"
+#include "read/records.h"
+#include "text/rows.h"
+#include "bytes/window.h"
 
 /* Why `dump` returned. */
 enum reason {

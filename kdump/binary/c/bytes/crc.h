@@ -44,18 +44,18 @@ static uint32_t crc32c_by_table(uint32_t crc, const uint8_t *p, size_t size)
 static Checksum *crc32c_of = crc32c_by_table; /* chosen once, when the module is loaded */
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include "crc_x86.h"
+#include "bytes/crc_x86.h"
 #elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang has other names for the builtins; a word must hold its bytes in order */
-#include "crc_arm.h"
+#include "bytes/crc_arm.h"
 #endif
 
 #ifdef HAS_CRC_INSTRUCTION
-#include "crc_strips.h"
+#include "bytes/crc_strips.h"
 #endif
 
 #if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 9 : defined(__GNUC__) && __GNUC__ >= 10)
-#include "crc_wide.h"
+#include "bytes/crc_wide.h"
 #endif
 
 /* The implementations that this processor can run, the fastest last. */

@@ -5,12 +5,12 @@
 
 #include <Python.h>
 #include <stdint.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
-#include "objects.h"
-#include "records.h"
-#include "varint.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
+#include "bytes/objects.h"
+#include "read/records.h"
+#include "bytes/varint.h"
 
 /* The header of a batch of magic 2 as a tuple. */
 static inline PyObject *header_of_batch(const uint8_t *p)

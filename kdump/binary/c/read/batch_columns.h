@@ -4,9 +4,9 @@
 
 #include <Python.h>
 #include <stdint.h>
-#include "arithmetic.h"
-#include "batches.h"
-#include "layout.h"
+#include "bytes/arithmetic.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
 
 #define NO_SEQUENCE (-1)
 

@@ -6,8 +6,8 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "batches.h"
-#include "layout.h"
+#include "read/batches.h"
+#include "bytes/layout.h"
 
 #define FIND_BUDGET (8 << 20) /* bytes under checksums, so that bytes made to look like headers cost little */
 

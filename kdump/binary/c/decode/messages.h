@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "encodings.h"
-#include "layout.h"
+#include "bytes/encodings.h"
+#include "bytes/layout.h"
 
 /* Layouts are a pool of texts, its size in front as u32, and int64 numbers, in this machine's byte order:
        number of structs; for each: is flexible, fields, tagged fields, later tags, shown fields;

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 #include <string.h>
-#include "encodings.h"
-#include "json.h"
-#include "messages.h"
-#include "numbers.h"
-#include "utf8.h"
+#include "bytes/encodings.h"
+#include "decode/json.h"
+#include "decode/messages.h"
+#include "bytes/numbers.h"
+#include "bytes/utf8.h"
 
 /* The fields of a struct that has been read. */
 typedef struct {

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "json.h"
-#include "messages.h"
-#include "numbers.h"
-#include "words.h"
+#include "decode/json.h"
+#include "decode/messages.h"
+#include "bytes/numbers.h"
+#include "decode/words.h"
 
 /* A record whose key and value have been read. */
 typedef struct {
