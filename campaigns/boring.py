@@ -161,7 +161,7 @@ def _compared(case: Case, listed: dict[tuple[int, int], Row], fits: Callable[[Ba
         first = missing[0]
         what = f"offset {first.batch.first} at byte {first.position}"
         yield f"{len(missing)} intact batches ({records} records) are not listed, such as {what}"
-    invented = [place for place in listed if place not in there]
+    invented = [place for place in listed if place not in there and place not in truth.inner]
     if invented:
         yield f"{len(invented)} batches are listed that are none, such as that at byte {invented[0][1]}: {listed[invented[0]]}"
     for place, row in listed.items():
@@ -219,15 +219,16 @@ def judge_check(case: Case) -> Iterator[str]:
     files = {row["path"]: row for row in answer.of("file") if row["fileType"] == "log"}
     batches = sum(row["batchesIntact"] + row["batchesSalvaged"] for row in files.values())
     low = sum(one.is_exact and not one.is_foreign for one in truth.found) - len(truth.nested())
-    if not low <= batches <= len(truth.found):
-        yield f"{batches} batches are intact or salvaged, instead of {low} to {len(truth.found)}"
+    high = len(truth.found) + len(truth.inner)
+    if not low <= batches <= high:
+        yield f"{batches} batches are intact or salvaged, instead of {low} to {high}"
 
 
 def _headline(case: Case, text: str) -> Iterator[str]:
     truth = case.truth
     found = UNREADABLE.search(" ".join(text.split()))
     inner = [(first, last) for first, last in truth.gone if first < truth.last_kept]
-    lowest, highest = count_of(inner), count_of(truth.gone_or_changed)
+    lowest, highest = count_of(without(inner, truth.inner_offsets)), count_of(truth.gone_or_changed)
     if found is None:
         if inner and case.kind not in ("missing-batches", "missing-segment"):
             yield f"nothing about {lowest} offsets that cannot be read"
@@ -283,12 +284,13 @@ def judge_forecast(case: Case) -> Iterator[str]:
             continue
         if row["logEnd"] != model.log_end:
             yield f"{about}: log end {row['logEnd']} instead of {model.log_end}"
-        if not model.lost_records - model.unseen_records <= row["lostRecords"] <= model.lost_records:
+        if not model.lost_records - model.unseen_records <= row["lostRecords"] <= model.lost_records + len(truth.inner):
             lost = f"{row['lostRecords']} lost records in {len(row['lostOffsets'])} ranges"
             yield f"{about}: {lost} instead of {model.lost_records}"
-        ranges = [tuple(pair) for pair in row["lostOffsets"]]
-        if all(one.is_exact for one in model.lost) and len(model.lost_offsets) < 1000 and joined(ranges) != model.lost_offsets:
-            yield f"{about}: lost offsets {_brief(ranges)} instead of {_brief(model.lost_offsets)}"
+        ranges = without((tuple(pair) for pair in row["lostOffsets"]), truth.inner_offsets)
+        offsets = without(model.lost_offsets, truth.inner_offsets)
+        if all(one.is_exact for one in model.lost) and len(offsets) < 1000 and ranges != offsets:
+            yield f"{about}: lost offsets {_brief(ranges)} instead of {_brief(offsets)}"
         if answer.exit_code == 0 and model.lost_records:
             yield f"{about}: exit code 0, and {model.lost_records} records are lost"
 
@@ -330,7 +332,8 @@ def judge_recover(case: Case) -> Iterator[str]:
     if lost:
         records = sum(batch.records for batch in lost)
         yield f"{len(lost)} of {len(truth.exact)} intact batches ({records} records) are not kept, such as offset {lost[0].first}"
-    inner = {last for last, content in made.items() if known.get(last) != content and truth.is_inner_message(last, content)}
+    inner_messages = set(truth.inner.values())
+    inner = {last for last, content in made.items() if known.get(last) != content and content in inner_messages}
     others = [last for last, content in made.items() if known.get(last) != content and last not in inner]
     if others:
         yield f"{len(others)} batches are not of this log, such as that with last offset {others[0]}"
@@ -409,6 +412,7 @@ def judge_where(case: Case) -> Iterator[str]:
         if row["answer"] != expected and not (case.kind != "sound" and row["answer"] in ("open-transaction", "aborted")):
             yield f"offset {offset} is {row['answer']} instead of {expected}: {row['evidence'][:200]}"
     gone = [(first, min(last, truth.last_kept)) for first, last in truth.gone if first < truth.last_kept]
+    gone = without(gone, truth.inner_offsets)
     for first, last in case.chance.sample(gone, min(3, len(gone))):
         offset = case.chance.randint(first, last)
         (row,) = said("where", f"{case.directory.name}@{offset}", case.directory, "--output", "ndjson").rows

@@ -17,6 +17,9 @@ from campaigns.boring_logs import INDEX_INTERVAL, Batch, key_of
 Range = tuple[int, int]
 """First and last of some offsets."""
 
+HEADER_SIZE = 17  # up to the magic
+MESSAGE_KEY_AT = 22
+_KEY = key_of(0)[:4]
 LARGEST_OFFSET_IN_SEGMENT = (1 << 31) - 1
 
 
@@ -37,6 +40,13 @@ class Truth:
         }
         """Those of which only bytes have changed that no checksum covers."""
         self.end_offset = damaged.segments[-1].end_offset
+        self.inner = {place: data for base in self.data for place, data in self._inner_of(base)}
+        """Messages of magic 0 that lie in destroyed wrappers, by log and position.
+
+        snappy and lz4 leave messages as they are where nothing repeats, and the offsets inside of these wrappers are absolute.
+        Where the header of a wrapper is destroyed, such a message is the record that it says, and may be listed and kept.
+        """
+        self.inner_offsets = joined((offset, offset) for offset in {_offset_of(data) for data in self.inner.values()})
 
     @property
     def gone(self) -> list[Range]:
@@ -54,38 +64,47 @@ class Truth:
         """The last offset that is still there; -1 if there is none."""
         return max((one.last for one in self.exact.values()), default=-1)
 
-    def is_inner_message(self, offset: int, data: bytes) -> bool:
-        """Whether a message of magic 0 was in a wrapper of this log at this offset, by its key.
-
-        snappy and lz4 leave messages as they are where nothing repeats, and the offsets inside of these wrappers are absolute.
-        Where the header of a wrapper is destroyed, such a message is the record that it says, and may be kept.
-        """
-        row = bisect_left(self.batches, offset, key=lambda batch: batch.last)
-        if row == len(self.batches) or data[16:18] != b"\0\0":
-            return False
-        batch = self.batches[row]
-        of_key = key_of(batch.keys[offset - batch.first]) if 0 <= offset - batch.first < len(batch.keys) else b""
-        return batch.magic == 0 and len(batch.keys) > 1 and data[18 : 22 + len(of_key)] == len(of_key).to_bytes(4, "big") + of_key
+    def _inner_of(self, base: int) -> Iterator[tuple[tuple[int, int], bytes]]:
+        data = self.data[base]
+        exact = [(one.position, one.position + len(one.batch.data)) for one in self.found if one.base == base and one.is_exact]
+        at = data.find(_KEY)
+        while at >= 0:
+            start = at - MESSAGE_KEY_AT
+            row = bisect_right(exact, (start, len(data))) - 1
+            if start >= 0 and not (row >= 0 and start < exact[row][1]) and data[start + 16 : start + 18] == b"\0\0":
+                end = start + 12 + int.from_bytes(data[start + 8 : start + 12], "big")
+                if zlib.crc32(data[start + 16 : end]) == int.from_bytes(data[start + 12 : start + 16], "big") and end <= len(
+                    data
+                ):
+                    yield (base, start), data[start:end]
+            at = data.find(_KEY, at + 1)
 
     def nested(self) -> set[tuple[int, int]]:
-        """Log and position of batches inside of the bytes of a damaged one whose length leads to a batch, or to the end.
+        """Log and position of batches inside of the bytes of a damaged one whose length leads to a header, or to the end.
 
         Nothing tells them from its payload.
         """
         nested: set[tuple[int, int]] = set()
         for base, pieces in self.damaged.logs.items():
             positions = [one.position for one in self.found if one.base == base]
-            ends = {*positions, len(self.data[base])}
+            damaged = []
             at = 0
             for piece in pieces:
-                end = piece.origin + len(piece.data)
                 for batch in _last_batches(piece):
                     start = at + batch.position - piece.origin
-                    if batch.position + 17 <= end and start + len(batch.data) in ends:
-                        low, high = bisect_right(positions, start), bisect_left(positions, start + len(batch.data))
-                        nested |= {(base, place) for place in positions[low:high]}
+                    if batch.position + HEADER_SIZE <= piece.origin + len(piece.data):
+                        damaged.append((start, start + len(batch.data)))
                 at += len(piece.data)
+            ends = {*positions, len(self.data[base]), *(start for start, _ in damaged)}
+            for start, end in damaged:
+                if end in ends:
+                    low, high = bisect_right(positions, start), bisect_left(positions, end)
+                    nested |= {(base, place) for place in positions[low:high]}
         return nested
+
+
+def _offset_of(data: bytes) -> int:
+    return int.from_bytes(data[:8], "big")
 
 
 def _last_batches(piece: Piece) -> list[Batch]:

@@ -35,9 +35,11 @@ class MissingOffsets:
         self._firsts: Sequence[int] = firsts  # type: ignore[assignment]  # all that bisect needs
         self._lasts: Sequence[int] = lasts  # type: ignore[assignment]
         self._runs: list[tuple[int, int]] | None = None  # rows of batches in order, from one up to another; None for all
+        self._last_run = 0  # the first offset of the last of these
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
         if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
             self._runs, self._bounds = _in_order(firsts, lasts)  # type: ignore[arg-type]
+            self._last_run = firsts[self._runs[-1][0]]
             self._firsts, self._lasts = _merged(sorted(zip(firsts, lasts, strict=True)))
         self._found: set[Offsets] = set()
 
@@ -61,9 +63,13 @@ class MissingOffsets:
         is_last = row == len(facts.positions)
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
-        if (row_before, row_after) != (row - 1, row):  # a run out of order is there, too: what is missing may be next to it
-            gaps += [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
-            gaps += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
+        if (row_before, row_after) != (
+            row - 1,
+            row,
+        ):  # a run out of order is there, too: what is missing between those in order may be next to it
+            beside = [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
+            beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
+            gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
         claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * _MAX_OFFSETS_PER_BYTE)
         if claimed is not None and is_one_batch:

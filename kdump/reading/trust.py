@@ -53,7 +53,7 @@ class Order:
 
     No checksum covers the offset and the leader epoch of a batch. A batch that disagrees with its neighbours on both sides is
     salvaged, not intact, and the order is measured without it. If offsets go back and then ascend again, only the first batch
-    after the step is out of line.
+    after the step is out of line; two that ascend, and a third that does not, are no such order.
 
     A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
     batch claims may be its payload, and are never beyond doubt.
@@ -152,7 +152,7 @@ class Order:
             if stray is None or not stray[1] < extent[0] or extent[0] < 0 or is_lower(extent, stray):
                 return SALVAGED
             after = following()
-            if after and self.fits(after[0]):
+            if after and (self.fits(after[0]) or after[0][0] <= extent[1]):
                 return SALVAGED
         else:
             after = following()

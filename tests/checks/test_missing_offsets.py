@@ -130,15 +130,20 @@ def test_a_wrong_last_offset_delta_takes_and_adds_no_offset(
 
 
 @pytest.mark.both_kernels
-def test_one_batch_with_a_wrong_offset_bounds_no_missing_ones(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A text mode copy gives a batch another base offset, which no checksum covers, and damages those around it and the last."""
+@each("wrong", [(100,), (100, 102, 103, 105)], ids=["one", "four, two of them together"])
+def test_single_batches_with_wrong_offsets_bound_no_missing_ones(
+    wrong: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A text mode copy gives batches other base offsets, which no checksum covers, and damages those around them and the last."""
     hurt = list(LOG)
-    for row in (99, 101, 197, 198, 199):
+    for row in {*range(99, wrong[-1] + 2), 197, 198, 199}.difference(wrong):
         hurt[row] = LOG[row][:100] + b"\r" + LOG[row][100:]
-    hurt[100] = (1_000_300).to_bytes(8, "big") + LOG[100][8:]
+    for row in wrong:
+        hurt[row] = (1_000_000 + 3 * row).to_bytes(8, "big") + LOG[row][8:]
     path = _partition(tmp_path, b"".join(hurt))
-    assert _claims(path) <= {*range(297, 306), *range(591, 600)}
-    assert 9 <= _headline(path, capfd) <= 18
+    inside = 3 * (wrong[-1] + 3 - 100)
+    assert _claims(path) <= {*range(297, 297 + inside), *range(591, 600)}
+    assert inside <= _headline(path, capfd) <= inside + 9
 
 
 @pytest.mark.both_kernels

@@ -8,7 +8,8 @@ from kdump.mending.recover.left_out import Losses
 from kdump.mending.recover.pieces import LeftOut
 from tests.loops import each
 
-LOGS = [SimpleNamespace(path=name) for name in ("a.log", "b.log")]
+BASES = {f"{base:020}.log": base for base in (0, 20, 40)}
+LOGS = [SimpleNamespace(path=path) for path in BASES]
 
 
 def _lies_between(left: LeftOut, before: Any, after: Any) -> bool:
@@ -18,6 +19,8 @@ def _lies_between(left: LeftOut, before: Any, after: Any) -> bool:
     if left.path == before.log.path and left.start >= before.end and (not is_same or left.end <= after.start):
         return True
     if left.path == after.log.path and left.end <= after.start and not is_same:
+        return True
+    if left.path not in (before.log.path, after.log.path) and before.last < BASES[left.path] < after.first:
         return True
     return left.first is not None and left.last is not None and before.last < left.last and left.first < after.first
 
@@ -34,7 +37,7 @@ def test_it_is_found_by_place_and_by_offset(seed: int) -> None:
     for _ in range(chance.randrange(6)):
         start, first = chance.randrange(100), chance.choice((None, chance.randrange(50)))
         last = None if first is None else first + chance.randrange(5)
-        path = chance.choice(("a.log", "b.log", "c.log"))
+        path = chance.choice(list(BASES))
         left_out.append(LeftOut(path, start, start + chance.randrange(1, 20), "code", "reason", first=first, last=last))
     losses = Losses(left_out)
     for _ in range(60):

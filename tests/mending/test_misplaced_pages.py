@@ -280,6 +280,58 @@ def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
+FLIPS = {
+    "low bits, one after the other": {30: 1, 31: 2, 32: 1},
+    "a low bit beside a high one": {30: 1, 31: 50},
+    "low bits among high ones": {28: 40, 29: 1, 30: 20, 31: 2, 33: 1},
+    "high bits before the end": {94: 50, 95: 51, 96: 33},
+    "high bits that ascend before the end": {93: 33, 94: 43, 95: 53},
+}
+
+
+@each("kind", FLIPS)
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_offsets_of_which_a_bit_is_wrong_are_put_right_one_after_the_other(magic: int, kind: str, tmp_path: Path) -> None:
+    """Each of them as soon as the batch beside it is in order; the next log bounds them."""
+    batches = _wrappers(200, magic) if magic < 2 else _batches(200)
+    size = 5 if magic < 2 else 3
+    hurt = list(batches)
+    for row, bit in FLIPS[kind].items():
+        stated = size * row + (size - 1 if magic < 2 else 0)
+        hurt[row] = (stated ^ 1 << bit).to_bytes(8, "big") + batches[row][8:]
+    path = _partition(tmp_path, b"".join(hurt[:98]))
+    (path / f"{98 * size:020}.log").write_bytes(b"".join(batches[98:]))
+    rows = list(kdump.recover(path, tmp_path / "out"))
+    assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(batches)
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [size * row for row in FLIPS[kind]]
+    assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> None:
+    """A page of another partition, with wrappers, ends inside of one: it claims the bytes of the batches after it."""
+    chance = random.Random(7)
+    foreign = [
+        wrapper(
+            messages=[message(value=chance.randbytes(400), magic=1) for _ in range(5)], magic=1, base_offset=FOREIGN + 5 * row
+        )
+        for row in range(5)
+    ]
+    page = b"".join(foreign)[100 : 100 + 2 * len(foreign[0])]
+    data = b"".join(LOG[:100])
+    data = data[:30_000] + page + data[30_000 + len(page) :]
+    recovered, _ = _recovered(tmp_path, data)
+    assert recovered == b"".join(one for one in LOG[:100] if one in data)
+
+
+def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
+    path = _partition(tmp_path, b"".join(LOG[:100]))
+    (path / f"{300:020}.log").write_bytes(b"".join(one[:-1] + b"!" for one in LOG[100:110]).replace(b"\2", b"\2\2"))
+    (path / f"{330:020}.log").write_bytes(b"".join(LOG[110:200]))
+    rows = kdump.recover(path, tmp_path / "out")
+    (hole,) = _of(Hole, rows)
+    assert (hole.offset_first, hole.offset_last, hole.is_damage, hole.reason) == (300, 329, True, "damage")
+
+
 @each("magic", [0, 1, 2])
 def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(magic: int, tmp_path: Path) -> None:
     """A damaged batch has left a gap there, and the offset would join what is around it."""

@@ -89,9 +89,15 @@ class Claims:
     def hold(self, start: int, first: int, last: int, header_bytes: bytes) -> bool:
         """Whether a damaged batch has offsets of batches that lie inside it, and is not a copy of the first of them.
 
-        `start` is their position, which grows from call to call. All damaged batches have been noted.
+        A compressed message holds messages of magic 0 and 1. `start` is their position, which grows from call to call. All
+        damaged batches have been noted.
         """
-        return self._is_in_wrapper(start, first) or (self._is_inside(start, first, last) and header_bytes not in self._headers)
+        is_message = header_bytes[MAGIC_AT] < 2
+        return (
+            is_message
+            and self._is_in_wrapper(start, first)
+            or (self._is_inside(start, first, last) and header_bytes not in self._headers)
+        )
 
     def _is_inside(self, start: int, first: int, last: int) -> bool:
         while self._next_batch < len(self._batches) and self._batches[self._next_batch][0] < start:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from itertools import accumulate
+
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +25,19 @@ class Losses:
             paths.setdefault(left.path, []).append((left.start, left.end))
         for path, places in paths.items():
             self._by_path[path] = _Places(places)
+        bases = ((tree.base_offset_of(os.path.basename(path)), path) for path in paths)
+        self._bases = sorted((base, path) for base, path in bases if base is not None)
         offsets = sorted((left.first, left.last) for left in left_out if left.first is not None and left.last is not None)
         self._firsts = [first for first, _ in offsets]
         self._highest = list(accumulate((last for _, last in offsets), max))  # last offset, of what starts no later
 
     def are_between(self, before: Piece, after: Piece) -> bool:
-        """Whether something lies between two pieces, by its place in their logs or by its offsets."""
+        """Whether something lies between two pieces, by its place in their logs or one between them, or by its offsets."""
         starting = bisect_left(self._firsts, after.first)
         if starting and self._highest[starting - 1] > before.last:
+            return True
+        bases = self._bases[bisect_left(self._bases, (before.last + 1,)) : bisect_left(self._bases, (after.first,))]
+        if any(path not in (before.log.path, after.log.path) for _, path in bases):
             return True
         of_before, of_after = self._by_path.get(before.log.path), self._by_path.get(after.log.path)
         if before.log is after.log and before.end > after.start:  # one of them was in the wrong place

@@ -7,7 +7,7 @@ one leader epoch cannot be decided, and is refused.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from itertools import accumulate, groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
@@ -53,7 +53,8 @@ class _Resolution:
         placed, strays = self._divided()
         self._in_place = {id(piece) for piece in placed}
         chain = self._in_order(placed)
-        strays = [stray for stray in strays if not self._is_flipped_back(stray, chain)]
+        for _ in range(2):  # one that is put right speaks for the next, forwards and then backwards
+            strays = [stray for stray in strays if not self._is_flipped_back(stray, chain)][::-1]
         homeless = [part for stray in strays for part in self._without_place(stray, chain)]
         for stretch in list(runs.joined(homeless)):
             is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
@@ -66,6 +67,13 @@ class _Resolution:
         placed: list[Piece] = []
         strays: list[Piece] = []
         self._pieces = list(self._without_gaps_out_of_line())
+        wrong = {
+            id(piece)
+            for _, pieces in groupby(self._pieces, key=lambda piece: id(piece.log))
+            for piece in runs.out_of_place(list(pieces))
+        }
+        for piece in self._pieces:
+            piece.is_sure = piece.is_sure and id(piece) not in wrong
         for _, pieces in groupby((piece for piece in self._pieces if piece.is_sure), key=lambda piece: id(piece.log)):
             for piece in runs.out_of_line(list(pieces)):
                 piece.is_sure = False
@@ -73,7 +81,7 @@ class _Resolution:
         for piece in self._pieces:
             before, after = neighbours[id(piece)]
             fits = (before is None or before.last < piece.first) and (after is None or piece.last < after.first)
-            fits = fits and (before is not None and after is not None or _is_near(piece))
+            fits = fits and id(piece) not in wrong and (before is not None and after is not None or _is_near(piece))
             (placed if piece.is_sure or fits else strays).append(piece)
         # of batches that are not beyond doubt, each may fit between those that are, and contradict the others
         out = {
@@ -422,6 +430,7 @@ class _Resolution:
             return False
         _put_right(stray, first - stray.first, "one bit of it is wrong, by the batch beside it")
         chain.insert(bisect_right(chain, first, key=_first), stray)
+        insort(self._in_place_of(stray.log), stray, key=_start)
         return True
 
     def _is_kept_between(self, stretch: list[Piece], chain: list[Piece]) -> bool:
@@ -456,14 +465,18 @@ class _Resolution:
 
     def _around(self, stretch: list[Piece]) -> tuple[Piece | None, Piece | None]:
         """The pieces before and after a run in its log that fit where they are."""
+        placed = self._in_place_of(stretch[0].log)
+        at = bisect_right(placed, stretch[0].start, key=_start)
+        return placed[at - 1] if at else None, placed[at] if at < len(placed) else None
+
+    def _in_place_of(self, log: Log) -> list[Piece]:
+        """The pieces of a log that fit where they are, in the order of the file."""
         if self._placed is None:
             self._placed = {}
             for piece in self._pieces:
                 if id(piece) in self._in_place:
                     self._placed.setdefault(id(piece.log), []).append(piece)
-        placed = self._placed.get(id(stretch[0].log), [])
-        at = bisect_right(placed, stretch[0].start, key=lambda piece: piece.start)
-        return placed[at - 1] if at else None, placed[at] if at < len(placed) else None
+        return self._placed.setdefault(id(log), [])
 
     def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
         """Put leader epochs right that no checksum covers, where both neighbours disagree with a batch that is not sure."""
@@ -507,6 +520,10 @@ def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | No
 
 def _first(piece: Piece) -> int:
     return piece.first
+
+
+def _start(piece: Piece) -> int:
+    return piece.start
 
 
 def _stated(piece: Piece) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from heapq import heappop, heappush
 from itertools import pairwise
 from operator import attrgetter
 
@@ -33,6 +34,40 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
             continue
         if 0 < at < len(rows) or is_free(chosen, piece.first, piece.last):
             yield piece
+
+
+def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Those of the pieces of one log, in the order of the file, that larger ones before and after them have no room for.
+
+    Where nothing lies between pieces in the file, the offsets from one to another are at least those of the pieces between them.
+    If they are no more, none of these has other offsets; if one says so, it is wrong, or those around it are.
+    """
+    for stretch in _touching(pieces):
+        shifts: list[int] = []  # of the first offset, against how many offsets came before
+        count = 0
+        for piece in stretch:
+            shifts.append(piece.first - count)
+            count += piece.last - piece.first + 1
+        sizes: dict[int, int] = {}
+        last_rows = {shift: row for row, shift in enumerate(shifts)}
+        for piece, shift in zip(stretch, shifts, strict=True):
+            sizes[shift] = sizes.get(shift, 0) + piece.size
+        around: list[tuple[int, int]] = []  # a heap: the size of those with a shift, the largest first, and the last of them
+        begun: set[int] = set()
+        for row, (piece, shift) in enumerate(zip(stretch, shifts, strict=True)):
+            while around and around[0][1] < row:
+                heappop(around)
+            if around and -around[0][0] > sizes[shift]:
+                yield piece
+            if shift not in begun and row < last_rows[shift]:
+                begun.add(shift)
+                heappush(around, (-sizes[shift], last_rows[shift]))
+
+
+def _touching(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """The pieces in stretches without a gap in the file."""
+    starts = [0, *(row for row in range(1, len(pieces)) if pieces[row - 1].end != pieces[row].start), len(pieces)]
+    return (list(pieces[start:end]) for start, end in pairwise(starts))
 
 
 def joined(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
