@@ -6,15 +6,16 @@ import os
 
 from kdump.binary import system
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.settings import DEEP, FULL
 from kdump.errors import KdumpError
 from kdump.formats import file_name, text_checkpoint, tree
 from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import write_rows
-from kdump.output.text.check.advice import Advice
+from kdump.output.text.check.advice import Advice, is_mended_by_reindex
 from kdump.output.text.check.next_steps import is_recovered
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.steps import Steps, shell_word
-from kdump.overview.row import LOSES, MAYBE_STUCK, SET_ASIDE, STUCK, TRIAGE_CLASSES, UNREADABLE, WILL_NOT_START
+from kdump.overview.row import GOING, LOSES, MAYBE_STUCK, SET_ASIDE, STUCK, TRIAGE_CLASSES, UNREADABLE, WILL_NOT_START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +64,28 @@ def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
         advice.finding(Finding.partial(event.codes[0], ERROR, log, "log", 0, 0, event.offset))
         advice.add_steps(steps, (), is_sound=False)
         return
-    word = shell_word(path)
+    elif event.heading == GOING:
+        steps.keep(path, "at once, if that was a mistake")
+        return
+    elif _is_mended_by_reindex(triage, path):
+        steps.reindex(os.path.dirname(path))
+    word = shell_word(_checked(triage, path))
     about = "whether it hangs, and how to end it" if event.heading == MAYBE_STUCK else "where, and what to do"
     steps.look(f"kdump check {word}", about)
+
+
+def _checked(triage: Triage, path: str) -> str:
+    """What to check to be shown a finding, and what to do: of a file, the directory with all that the finding is about."""
+    is_named = any(place.path == path for place in triage.overview.places)
+    return path if is_named or system.is_directory(path) else os.path.dirname(path) or os.curdir
+
+
+def _is_mended_by_reindex(triage: Triage, path: str) -> bool:
+    """Whether a file is a companion that is wrong beside logs that were all read, and are sound."""
+    directory = os.path.dirname(path)
+    found = [one for one in triage.findings if directory and os.path.dirname(one.path) == directory]
+    has_logs = any(one.path == directory and one.size for one in triage.overview.partitions)
+    return triage.level in (FULL, DEEP) and has_logs and bool(found) and all(map(is_mended_by_reindex, found))
 
 
 def _is_stranger(path: str) -> bool:

@@ -82,14 +82,25 @@ def offsets_of(segment: MapSegment) -> int:
 
 def is_odd(made: PartitionMap, segment: MapSegment) -> bool:
     """Whether there is more to a segment than sound batches and leader epochs."""
-    marks = any(mark.role != EPOCH for mark in made.marks[segment.log])
-    return bool(segment.notes) or marks or any(span.status != SOUND for span in made.spans[segment.log])
+    return bool(_odd_kinds(made, segment))
+
+
+def _odd_kinds(made: PartitionMap, segment: MapSegment) -> set[str]:
+    """What there is in a segment that is not sound: kinds of spans, codes of findings, and notes, but for their numbers."""
+    kinds = {span.status for span in made.spans[segment.log] if span.status != SOUND}
+    kinds |= {mark.what for mark in made.marks[segment.log] if mark.role != EPOCH}
+    return kinds | {note.partition(" at byte ")[0] for note in segment.notes}
 
 
 def drawn_segments(made: PartitionMap, most: int) -> set[int]:
-    """The numbers of the segments to draw, not more than `most`: those that are odd, the first and the last."""
+    """The numbers of the segments to draw, at most `most`: the first and last, then odd ones, one of each kind first."""
     count = len(made.segments)
     if count <= most:
         return set(range(count))
-    odd = [index for index, segment in enumerate(made.segments) if is_odd(made, segment)]
-    return {*odd[: most - 4], 0, 1, count - 2, count - 1}
+    news, others, seen = list[int](), list[int](), set[str]()
+    for index, segment in enumerate(made.segments):
+        kinds = _odd_kinds(made, segment)
+        if kinds:
+            (others if kinds <= seen else news).append(index)
+        seen |= kinds
+    return {*(news + others)[: most - 4], 0, 1, count - 2, count - 1}

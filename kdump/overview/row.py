@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.settings import FULL, HEADERS
+from kdump.checks.settings import LEVELS as CHECK_LEVELS
 from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text
 
 LOG_DIRECTORY, PARTITION, FILE = "log-directory", "partition", "file"
@@ -13,11 +14,13 @@ STOPS = (CLEAN, UNCLEAN, RUNNING)
 
 LEVELS = (HEADERS, FULL)
 """How much is read: headers at the start and the end of each log, or all batches with their checksums."""
-
+AUTO = "auto"
+"""Everything if it is little, else headers."""
+TRIAGE_LEVELS = (AUTO, HEADERS, *CHECK_LEVELS)
 
 WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE = "will not start", "set aside", "loses at start", "unreadable"
-STUCK, MAYBE_STUCK, ALSO = "stuck", "may be stuck", "also wrong"
-HEADINGS = (WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE, STUCK, MAYBE_STUCK, ALSO)
+STUCK, MAYBE_STUCK, ALSO, GOING = "stuck", "may be stuck", "also wrong", "will be deleted"
+HEADINGS = (WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE, STUCK, MAYBE_STUCK, ALSO, GOING)
 """What is wrong, the worst first."""
 
 

@@ -14,8 +14,7 @@ from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
-from kdump.checks.settings import HEADERS, QUICK, Settings, current_time
-from kdump.checks.settings import LEVELS as CHECK_LEVELS
+from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time
 from kdump.checks.wording import as_sentence
 from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.forecasts.forecast import Request, log_directory_of, of_partition
@@ -28,7 +27,7 @@ from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
 from kdump.overview import row
 from kdump.overview.overview import Overview, logs_in, look, wanted_jobs
-from kdump.overview.row import OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
+from kdump.overview.row import AUTO, TRIAGE_LEVELS, OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
 from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
 from kdump.verdicts import check
 from kdump.verdicts.repeated import ToldStarts
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from kdump.overview.overview import Wanted
     from kdump.tables import Row
 
-LEVELS = (HEADERS, *CHECK_LEVELS)
-
+_LITTLE, _FEW = 128 << 20, 100  # bytes of logs, partitions
 _MOST_SCANNED = 256 << 20  # bytes that forecasts may scan in all, with the level headers
 _MOST_CHECKED = 64 << 20  # bytes of a partition that is checked because its headers end
 _STRAY = "the directory is marked -stray"
@@ -135,11 +133,12 @@ def triage_of(
     on_wait: Callable[[Progress], None] | None = None,
 ) -> Triage:
     """The triage of some paths, of partitions for which `is_wanted`. With `processes`, in these. Raises UsageError."""
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    if level not in TRIAGE_LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(TRIAGE_LEVELS)}")
     started = time.monotonic()
-    triage = Triage(level)
     all_jobs = wanted_jobs(paths, is_wanted)
+    level = _level_for(all_jobs) if level == AUTO else level
+    triage = Triage(level)
     settings = Settings(now=current_time(), level=QUICK if level == HEADERS else level)
     starts = triage.next_starts = NextStarts(paths, is_brief=level == HEADERS)
     left: dict[str, int] = {}
@@ -173,6 +172,14 @@ def triage_of(
     triage.events = list(_events(triage))
     triage.seconds = time.monotonic() - started
     return triage
+
+
+def _level_for(jobs: Sequence[Job]) -> str:
+    """How deep to look: at every record if all logs together are small, else at headers."""
+    if len(jobs) > _FEW:
+        return HEADERS
+    size = sum(system.size(job.path) if job.kind == Job.FILE else _size_from(job.path, 0) for job in jobs)
+    return DEEP if size <= _LITTLE else HEADERS
 
 
 def _do(
@@ -459,3 +466,6 @@ def _others(triage: Triage) -> Iterable[TriageEvent]:
             codes.setdefault(finding.code, []).append(finding)
     for code, findings in codes.items():
         yield _event(row.ALSO, list(dict.fromkeys(finding.path for finding in findings)), findings[0].message, [code])
+    going = [one.path for one in triage.overview.partitions if one.state == tree.DELETE and one.size]
+    if going:
+        yield _event(row.GOING, going, "A broker that runs here deletes it within minutes.")

@@ -365,6 +365,14 @@ def test_what_recover_made_gets_into_its_place_as_it_is_typed(damage: str, given
     assert list(kept.values())[1:] == list(before.values())[1:]
 
 
+def test_what_recover_made_of_a_deleted_partition_does_not_get_its_name(typist: Typist) -> None:
+    going = f"{PARTITION}.{'ab12' * 8}-delete"
+    _damaged(_log_directory(Path("data")), "a flipped bit").rename(Path("data", going))
+    lines = next_lines(typist.report("recover", f"data/{going}", "-o", f"NEW/{PARTITION}"))
+    assert [line for line in lines if not line.startswith("#")] == [f"kdump check NEW/{PARTITION}   # what is in it"]
+    assert any(line.startswith(f"# a broker serves it as {PARTITION}, if there is such a topic") for line in lines)
+
+
 def test_what_recover_made_of_several_partitions_has_no_single_place(typist: Typist) -> None:
     root = _log_directory(Path("data"))
     for name in ("orders-3", "payments-0"):

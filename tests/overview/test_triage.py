@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -298,4 +300,47 @@ def test_the_verdict_on_files_of_all_kinds_is_that_of_a_check(case: Path) -> Non
     add_commands(triage)
     assert triage.exit_code == kdump.verdict(case, level="quick").exit_code
     assert len(_screen(triage)) <= 24
-    assert kdump.triage(case).level == "headers"
+    assert kdump.triage(case).level == "deep", "all of it is little"
+
+
+def test_all_is_read_of_what_is_little_and_headers_of_more(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = broker / "orders-0" / file_name(0, ".log")
+    log.write_bytes(flipped(log.read_bytes()))
+    size = sum(path.stat().st_size for path in broker.rglob("*.log"))
+    for little, few, level in ((size, 3, "deep"), (size - 1, 3, "headers"), (size, 2, "headers")):
+        monkeypatch.setattr("kdump.overview.triage._LITTLE", little)
+        monkeypatch.setattr("kdump.overview.triage._FEW", few)  # the log directory is a task, too
+        triage = _triage("auto")
+        assert (triage.level, triage.exit_code) == (level, int(level == "deep"))
+        assert "kdump check kafka." in " ".join(_screen(triage))
+
+
+def test_what_to_type_for_a_file_shows_its_fault_or_mends_it(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 20), ("orders", 1, 99)]))
+    (broker / "orders-0" / file_name(0, ".index")).write_bytes(b"\xff" * 16)
+    triage = _triage("deep")
+    commands = [command for event in triage.events for command in event.commands]
+    assert any(command.startswith("kdump reindex kafka/orders-0 -o NEW/orders-0") for command in commands)
+    shown = ""
+    for command in commands:
+        if command.startswith("kdump check "):
+            main(["check", "--output", "ndjson", *shlex.split(command, comments=True)[2:]])
+            shown += capfd.readouterr().out
+    assert all(code in shown for event in triage.events for code in event.codes)
+
+
+def test_what_a_broker_will_delete_is_said_with_what_keeps_it(broker: Path) -> None:
+    going = write_partition(broker, topic="gone", segments={0: [data(0, 10)]})
+    going.rename(broker / f"gone-0.{'ab12' * 8}-delete")
+    triage = _triage("deep")
+    assert (_headings(triage), triage.exit_code) == ([("will be deleted", f"kafka/gone-0.{'ab12' * 8}-delete")], 0)
+    assert any(line.startswith("NOTHING WRONG") for line in _screen(triage))
+    subprocess.run(triage.events[0].commands[0], shell=True, check=True)
+    assert os.listdir(f"KEEP/gone-0.{'ab12' * 8}-delete")
+
+
+def test_of_several_brokers_it_says_what_compares_their_replicas(broker: Path) -> None:
+    shutil.copytree("kafka", "other broker")
+    lines = _screen(_triage("deep", "kafka", "other broker"))
+    assert "  kdump scan kafka 'other broker'" in lines
+    assert not any("kdump scan" in line for line in _screen(_triage("deep")))

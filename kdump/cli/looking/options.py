@@ -19,7 +19,7 @@ from kdump.cli.shared_options import (
     output_option,
 )
 from kdump.overview.map_rows import AXES, PICTURES, PLOTS
-from kdump.overview.row import LEVELS
+from kdump.overview.row import AUTO, LEVELS, TRIAGE_LEVELS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
 
@@ -52,10 +52,10 @@ class TriageOptions(CommandOptions):
     paths: tuple[str, ...] = PATHS
     level: str = choice(
         "--level",
-        (HEADERS, *CHECK_LEVELS),
-        "headers: checkpoints, headers at the ends of each partition, and what a start scans, up to 256 MiB in all. The others:"
-        " as for `kdump check`.",
-        default=HEADERS,
+        TRIAGE_LEVELS,
+        "auto: everything, if the logs have 128 MiB or less in up to 100 directories; else headers. headers: checkpoints, headers"
+        " at the ends of each partition, and what a start scans, up to 256 MiB in all. The others: as for `kdump check`.",
+        default=AUTO,
     )
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS

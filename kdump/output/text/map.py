@@ -12,7 +12,6 @@ from kdump.overview.map_rows import (
     BYTES,
     DAMAGED,
     EPOCH,
-    FINDING,
     GOES,
     KINDS,
     NOT_EXAMINED,
@@ -28,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kdump.checks.finding import Finding
     from kdump.output.text.style import ReportStyle
     from kdump.overview.map_rows import MapMark, MapSegment, MapSpan
     from kdump.overview.map_scale import Extent
@@ -44,7 +44,6 @@ _SIGNS = {
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _READERS_SIGN, _EPOCH_SIGN = "!", "^"
 _MOST_ROWS = 24  # of one partition; what is sound beyond is counted
-_MOST_NOTES = 8
 _LABEL, _TAIL = 15, 11
 _MIN_CELLS = 20
 
@@ -89,10 +88,12 @@ class _Drawing:
             self._count_hidden(made, hidden)
             hidden = []
             self._row(made, segment)
-        for finding in made.others[:_MOST_NOTES]:
-            out.wrapped(out.shown(f"{finding.severity}: {finding.code} {os.path.basename(finding.path)}: {finding.message}"), 2)
-        if len(made.others) > _MOST_NOTES:
-            out.line(f"  and {len(made.others) - _MOST_NOTES:,} more findings that are not about a log; kdump check lists them")
+        others: dict[str, list[Finding]] = {}
+        for finding in made.others:
+            others.setdefault(finding.code, []).append(finding)
+        for code, findings in others.items():
+            first, more = findings[0], f" ({len(findings):,} times; the first:)" if len(findings) > 1 else ""
+            out.wrapped(out.shown(f"{first.severity}: {code}{more} {os.path.basename(first.path)}: {first.message}"), 2)
 
     def _scale_text(self) -> str:
         if self._axis == BYTES:
@@ -121,21 +122,27 @@ class _Drawing:
                 bar += out.colored(sign * (cell - start), color) if kind else sign * (cell - start)
                 start = cell
         out.line(f"{segment.base_offset:>{_LABEL - 2},}  {bar} {size_text(segment.size):>{_TAIL - 1}}")
-        under = self._under(made.marks[segment.log], spans, extents)
-        if under.strip():
+        for under in self._under(made.marks[segment.log], spans, extents):
             out.line(f"{'':{_LABEL}}{under}")
-        for note in segment.notes[:_MOST_NOTES]:
+        for note in segment.notes:
             out.wrapped(out.shown(note), _LABEL)
 
-    def _under(self, marks: Sequence[MapMark], spans: Sequence[MapSpan], extents: Sequence[Extent]) -> str:
-        """The line below a row: letters of findings, where epochs begin, and where readers wait; findings hide the others."""
-        signs = [" "] * self._cells
-        ordered = sorted(marks, key=lambda mark: (mark.role == FINDING, mark.role == READERS))
+    def _under(self, marks: Sequence[MapMark], spans: Sequence[MapSpan], extents: Sequence[Extent]) -> list[str]:
+        """The lines below a row: letters of findings, where readers wait, where epochs begin. Those of one cell are stacked."""
+        ordered = sorted(marks, key=lambda mark: (mark.role == EPOCH, mark.role == READERS))
+        lines: list[list[str]] = []
+        stacks: dict[int, set[str]] = {}
         for mark in ordered:
             cell = min(int(self._scale.place(mark.start, spans, extents)), self._cells - 1)
-            signs[cell] = self._sign(mark)
-        self._has_epochs |= _EPOCH_SIGN in signs
-        return "".join(signs)
+            sign, stack = self._sign(mark), stacks.setdefault(cell, set())
+            if sign in stack:
+                continue
+            if len(stack) == len(lines):
+                lines.append([" "] * self._cells)
+            lines[len(stack)][cell] = sign
+            stack.add(sign)
+        self._has_epochs |= any(_EPOCH_SIGN in stack for stack in stacks.values())
+        return ["".join(line) for line in lines]
 
     def _sign(self, mark: MapMark) -> str:
         if mark.role == EPOCH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import byte_range, counted, offset_range
+from kdump.formats import tree
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from kdump.output.text.mend_report import COMPLETE, VERIFIED, MendReport
 from kdump.output.text.sizes import size_text
@@ -56,7 +57,13 @@ class RecoverReport(MendReport):
         if summary.bytes_lost or summary.holes:
             steps.note("has another replica what is lost here? The same with --merge REPLICA and another -o fills holes from it")
             steps.note("or let a healthy replica lead, and move this one away: it is replicated again, as a whole")
-        if summary.replaces:
+        name = tree.directory_name(summary.replaces) if summary.replaces else None
+        if name is not None and name.is_going:
+            steps.note(
+                f"a broker serves it as {name.topic}-{name.partition}, if there is such a topic: create it if it was deleted,"
+            )
+            steps.note("then, with the broker stopped, put the .log files in the place of those of its new, empty directory")
+        elif summary.replaces:
             steps.replace(summary.replaces, summary.path, "the new directory takes its place, and has its owner")
         else:
             steps.note("each new directory takes the place of the old one, under the same name, with the broker stopped")

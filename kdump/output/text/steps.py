@@ -85,13 +85,13 @@ class Steps:
             copy = f"cp {'-aH' if os.path.islink(path) else '-a'} {shell_word(path)} {shell_word(place)}"
             self._add(_SAVE, f"{_made(place)} && {copy}   # before any restart, with the broker stopped")
 
-    def keep_file(self, path: str, about: str) -> None:
-        """Copy one file, while it is there."""
+    def keep(self, path: str, about: str) -> None:
+        """Copy a file or a directory, while it is there."""
         if is_url(path):
             self._add(_SAVE, _comment(f"copy {path} from its store: {about}"))
             return
-        place = self._place(KEEP, path)
-        self._add(_SAVE, f"{_made(place)} && cp -p {shell_word(path)} {shell_word(place)}   # {about}")
+        place, how = self._place(KEEP, path), "-a" if os.path.isdir(path) else "-p"
+        self._add(_SAVE, f"{_made(place)} && cp {how} {shell_word(path)} {shell_word(place)}   # {about}")
 
     def recover(self, path: str) -> None:
         """Copy what is whole of a damaged partition."""

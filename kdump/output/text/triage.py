@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kdump.checks.settings import HEADERS
 from kdump.checks.wording import counted
+from kdump.formats import tree
 from kdump.output.rows.columns import width_of
 from kdump.output.text.info import whose
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import shell_word
 from kdump.output.text.writer import ReportWriter, wrapped
-from kdump.overview.row import ALSO, RUNNING
+from kdump.overview.row import ALSO, GOING, RUNNING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _MOST_TEXT = 3  # lines of an event
 _MOST_COMMANDS = 2  # of an event
 _MOST_PLACES = 3
 _RED, _YELLOW, _GREEN = "31", "33", "32"
-_NOT_SO_BAD = (ALSO,)
+_NOT_SO_BAD = (ALSO, GOING)
+_CUT = " ..."
 _ABOUT = "   # "
 _STOPPED = "with the broker stopped"
 
@@ -80,7 +82,8 @@ def _block(out: ReportWriter, event: TriageEvent, *, shows_all: bool) -> list[st
     codes = f" ({', '.join(event.codes)})" if event.codes else ""
     lines = list(wrapped(out.shown(f"{text}{codes}"), out.width - _HEADING))
     if len(lines) > _MOST_TEXT and not shows_all:
-        lines = [*lines[: _MOST_TEXT - 1], f"{lines[_MOST_TEXT - 1][: out.width - _HEADING - 4]} ..."]
+        last, *_ = wrapped(" ".join(lines[_MOST_TEXT - 1 :]), out.width - _HEADING - len(_CUT))
+        lines = [*lines[: _MOST_TEXT - 1], last + _CUT]
     color = _YELLOW if event.heading in _NOT_SO_BAD else _RED
     heading = out.colored(event.heading.upper(), color) + " " * (_HEADING - len(event.heading))
     block = [heading + lines[0], *(" " * _HEADING + line for line in lines[1:])]
@@ -113,17 +116,30 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
         foreign = next((space.largest for space in overview.spaces if space.largest), None)
         odd = f"; not Kafka's: {foreign}" if foreign else ""
         add("FILLS IT", f"{size_text(sum(sums.values()))} on the disk: {what}{odd}")
-    not_read = _not_read(triage)
+    replicas = _replicas(triage)
+    not_read = _not_read(triage) + (["whether replicas agree"] if replicas else [])
     if not_read:
         add("NOT LOOKED AT", "; ".join(not_read), _RED if overview.unseen else "")
-    if not triage.events:
+    if replicas:
+        lines.append(f"  kdump scan {' '.join(out.shown(shell_word(path)) for path in replicas)}")
+    if all(event.heading == GOING for event in triage.events):
         add("NOTHING WRONG", "in what was read", _GREEN)
     count = counted(triage.summary.partitions, "partition")
     places = [place.path for place in overview.places]
-    details = f" Details: kdump check {shell_word(places[0])}." if triage.events and len(places) == 1 else ""
+    word = "Details" if triage.events else "What reads all" if triage.level == HEADERS else ""
+    details = f" {word}: kdump check {shell_word(places[0])}." if word and len(places) == 1 else ""
     text = f"{count}, {triage.seconds:.1f} s. Verdict: {triage.verdict.text}. Exit status {triage.exit_code}.{details}"
     lines += wrapped(out.shown(text), out.width)
     return lines
+
+
+def _replicas(triage: Triage) -> list[str]:
+    """The places that have partitions in common, if there are any."""
+    places: dict[tuple[str | None, int | None], list[str]] = {}
+    for one in triage.overview.partitions:
+        if one.topic is not None and one.state is None:
+            places.setdefault((one.topic, one.partition), []).append(tree.parent(one.path.rstrip("/") or one.path))
+    return list(dict.fromkeys(path for several in places.values() if len(several) > 1 for path in several))
 
 
 def _not_read(triage: Triage) -> list[str]:

@@ -41,7 +41,7 @@ class WhereReport:
     def _add_steps(self, fate: Fate) -> None:
         for place in fate.places:
             if place.is_going:
-                self._steps.keep_file(place.path, "now: brokers delete it after a minute (file.delete.delay.ms)")
+                self._steps.keep(place.path, "now: brokers delete it after a minute (file.delete.delay.ms)")
             if self._places < _MOST_PLACES:
                 self._places += 1
                 here = f"--offset {fate.offset}" if place.is_found_by_offset else f"--from-position {place.position} --limit 1"

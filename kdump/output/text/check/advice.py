@@ -63,7 +63,7 @@ class Advice:
             or finding.code == _UNFINISHED
         ):
             self._refused.add(os.path.dirname(finding.path))
-        if finding.severity != INFO and not is_known and _is_mended_by_reindex(finding):
+        if finding.severity != INFO and not is_known and is_mended_by_reindex(finding):
             self._partitions[os.path.dirname(finding.path)] = None
         if finding.code == OPEN_TRANSACTION:
             action = fault_kind.ABORT
@@ -135,7 +135,7 @@ class Advice:
         return segment in self._with_findings or not self._whole.get(segment, True)
 
 
-def _is_mended_by_reindex(finding: Finding) -> bool:
+def is_mended_by_reindex(finding: Finding) -> bool:
     """Whether a finding is about a companion that is wrong or missing, beside a log that may be sound."""
     if finding.code in _MISSING:
         return True
