@@ -128,11 +128,18 @@ class Copy:
         return put, texts
 
     def _noticed_by(self, texts: dict[Path, str], tests: Sequence[str]) -> list[str]:
-        """The first test that fails with these texts of files, and not without them; none if all pass."""
+        """The first test that fails with these texts of files, and not without them; none if all pass.
+
+        Raises CannotTell if tests cannot even be run without them.
+        """
         while failed := self._failed(texts, tests, 1):
             test = failed[0]
             if test not in self._fails_anyway:
-                self._fails_anyway[test] = "::" in test and bool(self._failed({}, [test], 1))
+                is_test = "::" in test
+                anyway = self._failed({}, [test] if is_test else tests, 1)
+                if anyway and not is_test and "::" not in anyway[0]:
+                    raise CannotTell(f"tests cannot be run without errors, either: {anyway[0]}")
+                self._fails_anyway[test] = is_test and bool(anyway)
             if not self._fails_anyway[test]:
                 return failed
         return []

@@ -98,7 +98,7 @@ class Contents:
                     return
             self._walk(source, total, scales, most=None if reads_all or source.size <= 16 * _READ_ANYWAY else _READ_ANYWAY)
             if is_newest and total.coverage.position == source.size:
-                self._reaches_end, self._contiguous_from = True, total.first_offset
+                self._reaches_end, self._contiguous_from = True, total.first_offset if self._broken is None else None
 
     def _walk(self, source: Source, total: SegmentSum, scales: Scales | None, *, most: int | None) -> None:
         """Take all batches of a log, or of its first bytes, with their checksums."""

@@ -92,8 +92,10 @@ class Triage:
             self.verdict.add_file(found)
             self.examined += found.size - found.bytes_not_examined
         else:
-            if isinstance(found, Unseen):
-                self.verdict.fail_to_examine(f"{found.path}: {found.message}")
+            if isinstance(found, PartitionSum) and self.level == HEADERS and _is_left_broken(found):
+                self.verdict.fail_to_examine(
+                    f"{found.broken_at}: no header is there, and {found.path} is too large to check at once"
+                )
             self.overview.take(found)
 
     @property
@@ -423,8 +425,13 @@ def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent
         consumers = "" if stops is None else f" Consumers stop at offset {stops:,}."
         yield _event(row.UNREADABLE, [path], f"{findings[0].message}{consumers}", codes)
     for one in triage.overview.partitions:
-        if one.broken_at is not None and one.path not in errors and one.size > _MOST_CHECKED:
+        if _is_left_broken(one) and one.path not in errors:
             yield _event(row.UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
+
+
+def _is_left_broken(one: PartitionSum) -> bool:
+    """Whether headers of a partition end where they should not, and it is too large to be checked for that."""
+    return one.broken_at is not None and one.size > _MOST_CHECKED
 
 
 def _stuck(triage: Triage) -> Iterable[TriageEvent]:

@@ -77,6 +77,11 @@ def test_errors_are_caught_by_what_fails_with_each_alone(failing: dict[str, set[
     assert copy.runs <= most_runs
 
 
+def test_nothing_is_told_where_tests_cannot_be_run_without_errors() -> None:
+    with pytest.raises(CannotTell, match="without errors, either: conftest"):
+        _Told({"conftest": {"always"}, "t::b": {"e1"}}).caught(ERRORS, ["all"])
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [

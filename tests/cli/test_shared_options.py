@@ -135,6 +135,9 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
     assert commands.main(["check", "--output", "ndjson", str(sound), str(sound.parent / "gone")]) == 3
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["code"] for row in rows if row["kind"] == "finding"] == ["file-vanished"]
+    with pytest.raises(Unreadable, match="yak: no such file"):
+        commands.main(["check", "zebra", "yak"])
+    assert capfd.readouterr().err == "kdump: zebra: no such file or directory\n"
     assert commands.main(["check", "--output", "json", str(sound.parent / "gone")]) == 3
     assert json.loads(capfd.readouterr().out)["findings"][0]["code"] == "file-vanished"
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kdump.binary import system
 from kdump.cli import commands
-from kdump.errors import UsageError
+from kdump.errors import Unreadable, UsageError
 from kdump.formats.selection import Selection, selected
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
@@ -50,6 +51,25 @@ def test_partitions_about_to_be_deleted_can_be_left_out_unless_they_are_named(br
     assert selected([folder], "*", "0") == [f"{folder}/{NAMES[-1]}", f"{folder}/orders-0"]
     assert selected([folder], "*", "0", has_going=False) == [f"{folder}/orders-0"]
     assert selected([named], "old", None, has_going=False) == [named]
+
+
+@pytest.mark.parametrize("name", ["broker-1", "logs"])
+def test_a_log_directory_that_cannot_be_listed_stays(
+    name: str, brokers: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    closed = (brokers / "broker-1").rename(brokers / name)
+    entries = system.entries
+
+    def refused(path: str) -> list[system.Entry]:
+        if path == str(closed):
+            raise Unreadable("file-permission", "permission denied", path=path)
+        return entries(path)
+
+    monkeypatch.setattr(system, "entries", refused)
+    paths = [str(closed), str(brokers / "broker-2")]
+    assert selected(paths, "users", None) == [paths[0], f"{paths[1]}/users-4"]
+    assert commands.main(["check", "--level", "quick", "--topics", "users", *paths]) == 3
+    assert f"{closed}" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(("topics", "partitions"), [("nosuch", None), ("orders", "7"), (None, "9-12")])

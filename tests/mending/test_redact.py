@@ -321,6 +321,7 @@ def test_a_batch_whose_payload_is_damaged_becomes_its_header_and_filler(codec: C
         record(key=SECRET, value=SECRET, length=-2),
         record(key=SECRET, value=SECRET, length=5),
         record(key=SECRET, value=SECRET, length=5000),
+        record(key=SECRET, value=SECRET, length=0x7FFFFFFF),
         record(key=SECRET, value=SECRET, length=b"\xff" * 10),
         record(key=SECRET, value=SECRET, key_length=2000),
         record(key=SECRET, value=SECRET, key_length=-5),

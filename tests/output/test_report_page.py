@@ -12,6 +12,9 @@ import pytest
 
 import kdump
 from kdump.cli import commands
+from kdump.output.html import drawing
+from kdump.overview.map_rows import MapSpan
+from kdump.overview.partition_map import partition_map
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
 from tests.loops import each
@@ -148,6 +151,31 @@ def test_replicas_are_drawn_on_one_scale_the_worst_first(tmp_path: Path) -> None
     assert page.text.index(f"Segments of {paths[1]}") < page.text.index(f"Segments of {paths[0]}")
 
 
+def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_no_records(tmp_path: Path) -> None:
+    for number in range(21):  # more than are drawn and read as a whole
+        write_partition(tmp_path, partition=number, segments={0: [_batch(0)], 1: [_batch(1)], 2: [_batch(2)]}, topic="orders")
+    text, page = _page(tmp_path, level="quick")
+    row = re.search(rf"<tr><th[^>]*>{tmp_path}/orders-3</th>.*?</tr>", text)
+    assert row is not None and re.findall(r"<td[^>]*>([^<]*)</td>", row[0])[4:8] == ["3", "0", "3", "–"]
+    assert [one.get("class") for one in page.all_of("p")][0] == "verdict clean"
+    _, page = _page(tmp_path / "orders-0", tmp_path / "nowhere")
+    assert [one.get("class") for one in page.all_of("p")][0] == "verdict unknown"
+
+
+def test_charts_add_up_to_the_bytes_that_are_there(tmp_path: Path) -> None:
+    segments = {first: [_batch(offset) for offset in range(first, first + 100)] for first in (0, 100)}
+    made = partition_map(write_partition(tmp_path, segments=segments, topic="orders"))
+    moments, sizes = drawing.bytes_over_time([made])
+    assert moments[0] == START and abs(sum(sizes) - 200 * len(_batch(0))) <= len(sizes)
+    places, times = drawing.times_in_order(made)
+    assert (places[-1], times[-1]) == (200 * len(_batch(0)), START + 199_000)
+    assert places == sorted(places) and times == sorted(times)
+    made.spans = {"log": [MapSpan("log", "sound", 0, 1500, 0, 9, START, START + 150_000)]}
+    assert drawing.bytes_over_time([made])[1] == [10] * 150, "what is of a longer time is spread over it"
+    filled = drawing.chart("t", [0, 10], [50, 100], is_time_x=False, is_filled=True)
+    assert "M0,140L0.0,70.0L1000.0,2.0L1000,140z" in filled, "half as high as what is twice as much"
+
+
 def test_drawings_and_tables_have_names_for_those_who_do_not_see_them() -> None:
     _, page = _page(CASES / "partition-torn-header")
     assert len(page.all_of("caption")) == len(page.all_of("table")) > 4
@@ -157,7 +185,7 @@ def test_drawings_and_tables_have_names_for_those_who_do_not_see_them() -> None:
     assert levels[0] == 1 and all(after <= before + 1 or before == 2 and after == 4 for before, after in pairwise(levels))
 
 
-def test_findings_that_are_many_are_counted(tmp_path: Path) -> None:
+def test_findings_that_are_many_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = [bytearray(_batch(offset)) for offset in range(100)]
     for one in broken[::2]:
         one[20] ^= 1
@@ -166,6 +194,11 @@ def test_findings_that_are_many_are_counted(tmp_path: Path) -> None:
     text, page = _page(path)
     assert "30 more crc-mismatch in " in page.text
     assert any(path.count("M") == 30 for path in re.findall(r'd="([Mv\d.,]+)" class="mark finding"', text))
+    other = write_partition(tmp_path, segments={0: list(map(bytes, broken))}, topic="others")
+    monkeypatch.setattr("kdump.output.html.page._MOST_FINDINGS", 7)
+    _, page = _page(path, other)
+    assert [identity for identity in page.ids if re.fullmatch(r"f\d+", identity)] == [f"f{number}" for number in range(1, 8)]
+    assert "43 more crc-mismatch in " in page.text and "and 50 more findings in other places" in page.text
 
 
 def test_segments_that_are_many_are_counted_and_no_link_leads_to_one_that_is_not_drawn(tmp_path: Path) -> None:

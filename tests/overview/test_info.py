@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.binary import system
+from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from kdump.output.schemas import schema_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
@@ -71,6 +73,7 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
         "not Kafka's": 2,  # the core dump, whose other name counts no second time, and what is in lost+found
         "directories": 0,
     }
+    assert [space.disk for space in overview.spaces] == sorted((space.disk for space in overview.spaces), reverse=True)
     sizes = {space.what: space.size for space in overview.spaces}
     logs = list(broker.glob("*-[0-9]/*.log"))
     assert sizes["logs"] == sum(path.stat().st_size for path in logs)
@@ -80,7 +83,7 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
 
 
 @pytest.mark.parametrize("level", ["headers", "full"])
-def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path) -> None:
+def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overview = kdump.info(broker, level=level)
     by_name = {os.path.basename(one.path): one for one in overview.partitions}
     orders = by_name["orders-0"]
@@ -104,6 +107,8 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path)
     assert (place.written_by, place.stop) == ("3.7 or later", "unclean")
     (broker / ".kafka_cleanshutdown").touch()
     assert kdump.info(broker).places[0].stop == "clean"
+    monkeypatch.setattr(system, "is_locked", lambda path: path.endswith("kafka/.lock"))
+    assert kdump.info(broker).places[0].stop == "running"
     assert overview.exit_code == 0
 
 
@@ -140,6 +145,25 @@ def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
     assert (one.broken_at, one.bytes_zero, one.bytes_damaged) == (None, 4096, 0)
 
 
+def test_damage_in_an_older_log_is_met_and_where_no_end_is_found_topics_have_no_sums(tmp_path: Path) -> None:
+    batches = [data(offset) for offset in range(10)]
+    (tmp_path / "meta.properties").write_text(META)
+    for number in range(2):
+        write_partition(tmp_path, topic="t", partition=number, segments={0: batches[:5], 5: batches[5:], 10: []})
+    (topic,) = kdump.info(tmp_path).topics
+    assert (topic.offsets, topic.records, topic.partitions_broken) == (20, None, 0)  # the log between was not read
+    log = tmp_path / "t-1" / file_name(0, ".log")
+    log.write_bytes(b"".join(batches[:2]) + b"\xff" * 300)
+    found = kdump.info(tmp_path)
+    assert [(one.broken_at, one.end_offset) for one in found.partitions] == [
+        (None, 10),
+        (f"{log}, byte {2 * len(batches[0])}", 10),
+    ]
+    (tmp_path / "t-1" / file_name(10, ".log")).write_bytes(data(10) + b"\xff" * 300)
+    (topic,) = kdump.info(tmp_path).topics
+    assert (topic.offsets, topic.partitions_broken) == (None, 1)
+
+
 @pytest.mark.parametrize("level", ["headers", "full"])
 def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     def begun(offset: int, producer: int, at: int) -> bytes:
@@ -155,16 +179,32 @@ def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: 
     ]
 
 
+def test_no_transaction_hangs_for_certain_where_its_marker_may_be_in_damage(tmp_path: Path) -> None:
+    begun = [data(offset, producer=offset, sequence=0, is_transactional=True) for offset in (1, 2)]
+    written = [data(0), begun[0], flipped(begun[1]), data(3), data(4, at=TIMESTAMP + HOUR)]
+    write_partition(tmp_path, topic="t", segments={0: written})
+    found = kdump.info(tmp_path / "t-0", level="full").transactions
+    assert [(one.producer_id, one.is_certain, one.is_hanging) for one in found] == [(1, False, False)]
+
+
 def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> None:
-    entries = [producer_entry(producer_id=9, current_txn_first_offset=500, last_offset=500), producer_entry(producer_id=8)]
-    batches = [data(offset) for offset in range(2000)]
+    open_at = {9: TIMESTAMP, 7: TIMESTAMP + 2 * HOUR}
+    entries = [
+        producer_entry(producer_id=8),
+        *(producer_entry(producer_id=number, current_txn_first_offset=500, timestamp=at) for number, at in open_at.items()),
+    ]
+    batches = [data(offset) for offset in range(1999)] + [data(1999, at=TIMESTAMP + HOUR)]
+    batches[1] = data(1, producer=5, sequence=0, is_transactional=True)  # its marker is in what is not read
     path = write_partition(
         tmp_path, topic="t", segments={0: batches[:1000], 1000: batches[1000:]}, producer_snapshots={1000: entries}
     )
     found = kdump.info(path)
-    assert [(one.producer_id, one.first_offset, one.is_certain) for one in found.transactions] == [(9, 500, False)]
-    assert found.partitions[0].producers == 2
-    assert kdump.info(path, level="full").transactions == []  # no batch of it is there
+    assert [(one.producer_id, one.open_for_ms, one.is_certain, one.is_hanging) for one in found.transactions] == [
+        (9, HOUR, False, False),
+        (7, 0, False, False),
+    ]
+    assert found.partitions[0].producers == 3
+    assert [one.producer_id for one in kdump.info(path, level="full").transactions] == [5]  # no batch of the others is there
 
 
 def _group_metadata(group: str, members: int, protocol: str | None) -> tuple[bytes, bytes]:
@@ -188,14 +228,23 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
         (int16(1) + string("idle") + string("orders") + int32(1), commit),
         (int16(1) + string("idle") + string("orders") + int32(1), None),
         (b"odd", b"odd"),
+        *((int16(kind) + string(f"new-{kind}"), b"any") for kind in (3, 11, 17)),
+        (int16(5) + string("new-3") + string("m-1"), b"any"),
+        _group_metadata("left", 1, "range"),
+        (_group_metadata("left", 1, "range")[0], None),
+        (int16(1) + string("left") + string("orders") + int32(0), commit),
     ]
     written = [batch(records=[record(key=key, value=value)], base_offset=n) for n, (key, value) in enumerate(records)]
     path = write_partition(tmp_path, topic="__consumer_offsets", segments={0: written})
-    assert [(one.group, one.state, one.members, one.committed) for one in kdump.info(path).groups] == [
-        ("busy", "stable", 1, 0),
-        ("idle", "empty", 0, 1),
-        ("joining", "rebalancing", 1, 0),
-        ("loose", "offsets-only", 0, 1),
+    assert [(one.group, one.type, one.state, one.members, one.committed) for one in kdump.info(path).groups] == [
+        ("busy", "classic", "stable", 1, 0),
+        ("idle", "classic", "empty", 0, 1),
+        ("joining", "classic", "rebalancing", 1, 0),
+        ("left", "classic", "offsets-only", 0, 1),
+        ("loose", "classic", "offsets-only", 0, 1),
+        ("new-11", "share", "empty", 0, 0),
+        ("new-17", "streams", "empty", 0, 0),
+        ("new-3", "consumer", "with-members", 1, 0),
     ]
 
 
@@ -203,6 +252,8 @@ def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: py
     assert main(["info", "--topics", "ord*", "--partitions", "1", "--output", "ndjson", "kafka"]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["path"] for row in rows if row["kind"] == "partition"] == ["kafka/orders-1"]
+    assert main(["info", "--topics", "other", "kafka/orders-0"]) == 3
+    capfd.readouterr()
     assert main(["info", "--partitions", "x", "kafka"]) == 2
     assert capfd.readouterr().err == "kdump: --partitions is like 0,4-7, not 'x'\n"
 
@@ -239,6 +290,11 @@ def test_what_is_not_there_or_cannot_be_read_is_named(
     (path / file_name(7, ".log")).symlink_to("nothing")
     overview = kdump.info(path)
     assert overview.partitions[0].segments == 1
+    died = Finding.partial("check-crashed", "error", str(path), "directory", 0, 0, None)
+    died.message = "The process died."
+    overview.take(died)
+    assert [one.path for one in overview.unseen] == [str(path)]
+    assert overview.exit_code == 3
 
 
 def test_a_broken_log_directory_still_has_a_screen(broker: Path) -> None:

@@ -16,8 +16,9 @@ from kdump.output.html.picture import svg_of
 from kdump.output.rows.columns import width_of
 from kdump.output.text.map import write_maps
 from kdump.output.text.style import ReportStyle
-from kdump.overview.map_rows import AXES, PLOTS
-from kdump.overview.partition_map import partition_map
+from kdump.overview.map_rows import AXES, PLOTS, MapMark, MapSegment, MapSpan
+from kdump.overview.map_scale import MapScale
+from kdump.overview.partition_map import PartitionMap, partition_map
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
@@ -64,6 +65,12 @@ def test_a_sound_partition_is_sound_from_end_to_end(partition: Path) -> None:
     head = f"{partition}   2 segments, {2 * COUNT * SIZE / 1024:.1f} KiB, offsets 0 to 199; one cell is {SIZE} bytes"
     assert " ".join(lines[:2]).split()[: len(head.split())] == head.split()
     assert lines[-1] == "█ sound   ^ a leader epoch begins"
+    made, log = partition_map(partition), str(partition / f"{COUNT:020d}.log")
+    for what, role in (("crc-mismatch", "finding"), ("txn-hanging", "readers")):
+        made.marks[log].append(MapMark(log, role, what, 50 * SIZE, 50 * SIZE, None, "message"))
+    crowded: list[str] = []
+    write_maps([made], "bytes", crowded.append, ReportStyle(width=128))
+    assert " " * 65 + "a" in "".join(crowded).splitlines(), "a finding hides who waits, and an epoch"
     below = lines[lines.index(next(line for line in lines if line.startswith(f"{COUNT:>13}"))) + 1]
     assert below.rstrip()[15:].index("^") == 50, "of the epoch that begins there"
 
@@ -73,6 +80,9 @@ def test_damage_is_drawn_at_its_bytes_offsets_and_times(partition: Path) -> None
     data = bytearray(log.read_bytes())
     data[20 * SIZE : 30 * SIZE] = os.urandom(10 * SIZE)
     log.write_bytes(data)
+    assert any("▒" in line for line in _drawn(partition, width=50)), "what is unreadable hides what is sound in its cell"
+    spans = partition_map(partition).spans[str(log)]
+    assert [(span.first_offset, span.last_offset) for span in spans if span.status == "damaged"] == [(None, None)]
     for axis in ("bytes", "offset"):
         bar = _bars(_drawn(partition, axis=axis))[1]
         assert bar[:20] == "█" * 20 and bar[20:30] == "▒" * 10 and set(bar[30:]) <= {"░", "▓"}, axis
@@ -92,6 +102,8 @@ def test_zeros_at_the_end_are_zeros_and_what_a_crash_cuts_is_drawn(partition: Pa
     lines = _drawn(partition)
     assert _bars(lines)[1] == "█" * 10 + "▒" + "░" * 39 + "·" * 50
     assert any(f"a crash now cuts it at byte {10 * SIZE:,}" in line for line in lines)
+    (partition / f"{0:020d}.log").write_bytes(_batch(0)[:-1] + b"x" + _batch(1))
+    assert _bars(_drawn(partition))[1] == "░" * 10 + "▒" + "░" * 39 + "·" * 50, "a crash now deletes all of it"
 
 
 def test_faults_at_one_place_are_all_drawn_there(partition: Path) -> None:
@@ -146,6 +158,39 @@ def test_spans_cover_each_log_without_a_gap(case: str) -> None:
         spans = made.spans[segment.log]
         assert [span.start for span in spans] == [0, *(span.end for span in spans[:-1])][: len(spans)]
         assert not spans or spans[-1].end == segment.size
+        walked = [(item.size, item.status) for item in kdump.open(segment.log, "log").salvage()]
+        for kinds, status in ((("sound", "goes"), "intact"), (("salvaged",), "salvaged"), (("zero",), "zero")):
+            size = sum(span.end - span.start for span in spans if span.status in kinds)
+            assert size == sum(size for size, of in walked if of == status), status
+
+
+@each("most", [6, 7, 8])
+def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
+    most: int, partition: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = partition / f"{0:020d}.log"
+    data = bytearray(log.read_bytes())
+    for row in range(0, COUNT, 10):
+        data[row * SIZE + 70] ^= 1
+    log.write_bytes(data)
+    monkeypatch.setattr("kdump.overview.partition_map._PARTS", 1000)
+    whole = partition_map(partition).spans[str(log)]
+    monkeypatch.setattr("kdump.overview.partition_map._MOST_SPANS", most)
+    few = partition_map(partition).spans[str(log)]
+    assert len(few) < len(whole) and [span.end for span in few[:-1]] == [span.start for span in few[1:]]
+    damaged = [span.start for span in whole if span.status == "damaged"]
+    held = [next(span.status for span in few if span.start <= place < span.end) for place in damaged]
+    assert held == ["damaged"] * len(damaged)
+
+
+def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
+    spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
+    for row, offset in ((0, 0), (3, 30)):
+        spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, None, None)
+    made = PartitionMap("p")
+    made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, [])]
+    extents = MapScale([made], "offset", 40).extents(made.segments[0], spans)
+    assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
 
 
 @each("width", [40, 80, 100, 120, 200])
@@ -166,7 +211,15 @@ def test_many_segments_are_counted_but_for_the_odd_ones(tmp_path: Path) -> None:
     lines = _drawn(path)
     rows = [line[:13].strip() for line in lines if line[:13].strip()]
     assert {"0", "1", "57", "58", "59"} <= set(rows) and len(rows) < 24
+    assert ["segments" in line for line in lines[2:]].count(True) == 1
     assert any("55 segments, sound" in line for line in lines)
+    for offset in range(60):
+        (path / f"{offset:020d}.log").write_bytes(data)
+    lines = _drawn(path)
+    assert [int(line[:13]) for line in lines if line[:13].strip().isdecimal()] == [*range(20), *range(58, 60)]
+    assert any(f"{38} segments, of which 38 are not sound" in line for line in lines)
+    shown = next(line for line in lines if line.startswith("a "))
+    assert shown.startswith("a crc-mismatch (22 times; the first:) One batch, offset 0 (1 record).")
 
 
 def test_replicas_are_drawn_on_one_scale(partition: Path, tmp_path: Path) -> None:
@@ -186,6 +239,9 @@ def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, ca
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines() if line.startswith("{")]
     assert {row["kind"] for row in rows} == {"map-segment", "map-span", "map-mark"}
     assert [row["endOffset"] for row in rows if row["kind"] == "map-segment"] == [COUNT, 2 * COUNT]
+    write_partition(partition.parent, segments={0: [_batch(0)]}, topic="sound")
+    assert commands.main(["map", str(partition.parent)]) == 1
+    assert commands.main(["map", str(partition.parent / "sound-0"), str(partition.parent / "gone-0")]) == 3
     assert commands.main(["map", "--topics", "nosuch", str(partition.parent)]) == 2
     assert commands.main(["map", str(partition / f"{COUNT:020d}.log"), "--by", "time"]) == 0
     assert sys.stdout is not None
@@ -297,3 +353,9 @@ def test_a_directory_without_logs_is_not_examined(tmp_path: Path, capfd: pytest.
     (tmp_path / "orders-0").mkdir()
     assert commands.main(["map", str(tmp_path / "orders-0")]) == 3
     assert "no segment" in capfd.readouterr().err
+    meta = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
+    (tmp_path / "meta.properties").write_text(meta)
+    assert commands.main(["map", str(tmp_path)]) == 3
+    sound = write_partition(tmp_path, segments={0: [_batch(0)]}, topic="sound")
+    assert commands.main(["map", str(tmp_path)]) == 0
+    assert commands.main(["map", str(sound), str(tmp_path / "orders-0")]) == 3

@@ -13,12 +13,13 @@ import pytest
 
 import golden_outputs
 import kdump
+from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
 from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.triage import add_commands, write_triage
-from kdump.overview.triage import Triage, triage_of
+from kdump.overview.triage import NextStarts, Triage, triage_of
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.records import TIMESTAMP
@@ -140,6 +141,22 @@ def test_damage_in_headers_is_met_and_examined_at_once(broker: Path) -> None:
     assert sorted(os.listdir("NEW")) == ["orders-0"]
 
 
+def test_damage_in_headers_that_a_start_cuts_off_is_a_loss_and_in_a_large_partition_unsure(
+    broker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (broker / ".kafka_cleanshutdown").unlink()
+    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 0), ("orders", 1, 20)]))
+    (broker / "orders-0" / file_name(0, ".log")).write_bytes(data(0, 5) + b"\xff" * 300 + data(5, 5))
+    assert "loses at start" in [heading for heading, _ in _headings(_triage())]
+    monkeypatch.setattr("kdump.overview.triage._MOST_CHECKED", 100)
+    (broker / ".kafka_cleanshutdown").touch()
+    triage = _triage()
+    assert [event.message for event in triage.events if event.heading == "unreadable"] == [
+        f"Perhaps: there is no header at kafka/orders-0/{file_name(0, '.log')}, byte {len(data(0, 5))}."
+    ]
+    assert (triage.verdict.words[0], triage.exit_code) == ("not examined", 3)
+
+
 @pytest.mark.parametrize("level", ["quick", "deep"])
 def test_the_commands_work_in_the_order_in_which_they_are_printed(level: str, broker: Path) -> None:
     (broker / ".kafka_cleanshutdown").unlink()
@@ -201,6 +218,29 @@ def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypa
     assert len(triage.left) == 2
     assert "starts of 2 partitions not forecast (--level quick)" in triage.verdict.text
     assert _triage("quick").left == []
+    for point, logs in ((0, 2), (5, 2), (10, 1), (20, 1)):
+        (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, point)]))
+        assert NextStarts(["kafka"]).scanned("kafka/orders-0") == logs * len(data(0, 10)), point
+    write_partition(broker, topic="small", segments={0: [data(0)]})
+    (broker / "recovery-point-offset-checkpoint").unlink()
+    monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", len(data(0)) + 3 * len(data(0, 10)))
+    assert [path for path, _ in _triage().left] == ["kafka/orders-1"]  # those that scan least come first
+
+
+def test_a_start_that_cannot_be_forecast_ends_with_3(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(_self: NextStarts, path: str, **_: object) -> list[object]:
+        raise kdump.Unreadable("file-io-error", "the device fails", path=path)
+
+    monkeypatch.setattr(NextStarts, "of", of)
+    triage = _triage()
+    assert triage.exit_code == 3
+    assert triage.verdict.reasons[:2] == [f"not examined: kafka/orders-{number}: the device fails" for number in range(2)]
+
+
+@pytest.mark.parametrize(("ahead", "is_told"), [(-HOUR, False), (HOUR, False), (49 * HOUR, True)])
+def test_a_timestamp_in_the_future_is_told(ahead: int, is_told: bool, broker: Path) -> None:
+    write_partition(broker, topic="pay", segments={0: [data(0, at=current_time() + ahead)]})
+    assert _headings(_triage()) == ([("also wrong", "kafka/pay-0")] if is_told else [])
 
 
 def test_the_screen_of_a_broker_in_trouble(broker: Path) -> None:

@@ -134,6 +134,28 @@ def test_a_text_across_two_windows_is_found(edge: int, tmp_path: Path) -> None:
         assert _searched(path) == ([0], "found", []), shift
 
 
+@pytest.mark.both_kernels
+@each("codec", ["none", "gzip"])
+def test_a_text_in_a_batch_that_is_larger_than_a_window_is_found_among_small_ones(codec: Codec, tmp_path: Path) -> None:
+    small = [batch(base_offset=offset, records=[record(value=b"v")], codec=codec) for offset in (0, 1, 3, 4)]
+    large = batch(base_offset=2, codec=codec, records=[record(value=random.Random(1).randbytes(3 << 20) + NEEDLE)])
+    assert _searched(_partition(tmp_path, *small[:2], large, *small[2:])) == ([2], "found", [])
+
+
+@pytest.mark.both_kernels
+def test_a_producer_is_found_among_others_with_lower_and_higher_ids(tmp_path: Path) -> None:
+    written = [batch(base_offset=row, records=[record()], producer_id=number) for row, number in enumerate((7, 8, -1, 9))]
+    path = _partition(tmp_path, *written)
+    assert [[hit.offset for hit in kdump.grep(None, path, producer=number)] for number in (6, 7, 8, 9, 10)] == [
+        *([], [0], [1], [3], [])
+    ]
+
+
+def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
+    path = _partition(tmp_path, batch(records=[record(), record(key=b"k"), record(key=b"k", value=b"v")]))
+    assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
+
+
 @pytest.mark.parametrize("codec", ["lz4", "snappy"])
 def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
     """Payloads of more than 8 MiB are searched block by block; noise, so that the batch is larger than a window."""
@@ -171,6 +193,27 @@ def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
     assert _searched(path) == ([], "absent", [])
     (path / "00000000000000000005.log").symlink_to(outside)
     assert _searched(path) == ([], "not proven", ["file-link-outside"])
+
+
+def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
+    _partition(tmp_path, batch(records=[record()]))
+    cache = tmp_path / "remote-log-index-cache"
+    cache.mkdir()
+    assert _searched(tmp_path, prove_absent=True) == ([], "absent", [])
+    (cache / "5_id.index").write_bytes(bytes(8))
+    assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
+    assert _searched(tmp_path) == ([], "absent", [])
+
+
+def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run: Run, tmp_path: Path) -> None:
+    path, outside = _partition(tmp_path / "data", batch(records=[record()])), tmp_path / "outside"
+    outside.write_bytes(batch(records=[record(value=NEEDLE)]))
+    assert run("--prove-absent", "--certificate", tmp_path / "c.json", "x", tmp_path / "data")[0] == 1
+    assert run("--verify", tmp_path / "c.json")[0] == 0
+    (path / "00000000000000000005.log").symlink_to(outside)
+    code, out, _ = run("--verify", tmp_path / "c.json")
+    assert code == 3
+    assert "a link that leads out" in out
 
 
 @pytest.mark.parametrize("place", ["c.json", "a-0/c.json"])
@@ -243,6 +286,22 @@ def test_a_damaged_batch_does_not_show_that_a_record_was_replaced(tmp_path: Path
         _partition(tmp_path / answer, first, lost, replaced, last)
         (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / answer)
         assert (fate.answer, fate.superseded_by) == (answer, by)
+
+
+def test_an_epoch_starts_where_its_first_batch_is_though_the_checkpoint_says_that_it_is_later(tmp_path: Path) -> None:
+    reference, other = tmp_path / "reference", tmp_path / "other"
+    _partition(reference, *(batch(base_offset=row, records=[record()], partition_leader_epoch=row > 2) for row in range(6)))
+    (reference / "a-0" / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 5\n")
+    _partition(other, *(batch(base_offset=row, records=[record()], partition_leader_epoch=0) for row in range(5)))
+    (fate,) = kdump.where("a-0@3", reference, other)
+    assert [also["copies"] for also in fate.also] == [[str(other)]]
+
+
+def test_a_key_that_no_copy_has_may_be_in_what_is_damaged(tmp_path: Path) -> None:
+    path = _partition(tmp_path, batch(records=[record(key=b"a")]), batch(base_offset=1, records=[record(key=b"b")], crc=1))
+    found = kdump.where(None, path, key="c")
+    assert [(fate.answer, fate.damaged_on) for fate in found] == [("not-found", [str(path)])]
+    assert not found.is_certain
 
 
 # --- progress
