@@ -1,4 +1,4 @@
-"""Writes partitions of known records with known damage, and compares `kdump where` and `kdump grep` with what was written.
+"""Writes partitions of known records with known damage, and compares `kdump where`, `grep` and `log` with what was written.
 
     python -m campaigns.searches --count 5000
     python -m campaigns.searches --seed 1 --number 1234
@@ -10,6 +10,7 @@ fewer offsets than there are records, with a wrong checksum, with payloads that 
 
 import json
 import random
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from typing import Any
 import kdump
 from campaigns import numbered
 from kdump.cli import commands
+from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.messages import int16, int32, int64, string
@@ -27,6 +29,8 @@ from tests.builders.records import TIMESTAMP, Record, batch, encode_message, mes
 
 PARTITION = 0
 CODECS: tuple[Codec, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
+SIZES = (kernels.Sizes(), kernels.Sizes(window=200, out=300), kernels.Sizes(stretch=300, out=5000))
+STRETCHES = (1 << 20, 1 << 20, 1, 100, 1000)
 GARBAGE = b"\x7fno payload of any codec, and no records" * 3
 ID = "0123456789abcdef0123456789abcdef"
 
@@ -95,6 +99,15 @@ class Case:
     @property
     def rows(self) -> list[tuple[Row, Part]]:
         return [(row, part) for part in self.parts for row in part.rows]
+
+    @property
+    def has_times(self) -> bool:
+        """Whether no message is of magic 0, which have no time."""
+        return not any(part.data[16:17] == b"\0" for part in self.parts if part.rows)
+
+    def magic_of(self, row: Row) -> int:
+        """The magic of the batch with this row."""
+        return next(part.data[16] for one, part in self.rows if one is row)
 
     @property
     def end(self) -> int:
@@ -267,6 +280,7 @@ def faults(case: Case, folder: Path) -> Iterator[str]:
     if not case.mark:
         yield from _faults_of_where(case, path)
     yield from _faults_of_grep(case, path)
+    yield from _faults_of_log(case, path / file_name(case.base, ".log"))
 
 
 def expected_answers(case: Case) -> dict[int, str]:
@@ -318,8 +332,29 @@ def _questions(case: Case) -> Iterator[Question]:
     yield {"pattern": b"nowhere"}, lambda row: False
     header = b"header-%06d" % offset
     yield {"pattern": header}, lambda row: any(value == header for _, value in row.headers)
+    yield {"pattern": header.upper(), "ignore_case": True, "fields": ["header"]}, lambda row: ("trace", header) in row.headers
+    yield {"pattern": b"TRACE", "ignore_case": True, "fields": ["header-name"]}, lambda row: bool(row.headers)
+    yield {"headers": {"trace": header}}, lambda row: ("trace", header) in row.headers
+    yield {"headers": {"trace": b""}}, lambda row: False
+    yield {"headers": {"trace": None}}, lambda row: bool(row.headers)
+    yield {"tombstones": True}, lambda row: row.value is None
+    yield {"producer": -1}, lambda row: case.magic_of(row) == 2
+    part = token[case.chance.randrange(len(token)) :] or token
+    yield {"pattern": re.escape(part) + b"[^0-9]", "kind": "regex"}, _expression(re.escape(part) + b"[^0-9]")
+    yield (
+        {"pattern": b"(K|OF)EN-0*" + b"%d" % offset, "kind": "regex", "ignore_case": True},
+        _expression(b"(?i)(k|of)en-0*%d" % offset),
+    )
+    piece = case.chance.choice([row.key for row, _ in case.rows] or [b"none"])[case.chance.randrange(3) :]
+    yield {"pattern": piece, "fields": ["key"]}, lambda row: piece in row.key
+    key = case.chance.choice([row.key for row, _ in case.rows] or [b"none"])
+    yield {"key": key}, lambda row: row.key == key
+    last = offset + case.chance.randrange(5)
+    yield {"pattern": b"", "from_offset": offset, "to_offset": last}, lambda row: offset <= row.offset <= last
+    yield {"key": key, "from_offset": offset}, lambda row: row.key == key and row.offset >= offset
     time = TIMESTAMP + offset * 1000
     yield {"pattern": b"", "from_time": time, "fields": ["key"]}, lambda row: row.timestamp >= time
+    yield {"pattern": b"", "to_time": time, "fields": ["key"]}, lambda row: row.timestamp <= time
     if case.is_internal:
         yield {"where": [f"offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
         yield {"where": [f"data.offset={offset * 10}"]}, lambda row: row.shown["offset"] == offset * 10
@@ -336,6 +371,16 @@ def _questions(case: Case) -> Iterator[Question]:
 
 
 UNKNOWN = ("group=app", "usr.name=ann")
+NARROWING = {"from_offset", "to_offset", "from_time", "to_time", "producer"}
+"""What leaves out batches by their headers, so that not all is read."""
+
+
+def _expression(pattern: bytes) -> Callable[[Row], bool]:
+    """Whether a pattern is in a key, a value or the value of a header."""
+    compiled = re.compile(pattern)
+    return lambda row: any(
+        compiled.search(text) is not None for text in (row.key, row.value or b"", *(value for _, value in row.headers))
+    )
 
 
 def _faults_of_grep(case: Case, path: Path) -> Iterator[str]:
@@ -345,13 +390,18 @@ def _faults_of_grep(case: Case, path: Path) -> Iterator[str]:
     for options, fits in _questions(case):
         given = dict(options)
         pattern = given.pop("pattern", None)
-        if "from_time" in given and case.parts and any(part.data[16:17] == b"\0" for part in case.parts if part.rows):
-            continue  # messages of magic 0 have no time
+        if given.keys() & {"from_time", "to_time"} and not case.has_times:
+            continue
         search = kdump.grep(pattern, path, **given)
         hits = sorted((hit.offset or 0, hit.status == "damaged") for hit in search)
         wanted = sorted((row.offset, part.is_damaged(row)) for row, part in case.rows if fits(row))
+        if given.keys() & NARROWING:
+            unsure = {row.offset for row, part in case.rows if part.kind == "_overfull"}
+            hits, wanted = ([one for one in found if one[0] not in unsure] for found in (hits, wanted))
         if hits != wanted:
             yield f"{options}: hits {hits}, not {wanted}"
+        if given.keys() & NARROWING:
+            continue
         verdict = search.verdict
         is_unknown = given.get("where", [""])[0] in UNKNOWN and any(row.shown is not None for row, _ in case.rows)
         word = "found" if wanted else "not proven" if ranges or is_unknown else "absent"
@@ -385,6 +435,77 @@ def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
+
+
+# Log
+
+Listed = tuple[int | None, int | None, str]
+"""The offset and the time of a row, and whether it is damaged; no offset where nothing can be read."""
+
+_UNREADABLE = ("_undecodable", "_zeros", "_bad_wrapper", "_half")
+"""What a listing has a row for that has no offset."""
+
+
+def _faults_of_log(case: Case, path: Path) -> Iterator[str]:
+    """List all records, and random parts of them, with buffers of several sizes."""
+    for options in ({}, *_parts_to_list(case)):
+        words = [text for name, value in options.items() for text in (name, str(value))]
+        with kernels.reading_with(kernels.in_windows(case.chance.choice(STRETCHES))):
+            command = ["log", "--deep", "--decode", "none", "--output", "ndjson", *words, path]
+            code, out, _ = kernels.listed(command, case.chance.choice(SIZES))
+        wanted, unsure = _rows_to_list(case, options)
+        found = [one for one in map(_listed, out.splitlines()) if one[0] not in unsure]
+        if found != wanted:
+            yield f"log {options}: {found}, not {wanted}"
+        is_damaged = any(status == "damaged" for _, _, status in wanted)
+        if not options and code != is_damaged and not any(part.kind in ("_hollow", "_cut_wrapper") for part in case.parts):
+            yield f"log: exit code {code}"
+
+
+def _listed(line: bytes) -> Listed:
+    row = json.loads(line)
+    status = "damaged" if row["status"] == "damaged" else "sound"
+    return row.get("offset"), None if row.get("timestamp") == -1 else row.get("timestamp"), status
+
+
+def _parts_to_list(case: Case) -> Iterator[dict[str, int]]:
+    """Options that select rows: either end of the log, ranges, and a place."""
+    chance = case.chance
+    count = sum(len(part.rows) for part in case.parts)
+    yield {"--tail": chance.randrange(1, count + 3)}
+    yield {"--limit": chance.randrange(1, count + 3)}
+    yield {"--from-position": chance.randrange(1 + sum(len(part.data) for part in case.parts))}
+    first, last = sorted(chance.randrange(case.base, case.end + 1) for _ in range(2))
+    yield {"--from-offset": first}
+    yield {"--from-offset": first, "--to-offset": last}
+    if case.has_times:
+        yield {"--from-time": TIMESTAMP + 1000 * first, "--to-time": TIMESTAMP + 1000 * last}
+        yield {"--to-time": TIMESTAMP + 1000 * last}
+
+
+def _rows_to_list(case: Case, options: dict[str, int]) -> tuple[list[Listed], set[int | None]]:
+    """The rows that a listing must have, and offsets that it may have or leave out: None for what cannot be read."""
+    rows: list[Listed] = []
+    unsure: set[int | None] = set()
+    position, first_position = 0, options.get("--from-position", 0)
+    for part in case.parts:
+        for row in part.rows:
+            time = row.timestamp if part.data[16] else None
+            is_in = options.get("--from-offset", 0) <= row.offset <= options.get("--to-offset", case.end)
+            is_in &= options.get("--from-time", 0) <= (time or 0) <= options.get("--to-time", 1 << 62)
+            if part.kind == "_overfull" and options.keys() & {"--from-offset", "--to-offset"}:
+                unsure.add(row.offset)  # the header says which are asked for
+            elif part.kind == "_messages" and position < first_position:
+                unsure.add(row.offset)  # each is a batch of its own
+            elif is_in and position >= first_position:
+                rows.append((row.offset, time, "damaged" if part.is_damaged(row) else "sound"))
+        if part.kind in _UNREADABLE and not (part.kind == "_zeros" and "--tail" in options):
+            rows.append((None, None, "damaged"))
+        position += len(part.data)
+    rows = rows[-options["--tail"] :] if "--tail" in options else rows[: options.get("--limit")]
+    if options and "--limit" not in options:
+        unsure.add(None)  # a range may have been there, and is not one of the last rows
+    return [row for row in rows if row[0] not in unsure], unsure
 
 
 def main() -> int:

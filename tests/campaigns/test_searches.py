@@ -1,4 +1,4 @@
-"""The short form of the campaign that compares `where` and `grep` with a model of what was written and damaged."""
+"""The short form of the campaign that compares `where`, `grep` and `log` with a model of what was written and damaged."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ COUNT = 60
 
 
 @pytest.mark.parametrize("start", range(0, COUNT, 10))
-def test_answers_and_hits_are_those_of_the_model(start: int, tmp_path: Path) -> None:
+def test_answers_hits_and_rows_are_those_of_the_model(start: int, tmp_path: Path) -> None:
     numbers = range(start, start + 10)
     assert [(number, fault) for number in numbers for fault in searches.faults(searches.Case(2, number), tmp_path / "case")] == []
 
