@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from kdump.binary import kernel
 from tests import kernels, quick
 from tests.loops import QUICK_CASES, is_quick, names_modules, samples
-from tests.sessions import JAVA_OPTIONS, provide_java, why_no_spark
+from tests.sessions import JAVA_OPTIONS, link_spark, provide_java, why_no_spark
 from tests.units import BESIDE_SPARK
 
 if TYPE_CHECKING:
@@ -211,13 +211,14 @@ def kernel_in_use(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> "Iterator[SparkSession]":
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """The one session of Spark that all tests share; it starts when the first of them asks for it."""
     missing = why_no_spark()
     if missing:
         pytest.skip(missing)
     from kdump.spark.session import embedded
 
+    link_spark(tmp_path_factory.mktemp("spark-home"))
     with embedded(master="local[2]", conf={"spark.driver.memory": "768m", "spark.sql.shuffle.partitions": "2"}) as session:
         yield session
 

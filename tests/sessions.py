@@ -46,6 +46,21 @@ def provide_java() -> None:
     os.environ["JAVA_HOME"] = str(home)
 
 
+def link_spark(home: Path) -> None:
+    """Make `home` the SPARK_HOME of sessions, with all that PySpark has but the archive of itself.
+
+    Of an archive Python compiles each module each time, a second of processor time; where it is not there, PySpark is imported
+    from where it is installed. A process that plans a stream has ten seconds to answer Spark, which it missed beside other
+    processes, or the start of the JVM.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if "SPARK_HOME" not in os.environ and found is not None and found.origin is not None:
+        for path in Path(found.origin).parent.iterdir():
+            if path.name != "python":  # where the archive is
+                (home / path.name).symlink_to(path)
+        os.environ["SPARK_HOME"] = str(home)
+
+
 @cache
 def why_no_spark() -> str:
     """Why tests of Spark cannot run here; empty if they can."""

@@ -5,16 +5,16 @@ from pathlib import Path
 from kdump.checks.check import run
 from kdump.checks.check_processes import Isolation
 from kdump.checks.jobs import jobs
-from kdump.checks.settings import Settings
+from kdump.checks.settings import DEFAULT_LEVEL, Settings
 from kdump.tables import Row
 
 from .case import NOW, FaultCase, write
 
 
 def rows_of(files_root: Path, case: FaultCase) -> list[Row]:
-    """What a check with the settings of the case reports."""
+    """What a check with the settings of the case reports, of the level that `kdump check` has by itself."""
     rows: list[Row] = []
-    settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
+    settings = Settings(now=NOW, **{"level": DEFAULT_LEVEL, **case.settings})  # type: ignore[arg-type]  # of any setting's type
     if case.is_isolated:
         return [row for _, rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
     for job in jobs(str(files_root)):

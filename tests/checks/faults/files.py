@@ -274,7 +274,6 @@ CASES = (
         shown={_LOG: _BATCH + _ZSTD},
         at=error((len(_BATCH), len(_BATCH) + len(_ZSTD))),
         near_miss={_LOG: _BATCH + _ZSTD},
-        settings={"level": "deep"},
         during=_without_zstd,
     ),
     FaultCase("time-limit", shown={_LOG: _BATCH}, at=error(WHOLE_FILE), near_miss={_LOG: b""}, settings={"time_limit": 0.0}),

@@ -60,8 +60,8 @@ def _row(first: int, last: int | None = None) -> tuple[int, int]:
 
 
 _FOUR = _log(0, 1, 2, 3)
-_DEEP = {"level": "deep"}
 _DELETE = {"cleanup_policy": "delete"}
+_HEADERS = {"level": "full"}  # records have faults of their own
 
 
 def _partition(*bases: int, changed: dict[str, bytes | None] | None = None, **segments: Sequence[bytes]) -> Files:
@@ -121,6 +121,7 @@ CASES = (
         at=error((76, 3 * 76), file=f"__cluster_metadata-0/{file_name(0, '.log')}", offsets=(2, 4), expected="2", found="5"),
         near_miss=_under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(2)])),
         scope=LOG_DIRECTORY,
+        settings=_HEADERS,
         name="metadata",
     ),
     _case(
@@ -148,20 +149,19 @@ CASES = (
         _records(0, 1, last=2, count=3),
         error(WHOLE_FILE, offsets=(0, 2), found="3"),
         _records(0, 1, 2),
-        settings=_DEEP,
     ),
     _case(
         "record-count-too-low",
         _records(0, 1, 2, last=1, count=2),
         error(WHOLE_FILE, offsets=(0, 1), found="2"),
         _records(0, 1, 2),
-        settings=_DEEP,
     ),
     _case(
         "last-offset-delta-negative",
         _records(0, last=-3) + _batch(1),
         error((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, -3), found="-3"),
         _FOUR,
+        settings=_HEADERS,
     ),
     _case(
         "last-offset-delta-mismatch",
@@ -175,16 +175,16 @@ CASES = (
         error((0, _HEADER_SIZE + 3 * _RECORD_SIZE), offsets=(0, 1), expected="2", found="1"),
         _records(0, 1, 2),
         name="too-low",
+        settings=_HEADERS,
         also={"offset-gap": info((0, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 5), found="4")},
     ),
-    _case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _records(0, 1, 2), settings=_DEEP),
+    _case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _records(0, 1, 2)),
     _case(
         "record-offset-order",
         _records(0, 1, 5, last=2, count=3),
         error(WHOLE_FILE, offsets=(0, 2)),
         _records(0, 1, 2),
         name="beyond-the-last",
-        settings=_DEEP,
         also={"last-offset-delta-mismatch": error(WHOLE_FILE, offsets=(0, 2), expected="5", found="2")},
     ),
     _case(

@@ -7,9 +7,7 @@ from .case import WHOLE_FILE, FaultCase, Files, error, info, warning
 
 _LOG = file_name(0, ".log")
 _DAY = 24 * 3600 * 1000
-_DEEP = {"level": "deep"}
 _PEDANTIC = {"is_pedantic": True}
-_BOTH = {"level": "deep", "is_pedantic": True}
 _YEAR_2100 = 4_102_444_800_000
 _TWO = [record(value=b"a", timestamp=TIMESTAMP), record(value=b"b", timestamp=TIMESTAMP + 5)]
 
@@ -41,7 +39,6 @@ CASES = (
         shown=_batch(max_timestamp=TIMESTAMP + 7),
         at=warning(WHOLE_FILE, offsets=(0, 1), expected=str(TIMESTAMP + 5), found=str(TIMESTAMP + 7)),
         near_miss=_batch(max_timestamp=TIMESTAMP + 7, timestamp_type="LogAppendTime"),
-        settings=_DEEP,
     ),
     FaultCase(
         "max-timestamp-mismatch",
@@ -49,14 +46,13 @@ CASES = (
         shown={_LOG: _at(TIMESTAMP)[_LOG] + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=TIMESTAMP + 1)},
         at=warning(_row(1), offsets=(1, 1), expected=str(TIMESTAMP), found=str(TIMESTAMP + 1)),
         near_miss=_at(TIMESTAMP, TIMESTAMP + 1),
-        settings=_DEEP,
     ),
     FaultCase(
         "base-timestamp-odd",
         shown={_LOG: batch(records=[record(value=b"a", timestamp=TIMESTAMP + 5)], base_timestamp=TIMESTAMP)},
         at=info(WHOLE_FILE, offsets=(0, 0)),
         near_miss={_LOG: batch(records=[record(value=b"a", timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + _DAY)},
-        settings=_BOTH,
+        settings=_PEDANTIC,
     ),
     FaultCase(
         "timestamp-out-of-order",
@@ -110,7 +106,6 @@ CASES = (
         at=error(WHOLE_FILE, offsets=(1, 1), expected="-1", found="-5"),
         near_miss={_LOG: batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-1)])},
         name="of-a-record",
-        settings=_DEEP,
     ),
     FaultCase(
         "timestamp-negative",
@@ -118,7 +113,6 @@ CASES = (
         at=error(WHOLE_FILE, offsets=(0, 0), expected="-1", found="-5"),
         near_miss={_LOG: batch(records=[record(timestamp=-1)], max_timestamp=-1)},
         name="of-a-record-under-none",
-        settings=_DEEP,
     ),
     FaultCase(
         "timestamp-overflow",
@@ -132,7 +126,6 @@ CASES = (
             _LOG: batch(records=[record(value=b"v", timestamp_delta=-(2**63 - 10 - TIMESTAMP))], base_timestamp=2**63 - 10)
         },
         also={"timestamp-negative": error(WHOLE_FILE, offsets=(0, 0), found=str(2**62 - 10 - 2**63))},
-        settings=_DEEP,
     ),
     FaultCase(
         "log-append-time-odd",

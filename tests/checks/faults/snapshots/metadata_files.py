@@ -268,7 +268,6 @@ CASES: tuple[FaultCase, ...] = (
         ),
         near_miss=_metadata_log({0: _metadata_batch(0)}),
         scope=LOG_DIRECTORY,
-        settings={"level": "deep"},
     ),
     FaultCase(
         "metadata-record-undecodable",
@@ -276,7 +275,6 @@ CASES: tuple[FaultCase, ...] = (
         at=warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
         near_miss=_offsets_log(_OFFSET_KEY, None),
         scope=LOG_DIRECTORY,
-        settings={"level": "deep"},
         name="coordinator",
     ),
     FaultCase(
@@ -285,7 +283,6 @@ CASES: tuple[FaultCase, ...] = (
         at=warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
         near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
         scope=LOG_DIRECTORY,
-        settings={"level": "deep"},
         name="without-key",
     ),
     FaultCase(
