@@ -115,22 +115,12 @@ class _Walk:
         tuning: ReadTuning,
         gathers: Callable[[], bool],
     ) -> None:
-        recent = RecentBytes(source, tuning)
-        self._source = recent
+        self._source = RecentBytes(source, tuning)
         self._tuning = tuning
-        self._position = start
-        size = source.size - start
-        of_small = search.SMALL_BATCH_TIMES * size
-        tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
-        of_large = _TIMES_CHECKED * size + tuning.free_crc_bytes
-        budget = search.Budget(
-            size + tuning.free_crc_bytes, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small, kept_for_likely=of_large
-        )
-        # what large batches claim is read again for each of them; the search has a budget of its own
-        for_large = search.Budget(of_large, kept_for_likely=of_large)
-        self._order = Order(recent, base_offset, next_base_offset)
-        looked = search.Search(recent, budget, start=start, tuning=tuning)
-        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning, start)
+        self._start = self._position = start
+        self._order = Order(self._source, base_offset, next_base_offset)
+        self._steps: Steps | None = None  # made where something is wrong
+        self._sound_batch = 0 if start else None  # the last batch beyond doubt, or one of the last; None before the first
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
@@ -142,7 +132,7 @@ class _Walk:
             chunk = stretches.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None)
-                self._steps.contents.sound_batch, self._position = self._position, chunk.summary.end
+                self._sound_batch, self._position = self._position, chunk.summary.end
             else:
                 stretches.rest(self._position)
                 yield from self.by_windows(stretches.next_try)
@@ -172,7 +162,7 @@ class _Walk:
                 if summary is None or not self._order.takes(summary):
                     return
                 yield Section(chunk, None)
-                self._steps.contents.sound_batch, self._position = self._position, summary.end
+                self._sound_batch, self._position = self._position, summary.end
                 if self._position >= end:
                     return
         except CorruptData:
@@ -182,9 +172,11 @@ class _Walk:
         """What the next steps find, until batches are sound again, or one starts at `end` or later."""
         under_way: PatchesUnderWay | None = None
         self._sound = self._sound_bytes = 0
+        steps = self._steps = self._steps or self._made_steps()
+        steps.contents.sound_batch = self._sound_batch
         while self._position < end and not self._is_sound_again:
             is_nested = self._position < self._order.nested_end
-            step = self._steps.at(self._position)
+            step = steps.at(self._position)
             self._note(step)
             batch = step.batch
             if batch is not None and (under_way is None or not under_way.takes(batch)):
@@ -200,9 +192,26 @@ class _Walk:
                 yield from self._handed_over(under_way)
                 under_way = None
         yield from self._handed_over(under_way)
+        self._sound_batch = steps.contents.sound_batch
         if self._sound:
             size = 4 * self._sound_bytes // self._sound
             self._window_size = min(max(self._tuning.near_bytes, size), self._tuning.window_bytes)
+
+    def _made_steps(self) -> Steps:
+        """What takes steps past damage, with the budgets for all damage of the log."""
+        source, tuning = self._source, self._tuning
+        size = source.size - self._start
+        of_small = search.SMALL_BATCH_TIMES * size
+        tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
+        of_large = _TIMES_CHECKED * size + tuning.free_crc_bytes
+        budget = search.Budget(
+            size + tuning.free_crc_bytes, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small, kept_for_likely=of_large
+        )
+        # what large batches claim is read again for each of them; the search has a budget of its own
+        for_large = search.Budget(of_large, kept_for_likely=of_large)
+        looked = search.Search(source, budget, start=self._start, tuning=tuning)
+        found = FoundBatches(source, self._start, tuning, for_large)
+        return Steps(source, looked, found, self._order, tuning, self._start)
 
     @property
     def _is_sound_again(self) -> bool:
