@@ -451,7 +451,7 @@ def _faults_of_log(case: Case, path: Path) -> Iterator[str]:
     for options in ({}, *_parts_to_list(case)):
         words = [text for name, value in options.items() for text in (name, str(value))]
         with kernels.reading_with(kernels.in_windows(case.chance.choice(STRETCHES))):
-            command = ["log", "--deep", "--decode", "none", "--output", "ndjson", *words, path]
+            command = ["log", "--deep", "--decode", "none", "--output", "ndjson", *words, str(path)]
             code, out, _ = kernels.listed(command, case.chance.choice(SIZES))
         wanted, unsure = _rows_to_list(case, options)
         found = [one for one in map(_listed, out.splitlines()) if one[0] not in unsure]

@@ -12,7 +12,7 @@ import pytest
 
 import kdump
 from kdump.cli import commands
-from kdump.output.html import drawing
+from kdump.output.html import charts
 from kdump.overview.map_rows import MapSpan
 from kdump.overview.partition_map import partition_map
 from tests.builders.files import write_partition
@@ -157,22 +157,22 @@ def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_
     text, page = _page(tmp_path, level="quick")
     row = re.search(rf"<tr><th[^>]*>{tmp_path}/orders-3</th>.*?</tr>", text)
     assert row is not None and re.findall(r"<td[^>]*>([^<]*)</td>", row[0])[4:8] == ["3", "0", "3", "–"]
-    assert [one.get("class") for one in page.all_of("p")][0] == "verdict clean"
+    assert page.all_of("p")[0].get("class") == "verdict clean"
     _, page = _page(tmp_path / "orders-0", tmp_path / "nowhere")
-    assert [one.get("class") for one in page.all_of("p")][0] == "verdict unknown"
+    assert page.all_of("p")[0].get("class") == "verdict unknown"
 
 
 def test_charts_add_up_to_the_bytes_that_are_there(tmp_path: Path) -> None:
     segments = {first: [_batch(offset) for offset in range(first, first + 100)] for first in (0, 100)}
     made = partition_map(write_partition(tmp_path, segments=segments, topic="orders"))
-    moments, sizes = drawing.bytes_over_time([made])
-    assert moments[0] == START and abs(sum(sizes) - 200 * len(_batch(0))) <= len(sizes)
-    places, times = drawing.times_in_order(made)
-    assert (places[-1], times[-1]) == (200 * len(_batch(0)), START + 199_000)
-    assert places == sorted(places) and times == sorted(times)
+    sizes = charts.bytes_over_time(made)
+    assert sizes.xs[0] == START and abs(sum(sizes.ys) - 200 * len(_batch(0))) <= len(sizes.ys)
+    times = charts.times_in_order(made)
+    assert (times.xs[-1], times.ys[-1]) == (200 * len(_batch(0)), START + 199_000)
+    assert times.xs == sorted(times.xs) and times.ys == sorted(times.ys)
     made.spans = {"log": [MapSpan("log", "sound", 0, 1500, 0, 9, START, START + 150_000)]}
-    assert drawing.bytes_over_time([made])[1] == [10] * 150, "what is of a longer time is spread over it"
-    filled = drawing.chart("t", [0, 10], [50, 100], is_time_x=False, is_filled=True)
+    assert charts.bytes_over_time(made).ys == [10] * 150, "what is of a longer time is spread over it"
+    filled = charts.Chart("t", [0, 10], [50, 100], is_of_sizes=True).figure()
     assert "M0,140L0.0,70.0L1000.0,2.0L1000,140z" in filled, "half as high as what is twice as much"
 
 

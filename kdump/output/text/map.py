@@ -92,8 +92,8 @@ class _Drawing:
         for finding in made.others:
             others.setdefault(finding.code, []).append(finding)
         for code, findings in others.items():
-            first, more = findings[0], f" ({len(findings):,} times; the first:)" if len(findings) > 1 else ""
-            out.wrapped(out.shown(f"{first.severity}: {code}{more} {os.path.basename(first.path)}: {first.message}"), 2)
+            one, more = findings[0], f" ({len(findings):,} times; the first:)" if len(findings) > 1 else ""
+            out.wrapped(out.shown(f"{one.severity}: {code}{more} {os.path.basename(one.path)}: {one.message}"), 2)
 
     def _scale_text(self) -> str:
         if self._axis == BYTES:
