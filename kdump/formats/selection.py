@@ -85,7 +85,7 @@ def _numbers(name: str, text: str | None) -> frozenset[int] | None:
 
 
 def partitions_below(path: str, depth: int = tree.MAX_DEPTH, unlisted: set[str] | None = None) -> Iterator[str]:
-    """The partition directories below a path, or the file that it is; and directories that cannot be listed, as `unlisted` says."""
+    """The partition directories below a path, or the file that it is; and directories that cannot be listed, see `unlisted`."""
     try:
         if not system.is_directory(path) or tree.is_partition(path):
             yield path
