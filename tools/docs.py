@@ -1,7 +1,7 @@
-"""Generate the reference pages of docs/: all faults, and all commands with their options.
+"""Generate the reference pages of docs/: all faults, and all commands with their options; and its pictures.
 
-python -m tools.docs            writes docs/faults.md and docs/cli.md
-python -m tools.docs --check    reports stale pages; the exit code is 1 if there are any
+python -m tools.docs            writes docs/faults.md, docs/cli.md and docs/pictures/
+python -m tools.docs --check    reports what is stale; the exit code is 1 if anything is
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kdump.checks import catalogue
@@ -163,13 +163,17 @@ def _cell(text: str) -> str:
     return "".join(part for pair in zip(plain, [*code, ""], strict=True) for part in pair)
 
 
-PAGES: dict[str, Callable[[], str]] = {"faults.md": faults_page, "cli.md": commands_page}
-"""The pages that this program writes."""
+def pages() -> dict[str, str]:
+    """The pages and pictures that this program writes, by their names in docs/."""
+    from tools.pictures import pictures  # which needs the tests; a wheel is built without them
+
+    drawn = {f"pictures/{name}": picture for name, picture in pictures().items()}
+    return {"faults.md": faults_page(), "cli.md": commands_page(), **drawn}
 
 
-def stale_pages() -> list[str]:
-    """The names of the pages in docs/ that are stale."""
-    return [name for name, page in PAGES.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != page()]
+def stale_pages() -> dict[str, str]:
+    """Those of them that are stale."""
+    return {name: page for name, page in pages().items() if not (DOCS / name).exists() or (DOCS / name).read_text() != page}
 
 
 def run(arguments: list[str]) -> int:
@@ -182,7 +186,8 @@ def run(arguments: list[str]) -> int:
             print(f"docs/{name} is stale; write it again with: {COMMAND}")
         return 1 if stale else 0
     for name in stale:
-        (DOCS / name).write_text(PAGES[name]())
+        (DOCS / name).parent.mkdir(exist_ok=True)
+        (DOCS / name).write_text(stale[name])
         print(f"docs/{name} written")
     return 0
 

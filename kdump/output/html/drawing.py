@@ -13,11 +13,13 @@ from kdump.overview.map_rows import (
     DAMAGED,
     ENDED,
     EPOCH,
+    FINDING,
     GOES,
     KINDS,
     NOT_EXAMINED,
     OFFSETS,
     OPEN,
+    READERS,
     RUNS,
     SALVAGED,
     SOUND,
@@ -28,7 +30,7 @@ from kdump.overview.map_scale import MapScale, drawn_segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kdump.overview.map_rows import MapMark, MapProducer, MapRun, MapSegment
     from kdump.overview.map_scale import Extent
@@ -42,6 +44,7 @@ MEANINGS = {
     ZERO: "zeros",
     SOUND: "sound",
 }
+MARK_MEANINGS = {EPOCH: "a leader epoch begins", READERS: "readers of committed records wait", FINDING: "a finding"}
 RUN_MEANINGS = {
     OPEN: "transaction without a marker",
     ENDED: "transaction whose marker cannot be read",
@@ -219,10 +222,19 @@ def share_bar(value: float) -> Html:
     return element("svg", inside, class_="share", viewBox="0 0 100 8", aria_hidden="true", width="100", height="8")
 
 
-def legend(meanings: Mapping[str, str] = MEANINGS) -> Html:
-    """What the colours of a drawing mean."""
+def legend(meanings: Mapping[str, str] = MEANINGS, marks: Mapping[str, str] | None = None) -> Html:
+    """What the colours of a drawing mean, and its marks."""
     keys = (
-        element("li", element("svg", element("rect", width="12", height="12", class_=kind), width="12", height="12"), " ", words)
-        for kind, words in reversed(list(meanings.items()))
+        element("li", element("svg", *legend_key(kind, is_mark=is_mark), width="12", height="12"), " ", words)
+        for of_these, is_mark in ((meanings, False), (marks or {}, True))
+        for kind, words in reversed(list(of_these.items()))
     )
     return element("ul", *keys, class_="legend", aria_label=str(shown("What the colours mean")))
+
+
+def legend_key(kind: str, *, is_mark: bool) -> Iterator[Html]:
+    """What stands before the meaning of a colour, or of a mark: 12 by 12."""
+    if is_mark:
+        yield element("path", d="M6,2v9", class_=f"mark {kind}")
+    else:
+        yield element("rect", width="12", height="12", class_=kind)

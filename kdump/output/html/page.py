@@ -279,7 +279,7 @@ class _Page:
         parts: list[object] = [
             element("h2", name),
             element("fieldset", element("legend", "Map"), *chosen),
-            element("figure", drawing.legend(), *drawn, class_="maps"),
+            element("figure", drawing.legend(marks=drawing.MARK_MEANINGS), *drawn, class_="maps"),
             bytes_over_time(maps[0]).figure(),
             times_in_order(maps[0]).figure(),
         ]

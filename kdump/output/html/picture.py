@@ -13,7 +13,7 @@ from kdump.overview.map_scale import MapScale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.output.html.charts import Chart
     from kdump.overview.partition_map import PartitionMap
@@ -33,8 +33,7 @@ def svg_of(maps: Sequence[PartitionMap], plot: str, axis: str) -> str:
             parts.append(element("svg", part, x=_MARGIN, y=y, width=_WIDTH, height=height, overflow="visible"))
             y += height
         y += _MARGIN
-    keys = {PLOT_OF_MAP: drawing.MEANINGS, PLOT_OF_PRODUCERS: drawing.RUN_MEANINGS}.get(plot, {})
-    legend, height = _legend(keys)
+    legend, height = _legend(plot)
     parts.append(element("svg", legend, x=_MARGIN, y=y, width=_WIDTH, height=height))
     wide, tall = _WIDTH + 2 * _MARGIN, y + height + _MARGIN
     back = element("rect", width=wide, height=tall, class_="back")
@@ -76,15 +75,19 @@ def _text(text: str) -> Html:
     return element("text", text, y=14)
 
 
-def _legend(meanings: Mapping[str, str]) -> tuple[Html, int]:
-    """What the colours mean, in as many lines as it takes."""
+def _legend(plot: str) -> tuple[Html, int]:
+    """What the colours and marks mean, in as many lines as it takes."""
+    meanings = {PLOT_OF_MAP: drawing.MEANINGS, PLOT_OF_PRODUCERS: drawing.RUN_MEANINGS}.get(plot, {})
+    keys = [(kind, words, False) for kind, words in reversed(list(meanings.items()))]
+    if plot == PLOT_OF_MAP:
+        keys += [(kind, words, True) for kind, words in reversed(list(drawing.MARK_MEANINGS.items()))]
     parts: list[Html] = []
     x, y = 0.0, 0
-    for kind, words in reversed(list(meanings.items())):
+    for kind, words, is_mark in keys:
         width = 18 + _CHARACTER * len(words) + 18
         if x + width > _WIDTH:
             x, y = 0.0, y + _LINE
-        parts.append(element("rect", x=x, y=y + 4, width="12", height="12", class_=kind))
+        parts.append(element("svg", *drawing.legend_key(kind, is_mark=is_mark), x=x, y=y + 4, width="12", height="12"))
         parts.append(element("text", words, x=x + 18, y=y + 14))
         x += width
     return joined(parts), y + _LINE if parts else 0
