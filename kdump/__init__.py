@@ -64,6 +64,7 @@ __all__ = [
     "open",
     "partition_map",
     "partitions",
+    "picture",
     "recover",
     "redact",
     "reindex",
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
     from kdump.library.log import Log
     from kdump.library.opening import open
     from kdump.library.partitions import Partition, partitions
-    from kdump.library.reporting import report
+    from kdump.library.reporting import picture, report
     from kdump.library.rows import (
         CheckpointOffset,
         Damage,
@@ -161,7 +162,7 @@ _NAMES = {
     "library.log": ("Log",),
     "library.opening": ("open",),
     "library.partitions": ("Partition", "partitions"),
-    "library.reporting": ("report",),
+    "library.reporting": ("picture", "report"),
     "library.rows": ("CheckpointOffset", "Damage", "DecodedRecord", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
     "mending.recover.recover": ("recover",),
     "mending.reindex.reindex": ("reindex",),

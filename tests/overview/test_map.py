@@ -323,6 +323,7 @@ def test_a_picture_is_a_file_of_its_own_without_links_or_names_of_colours(
 ) -> None:
     assert commands.main(["map", str(written), "--output", "svg", "--plot", plot]) == kdump.check(written).exit_code
     text = capfdbinary.readouterr().out.decode()
+    assert text == kdump.picture(written, plot=plot)
     picture = ElementTree.fromstring(text)
     assert picture.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in text and "href" not in text
     assert len(picture.findall(".//{*}path")) >= 1
@@ -339,6 +340,12 @@ def test_pictures_of_nothing_say_so(tmp_path: Path) -> None:
     texts = [svg_of([partition_map(path)], plot, "bytes") for plot in PLOTS]
     assert all(ElementTree.fromstring(text) is not None for text in texts)
     assert "nothing has a time" in texts[1] and "no batch says its producer" in texts[3]
+
+
+def test_a_picture_of_what_is_not_known_is_refused(written: Path) -> None:
+    with pytest.raises(kdump.UsageError, match="timestamps"):
+        kdump.picture(written, plot="timestamp")
+    assert ", by time" in kdump.picture(written, by="time")
 
 
 def test_pictures_need_their_format_and_its_package(written: Path, capfd: pytest.CaptureFixture[str]) -> None:
