@@ -35,8 +35,8 @@ def picture(
     """A picture of a partition, or of several under one another, as SVG: the text of a file.
 
     `plot` is map, bytes (of batches over time), timestamps (in the order of the log) or producers (over time); `by` is the axis
-    of a map, bytes, offset or time. `level` is that of `kdump.check`. Raises UsageError for another name, and Unreadable if a path
-    has no logs.
+    of a map, bytes, offset or time. `level` is that of `kdump.check`. Raises UsageError for another name, and Unreadable for a
+    path without logs.
     """
     for name, known in ((plot, PLOTS), (by, AXES)):
         if name not in known:
