@@ -74,12 +74,12 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "info": (["info", "orders-0"], 0, "offsets  0 to 6, in 2 segments of"),
     "map": (["map", "orders-0"], 0, "^ a leader epoch begins"),
     "report": (["report", "orders-0", "-o", "report.html"], 0, ""),
-    "check": (["check", "orders-0"], 0, "offsets 0 to 6   clean"),
+    "check": (["check", "orders-0"], 0, "offsets 0 to 6   fine"),
     "forecast": (["forecast", "orders-0"], 0, "Nothing is scanned, nothing is lost; the log goes from offset 0 to 7."),
     "scan": (["scan", "orders-0", "--tables-to", "tables", "--engine", "local"], 0, ""),
     "grep": (["grep", "value of lz4", "orders-0"], 0, "offset: 5 "),
     "where": (["where", "orders-0@6", "."], 0, "present"),
-    "recover": (["recover", "orders-0", "-o", "made"], 0, "Complete and verified: made."),
+    "recover": (["recover", "orders-0", "-o", "made"], 0, "Complete and verified: made. Exit status 0.\nDo: kdump check made\n"),
     "reindex": (["reindex", "orders-0", "-o", "made"], 0, "Complete"),
     "slice": (["slice", "orders-0", "-o", "made", "--from-offset", "4"], 0, "log start offset 4, log end offset 7"),
     "redact": (["redact", "orders-0", "-o", "made"], 0, "7 batches with 7 records redacted"),
@@ -211,7 +211,8 @@ def _hang(orders: Path) -> None:
 
 
 VERDICTS: dict[str, tuple[Callable[[Path], None], list[str], int, str]] = {
-    verdict.CLEAN: (lambda orders: None, ["check", "orders-0"], 0, "orders-0   2 segments, 840 bytes, offsets 0 to 6   clean"),
+    verdict.FINE: (lambda orders: None, ["check", "orders-0"], 0, "orders-0   2 segments, 840 bytes, offsets 0 to 6   fine"),
+    verdict.UNREADABLE: (_damage_first, ["check", "--select", "crc-*", "orders-0"], 1, "Verdict: unreadable (1 record): crc-"),
     verdict.DAMAGED: (_break_index, ["check", "orders-0"], 1, "Verdict: damaged"),
     verdict.LOSES_AT_START: (_damage_first, ["forecast", "orders-0"], 1, "Verdict: loses at start"),
     verdict.DOES_NOT_START: (_empty_metadata, ["forecast", "orders-0"], 1, "Verdict: does not start"),

@@ -123,6 +123,7 @@ class Summary(Row, kind="summary"):
     known: Int64
     level: Text
     records_not_read: Int64
+    records_unreadable: Int64
     is_complete: Bool
     seconds: Float64
     exit_code: Int32
@@ -268,10 +269,11 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "known": "Findings that are in the baseline.",
         "level": "How deep was checked: quick, full, deep.",
         "records_not_read": "Records of batches that are not damaged, which this level does not read; deep reads all.",
+        "records_unreadable": "Records that consumers cannot read because of damage, one for each offset; at least so many.",
         "is_complete": "False if something could not be examined.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
-        "verdict": "The verdict: does not start, loses at start, damaged, stuck, not examined, the worst first; or clean.",
+        "verdict": "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine.",
         "reasons": "The reasons: a word of the verdict, and the fault, file or start that it is about.",
     },
 }

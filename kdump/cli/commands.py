@@ -220,7 +220,7 @@ def check(options: CheckOptions) -> int:
     """Report what is wrong with files, partition directories and log directories.
 
     PATH may also be a pattern in quotes, or - for stdin, which is read as a log unless --as names another type. Exit codes:
-    0 clean, 1 findings, 2 wrong usage, 3 something could not be examined, 4 the output could not be written.
+    0 fine, 1 findings, 2 wrong usage, 3 something could not be examined, 4 the output could not be written.
     """
     from kdump.cli.checking.request import CheckRequest
 
@@ -331,8 +331,8 @@ def recover(options: RecoverOptions) -> int:
       kdump recover orders-3 -o new/orders-3 --accept 4711
       kdump recover /var/lib/kafka -o /mnt/kafka --output ndjson
 
-    Exit codes: 0 nothing is lost, 1 something is lost, 2 wrong usage, 3 something could not be read or DIR could not be verified,
-    4 DIR could not be written.
+    Exit codes: 0 DIR is there, and nothing is lost, 1 DIR is there, but something is lost or an error is left, 2 wrong usage,
+    3 no DIR: something could not be read, or DIR could not be verified, 4 no DIR: it could not be written.
     """
     from kdump.cli.mending.recover import recover_paths
 

@@ -22,6 +22,8 @@ LOADS = "loads"
 
 _FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, LOADS, SAFE)
 NOT_REPLAYED = "the records of this metadata log are not replayed: whether the node starts with them is not known"
+UNDONE = "What happens to files before that is not undone:"
+NO_START = "the broker does not start: "
 _STRAY_MARK = "-stray"
 
 _MOST_FILES = 8  # of one start
@@ -57,7 +59,7 @@ def sentences(row: Forecast) -> Iterator[str]:
     elif row.outcome == STRAY:
         yield _set_aside(row)
     if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
-        yield "What happens to files before that is not undone:"
+        yield UNDONE
     yield from _segments(row, words)
     yield from _files(row)
     yield from _lost(row)
@@ -74,7 +76,7 @@ def sentences(row: Forecast) -> Iterator[str]:
 def summary(row: Forecast) -> str:
     """A forecast in one line."""
     if row.outcome in (DIE, OFFLINE):
-        return f"the broker does not start: {row.reason}"
+        return f"{NO_START}{row.reason}"
     if row.outcome == STRAY:
         return f"the directory is marked -stray, and its log is not served: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:

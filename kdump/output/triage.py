@@ -15,7 +15,8 @@ from kdump.output.text.check.advice import Advice, is_mended_by_reindex
 from kdump.output.text.check.next_steps import is_recovered
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.steps import Steps, shell_word
-from kdump.overview.row import GOING, LOSES, MAYBE_STUCK, SET_ASIDE, STUCK, TRIAGE_CLASSES, UNREADABLE, WILL_NOT_START
+from kdump.overview.row import GOING, MAYBE_STUCK, SET_ASIDE, TRIAGE_CLASSES
+from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, STUCK, UNREADABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_EVENTS = 50  # that get commands
 _MOST_MOVED = 3  # directories of an event
-_OF_STARTS = (WILL_NOT_START, SET_ASIDE, LOSES)
+_OF_STARTS = (DOES_NOT_START, SET_ASIDE, LOSES_AT_START)
 
 
 def write_triage(name: str, triage: Triage, write: Write, style: ReportStyle) -> None:

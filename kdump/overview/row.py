@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.checks.settings import FULL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
 from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text
+from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, STUCK, UNREADABLE
 
 LOG_DIRECTORY, PARTITION, FILE = "log-directory", "partition", "file"
 PLACES = (LOG_DIRECTORY, PARTITION, FILE)
@@ -18,10 +19,9 @@ AUTO = "auto"
 """Everything if it is little, else headers."""
 TRIAGE_LEVELS = (AUTO, HEADERS, *CHECK_LEVELS)
 
-WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE = "will not start", "set aside", "loses at start", "unreadable"
-STUCK, MAYBE_STUCK, ALSO, GOING = "stuck", "may be stuck", "also wrong", "will be deleted"
-HEADINGS = (WILL_NOT_START, SET_ASIDE, LOSES, UNREADABLE, STUCK, MAYBE_STUCK, ALSO, GOING)
-"""What is wrong, the worst first."""
+SET_ASIDE, MAYBE_STUCK, ALSO, GOING = "set aside", "may be stuck", "also wrong", "will be deleted"
+HEADINGS = (DOES_NOT_START, SET_ASIDE, LOSES_AT_START, UNREADABLE, STUCK, MAYBE_STUCK, ALSO, GOING)
+"""What is wrong, the worst first: words of a verdict, and four of a triage alone."""
 
 
 def _no_paths() -> list[str]:

@@ -8,7 +8,6 @@ from functools import partial
 
 from kdump.binary import system
 from kdump.binary.source import NoSource
-from kdump.checks import catalogue
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
 from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
@@ -21,7 +20,7 @@ from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
-from kdump.forecasts.sentences import FAILS, UNSURE, rank, summary
+from kdump.forecasts.sentences import FAILS, NO_START, UNSURE, rank, summary
 from kdump.forecasts.sentences import verdict as word_of
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
@@ -32,7 +31,18 @@ from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
 from kdump.verdicts import check
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
-from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES, Verdict, ends_all_starts
+from kdump.verdicts.unreadable import keeps_from_reading
+from kdump.verdicts.verdict import (
+    DOES_NOT_START,
+    LOSES_AT_START,
+    LOSING,
+    START_LEAVES_DAMAGE,
+    START_LOSES,
+    STUCK,
+    UNREADABLE,
+    Verdict,
+    ends_all_starts,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +59,6 @@ _LITTLE, _FEW = 128 << 20, 100  # bytes of logs, partitions
 _MOST_SCANNED = 256 << 20  # bytes that forecasts may scan in all, with the level headers
 _MOST_CHECKED = 64 << 20  # bytes of a partition that is checked because its headers end
 _STRAY = "the directory is marked -stray"
-_NO_START = "the broker does not start: "
 _TAILS = ("active-tail", "torn-tail", "torn-header", "zero-tail")
 _HANGING = "txn-hanging"
 _DAY_MS = 86_400_000
@@ -341,11 +350,11 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
     stray: list[Start] = []
     for start in worst.values():
         if start.verdict == FAILS:
-            failing.setdefault(start.message.removeprefix(_NO_START), []).append(start)
+            failing.setdefault(start.message.removeprefix(NO_START), []).append(start)
         elif start.message.startswith(_STRAY):
             stray.append(start)
     for reason, starts_ in failing.items():
-        yield _event(row.WILL_NOT_START, [start.path for start in starts_], as_sentence(reason))
+        yield _event(DOES_NOT_START, [start.path for start in starts_], as_sentence(reason))
     yield from _told(triage, {*worst, *later}, failing)
     if stray:
         reason = stray[0].message.partition(": ")[2]
@@ -360,7 +369,7 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
     yield from _others(triage)
 
 
-def _loss(start: Start, heading: str = row.LOSES) -> TriageEvent:
+def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:
     """A start that loses, or in the worst case fails."""
     depends = "it depends: " if start.verdict == UNSURE else ""
     message = as_sentence(f"after {'an unclean' if start.after != CLEAN else 'a clean'} stop: {depends}{start.message}")
@@ -390,7 +399,7 @@ def _ends_starts(finding: Finding) -> bool:
 
 def _heading_of(finding: Finding) -> str:
     word = finding.broker_forecast.partition(" ")[0]
-    return row.WILL_NOT_START if word in (DIE, OFFLINE) else row.SET_ASIDE if word == STRAY else row.LOSES
+    return DOES_NOT_START if word in (DIE, OFFLINE) else row.SET_ASIDE if word == STRAY else LOSES_AT_START
 
 
 def _badness(start: Start) -> tuple[bool, bool, int]:
@@ -417,16 +426,16 @@ def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent
     for finding in triage.findings:
         if finding.code == START_LEAVES_DAMAGE:
             errors.setdefault(finding.path, []).append(finding)
-        elif _is_unreadable(finding):
+        elif keeps_from_reading(finding):
             errors.setdefault(os.path.dirname(finding.path), []).append(finding)
     for path, findings in sorted(errors.items(), key=lambda item: -len(item[1])):
         codes = list(dict.fromkeys(finding.code for finding in findings))
         stops = worst[path].consumers_stop_at if path in worst else None
         consumers = "" if stops is None else f" Consumers stop at offset {stops:,}."
-        yield _event(row.UNREADABLE, [path], f"{findings[0].message}{consumers}", codes)
+        yield _event(UNREADABLE, [path], f"{findings[0].message}{consumers}", codes)
     for one in triage.overview.partitions:
         if _is_left_broken(one) and one.path not in errors:
-            yield _event(row.UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
+            yield _event(UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
 
 
 def _is_left_broken(one: PartitionSum) -> bool:
@@ -440,7 +449,7 @@ def _stuck(triage: Triage) -> Iterable[TriageEvent]:
     for finding in hanging:
         first = finding.offset_first or 0
         message = f"Read-committed consumers wait at offset {first:,}. {finding.message}"
-        yield _event(row.STUCK, [os.path.dirname(finding.path)], message, [finding.code], offset=first)
+        yield _event(STUCK, [os.path.dirname(finding.path)], message, [finding.code], offset=first)
     known = {os.path.dirname(finding.path) for finding in hanging}
     still_open = [one for one in triage.overview.transactions if one.path not in known]
     longest = max(still_open, key=lambda one: one.open_for_ms or 0, default=None)
@@ -453,12 +462,6 @@ def _stuck(triage: Triage) -> Iterable[TriageEvent]:
         yield _event(row.MAYBE_STUCK, paths, f"{which} {where}: {goes_on}{doubt}.", offset=longest.first_offset)
 
 
-def _is_unreadable(finding: Finding) -> bool:
-    """Whether an error of a log keeps consumers from what is there."""
-    is_met = "consumers" in catalogue.RUNNING.get(finding.code, "") or finding.skipped > 0
-    return is_met and finding.severity == ERROR and finding.file_type == "log" and finding.code != _HANGING
-
-
 def _others(triage: Triage) -> Iterable[TriageEvent]:
     """Timestamps in the future, then all other errors and warnings by code."""
     future = [
@@ -468,7 +471,7 @@ def _others(triage: Triage) -> Iterable[TriageEvent]:
         yield _event(row.ALSO, future, "Its newest timestamp is in the future: retention by time may wait for it.")
     codes: dict[str, list[Finding]] = {}
     for finding in sorted(triage.findings, key=lambda finding: finding.severity != ERROR):
-        is_told = _ends_starts(finding) or _is_unreadable(finding) or finding.code in (_HANGING, START_LEAVES_DAMAGE, *_TAILS)
+        is_told = _ends_starts(finding) or keeps_from_reading(finding) or finding.code in (_HANGING, START_LEAVES_DAMAGE, *_TAILS)
         if not is_told:
             codes.setdefault(finding.code, []).append(finding)
     for code, findings in codes.items():

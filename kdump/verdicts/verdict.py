@@ -12,6 +12,7 @@ from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
 from kdump.checks.settings import DEEP, FULL, HEADERS, QUICK
 from kdump.checks.wording import counted
 from kdump.formats import tree
+from kdump.verdicts.unreadable import UnreadableOffsets, keeps_from_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +22,22 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 DOES_NOT_START, LOSES_AT_START, STUCK = "does not start", "loses at start", "stuck"
-DAMAGED, NOT_EXAMINED, CLEAN = "damaged", "not examined", "clean"
-WORDS = (DOES_NOT_START, LOSES_AT_START, DAMAGED, STUCK, NOT_EXAMINED, CLEAN)
-"""The worst first. Nothing is lost while a broker `does not start`; `stuck` are readers, at what is not damaged. Several may
-apply at once; `clean` only alone, and only to what was read to the last record."""
+UNREADABLE, DAMAGED, NOT_EXAMINED, FINE = "unreadable", "damaged", "not examined", "fine"
+WORDS = (DOES_NOT_START, LOSES_AT_START, UNREADABLE, DAMAGED, STUCK, NOT_EXAMINED, FINE)
+"""The worst first. Nothing is lost while a broker `does not start`; `unreadable` are records, `damaged` is what keeps nobody
+from reading; `stuck` are readers, at what is not damaged. Several may apply at once; `fine` only alone, and only to what was
+read to the last record."""
 
 INTACT = {
     HEADERS: "nothing wrong in the headers that were read",
     QUICK: "headers intact",
     FULL: "headers and CRCs intact",
-    DEEP: CLEAN,
+    DEEP: FINE,
 }
-"""The word instead of `clean`, by the level of the check, where records were not read."""
+"""The word instead of `fine`, by the level of the check, where records were not read."""
 
 NOTHING_LOST = "nothing lost at start"
-"""The word of a forecast instead of `clean`: it is about the start alone."""
+"""The word of a forecast instead of `fine`: it is about the start alone."""
 
 NOT_READ, NOT_REPLAYED = "records not read", "records not replayed"
 """What a verdict leaves open besides; the second of a metadata log, whose records a node replays when it starts."""
@@ -63,7 +65,7 @@ _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the sna
 class Verdict:
     """Collects findings, reports and starts, and sums them up.
 
-    `failing` are the severities that count: any finding of these makes the verdict `damaged`. `level` is that of the check,
+    `failing` are the severities that count: a finding of these is a reason. `level` is that of the check,
     None for forecasts.
     """
 
@@ -81,6 +83,9 @@ class Verdict:
         self._starts_not_forecast = 0
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
+        self._unreadable: dict[str, UnreadableOffsets] = {}  # by directory
+        self._unreadable_besides = 0  # records
+        self._is_more_unreadable = False
         self._files_left = self._bytes_left = 0  # that were not examined
         self._marked_left = 0  # of these: brokers are about to delete them; all others are not Kafka's
 
@@ -106,8 +111,11 @@ class Verdict:
         elif finding.code == START_LOSES or ends_all_starts(finding):
             word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
             self._add_reason(word, f"{finding.path}: {finding.message}")
+        elif keeps_from_reading(finding):
+            self._add_reason(UNREADABLE, finding.code)
+            self._unreadable.setdefault(os.path.dirname(finding.path), UnreadableOffsets()).add(finding)
         else:
-            self._add_reason(STUCK if finding.code in _STUCK else DAMAGED, finding.code)
+            self._add_reason(_word_of(finding.code), finding.code)
 
     def leave_out(self) -> None:
         """Count a finding that --select or --ignore leaves out."""
@@ -118,17 +126,19 @@ class Verdict:
         """Note a start that loses, but is no reason: the words say so."""
         self._starts_left_out |= start.verdict in LOSING
 
-    def add_findings(self, code: str, severity: str, count: int, *, fails: int = 0) -> None:
-        """Add a number of findings of one code. With `fails` of them a broker does not start."""
+    def add_findings(self, code: str, severity: str, count: int, *, fails: int = 0, unreadable: int = 0) -> None:
+        """Add a number of findings of one code. With `fails` of them a broker does not start, `unreadable` of them keep consumers
+        from records."""
         self._is_anything = True
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:
             if fails:
                 self._add_reason(DOES_NOT_START, code, fails)
-            if count > fails:
-                word = LOSES_AT_START if code == START_LOSES else STUCK if code in _STUCK else DAMAGED
-                self._add_reason(word, code, count - fails)
+            if unreadable:
+                self._add_reason(UNREADABLE, code, unreadable)
+            if count > fails + unreadable:
+                self._add_reason(_word_of(code), code, count - fails - unreadable)
         else:
             self._others[severity] += count
 
@@ -149,6 +159,11 @@ class Verdict:
         self._unread += records
         self._verb = verb
         self._is_more_unread |= is_least
+
+    def count_unreadable(self, records: int, *, is_least: bool) -> None:
+        """Count records that consumers cannot read, of findings that are only counted."""
+        self._unreadable_besides += records
+        self._is_more_unreadable |= is_least
 
     def leave_unreplayed(self, name: str) -> None:
         """Note a metadata log: its records were not replayed."""
@@ -178,7 +193,7 @@ class Verdict:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
                 of_start = verdict(row)
-                word = DOES_NOT_START if of_start == _FAILS else LOSES_AT_START if of_start in LOSING else DAMAGED
+                word = DOES_NOT_START if of_start == _FAILS else LOSES_AT_START if of_start in LOSING else UNREADABLE
                 self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:
@@ -193,6 +208,11 @@ class Verdict:
     def words(self) -> list[str]:
         """All words that apply, the worst first, and last what is left open; `not examined` if there was nothing to examine."""
         return self._results + [word for word, holds in ((NOT_READ, self._has_unread), (NOT_REPLAYED, self._unreplayed)) if holds]
+
+    @property
+    def records_unreadable(self) -> int:
+        """How many records consumers cannot read, one for each offset; there may be more (`text` says so)."""
+        return self._unreadable_besides + sum(found.ranges.total for found in self._unreadable.values())
 
     @property
     def _results(self) -> list[str]:
@@ -212,7 +232,7 @@ class Verdict:
     def text(self) -> str:
         """The words in one line, with what is left open; if nothing is wrong, what does not count is named."""
         words = self._results
-        text = ", ".join(words)
+        text = ", ".join(map(self._counted, words))
         left = {
             "known findings": self._known,
             "findings that were left out": self._left_out,
@@ -225,6 +245,14 @@ class Verdict:
         if words == [self._best] and but:
             text += f", except for {but}"
         return "; ".join([text, *self._left_open])
+
+    def _counted(self, word: str) -> str:
+        """A word, with how many records if it is about some, as far as that is known."""
+        records = self.records_unreadable
+        if word != UNREADABLE or not records:
+            return word
+        is_least = self._is_more_unreadable or any(found.is_least for found in self._unreadable.values())
+        return f"{word} ({'at least ' if is_least else ''}{counted(records, 'record')})"
 
     @property
     def _left_open(self) -> list[str]:
@@ -280,9 +308,16 @@ class Verdict:
         reasons[reason] = reasons.get(reason, 0) + count
 
 
+def _word_of(code: str) -> str:
+    """The word for findings of this code, which are not about records that consumers cannot read."""
+    if code in _STUCK:
+        return STUCK
+    return {START_LOSES: LOSES_AT_START, START_LEAVES_DAMAGE: UNREADABLE}.get(code, DAMAGED)
+
+
 def sound_word(level: str, records_not_read: int) -> str:
     """The word of a check where nothing is wrong."""
-    return INTACT[level] if records_not_read or level in _NOT_COMPARED else CLEAN
+    return INTACT[level] if records_not_read or level in _NOT_COMPARED else FINE
 
 
 def unreplayed_in(report: FileReport) -> str | None:

@@ -311,7 +311,7 @@ def test_what_may_not_be_read_is_not_examined(
     assert _run(*command.split(), url) == 3
     out, err = capfd.readouterr()
     assert words in out + err
-    assert "clean" not in out and "absent" not in out
+    assert "fine" not in out and "absent" not in out
 
 
 @pytest.mark.parametrize("command", ["check", "log", "forecast", "grep a", "scan --engine local", "index"])

@@ -125,7 +125,7 @@ def _findings(text: str) -> list[tuple[str, str]]:
 
 def test_clean_is_one_line(clean: Path) -> None:
     code, out, err = _run("check", clean)
-    assert (code, out.split(), err) == (CLEAN, f"{clean} 2 segments, {_size(clean)}, offsets 0 to 5 clean".split(), "")
+    assert (code, out.split(), err) == (CLEAN, f"{clean} 2 segments, {_size(clean)}, offsets 0 to 5 fine".split(), "")
 
 
 def _size(directory: Path) -> str:
@@ -147,7 +147,7 @@ def test_fail_on_says_what_fails(clean: Path, fail_on: str, code: int) -> None:
 
 def test_what_only_pedantic_shows_is_hidden(clean: Path) -> None:
     (clean / LOG).write_bytes(b"")
-    assert _run("check", clean / LOG)[1].split() == f"{clean / LOG} 1 segment, 0 bytes clean".split()
+    assert _run("check", clean / LOG)[1].split() == f"{clean / LOG} 1 segment, 0 bytes fine".split()
     assert "file-empty" in _run("check", clean / LOG, "--pedantic")[1]
 
 
@@ -157,10 +157,10 @@ def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
     ignored = ("--ignore", "crc-*", "--ignore", "torn-tail")
     code, out, _ = _run("check", broken, *ignored)
     assert code == FINDINGS
-    assert out.endswith("Verdict: loses at start. Exit status 1.\n")
+    assert " Verdict: loses at start: " in " ".join(out.split()) and "Also" not in out
     code, out, _ = _run("check", broken, *ignored, "--ignore", "start-loses")
     assert code == CLEAN
-    expected = "Verdict: clean, except for findings that were left out and a start that fails or loses records. Exit status 0."
+    expected = "Verdict: fine, except for findings that were left out and a start that fails or loses records. Exit status 0."
     assert " ".join(out.split()).endswith(expected)
 
 
@@ -180,7 +180,7 @@ def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
     code, out, _ = _run("check", tmp_path / LOG, tmp_path / "orders-0")  # which has files of its own, none here
     assert code == NOT_EXAMINED
     assert "No such file." in out
-    assert "Not everything could be examined.\nVerdict: not examined. Exit status 3." in out
+    assert "Not everything could be examined.\nVerdict: not examined: file-missing. Exit status 3." in out
 
 
 def test_a_directory_with_nothing_of_kafkas_is_not_clean(tmp_path: Path) -> None:
@@ -272,9 +272,9 @@ def test_what_a_baseline_knows_does_not_fail(broken: Path, tmp_path: Path) -> No
     baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
     code, out, _ = _run("check", broken, "--baseline", baseline)
     assert code == CLEAN
-    assert "clean\n" in out and "3 findings known from the baseline.\n" in out
+    assert "fine\n" in out and "3 findings known from the baseline.\n" in out
     assert " ".join(out.split()).endswith(
-        "Verdict: clean, except for known findings and a start that fails or loses records. Exit status 0."
+        "Verdict: fine, except for known findings and a start that fails or loses records. Exit status 0."
     )
 
 
@@ -484,10 +484,11 @@ def test_text_shows_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert lines[2].startswith(f"  kdump forecast {broken}   # what a start does")
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out
-    assert f" Worst: loses at start: {broken}, unclean stop: scanned from offset 0 on; {LOG} is cut" in " ".join(out.split())
-    assert re.search(
-        r"\nExamined .* in 8 files in \d+\.\d s\.\nWorst: [^\0]*\nVerdict: loses at start, damaged\. Exit status 1\.\n$", out
-    )
+    answer = f" Verdict: loses at start: {broken}, unclean stop: scanned from offset 0 on; {LOG} is cut"
+    assert answer in " ".join(out.split())
+    do = re.escape(f"Do: kdump recover {broken} -o NEW/orders-3")
+    also = r"Also\sunreadable\s\(\d+\srecords\)\.\sExit\sstatus\s1\."
+    assert re.search(rf"\nExamined .* in 8 files in \d+\.\d s\.\nVerdict: [^\0]*{also}\n{do}\n$", out)
 
 
 def test_where_no_start_can_be_forecast_findings_say_what_is_likely(broken: Path) -> None:

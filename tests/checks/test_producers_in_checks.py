@@ -120,7 +120,7 @@ def test_an_open_transaction_says_how_far_the_log_went_on_and_so_does_the_verdic
     assert main(["check", str(folder)]) == 0
     out = " ".join(capfd.readouterr().out.split())
     assert "The log continues for 3 min and 1 offset: read-committed consumers wait at offset 0." in out
-    assert "Verdict: clean, except for an open transaction, at which read-committed consumers wait. Exit status 0." in out
+    assert "Verdict: fine, except for an open transaction, at which read-committed consumers wait. Exit status 0." in out
     (folder / file_name(1, ".log")).unlink()
     assert main(["check", str(folder)]) == 0
     assert "The log continues" not in capfd.readouterr().out

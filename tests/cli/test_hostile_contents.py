@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = ROOT / "tests" / "schemas"
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\r\n\x9b31m\u202e\u2066\u200b\u2028\x7f\x00"
-NAME = os.fsdecode(b"t\x1b[31m\xff") + "\u202e\u2066\u200b\u2028\x9b2J\x07\nVerdict: clean.\r"
+NAME = os.fsdecode(b"t\x1b[31m\xff") + "\u202e\u2066\u200b\u2028\x9b2J\x07\nVerdict: fine.\r"
 
 UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """What no terminal gets, but for the line ends and blanks of kdump."""
@@ -118,7 +118,7 @@ def test_no_terminal_gets_a_control_character(command: tuple[str, ...], director
     shown = _on_terminal(*command, directory)
     assert shown.strip()
     assert UNSAFE.findall(_COLORS.sub("", shown)) == []
-    assert "\nVerdict: clean." not in shown.replace("\r", "\n")
+    assert "\nVerdict: fine." not in shown.replace("\r", "\n")
     assert "\udcff" not in shown
 
 
@@ -148,7 +148,7 @@ def test_no_search_and_no_copy_drives_a_terminal(command: tuple[str, ...], direc
     shown = _on_terminal(*(places.get(word, word) for word in command), directory)
     assert shown.strip()
     assert UNSAFE.findall(_COLORS.sub("", shown)) == []
-    assert "\nVerdict: clean." not in shown.replace("\r", "\n")
+    assert "\nVerdict: fine." not in shown.replace("\r", "\n")
     assert "\udcff" not in shown
 
 
@@ -188,7 +188,7 @@ def test_names_that_drive_a_terminal_are_sound_junit_and_sarif(directory: Path) 
 def test_no_name_forges_a_line_of_a_report_in_a_pipe(command: tuple[str, ...], directory: Path) -> None:
     report = _in_pipe(*command, directory)
     assert UNSAFE.findall(report) == []
-    assert [line for line in report.splitlines() if line.startswith("Verdict: clean.")] == []
+    assert [line for line in report.splitlines() if line.startswith("Verdict: fine.")] == []
 
 
 def test_an_error_message_drives_no_terminal(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_packed_files_are_reported_as_packed(tmp_path: Path) -> None:
     [
         (LOG, [], CLEAN, "1 segment, 345 bytes, offsets 0 to 4"),
         (LOG[:-1] + b"x", [], FINDINGS, "crc-mismatch"),
-        (files.producer_snapshot(entries=[files.producer_entry()]), ["--as", "snapshot"], CLEAN, "clean"),
+        (files.producer_snapshot(entries=[files.producer_entry()]), ["--as", "snapshot"], CLEAN, "fine"),
         (b"something else", [], NOT_EXAMINED, "file-not-recognized"),
         (b"", [], NOT_EXAMINED, "file-not-recognized"),
     ],

@@ -508,7 +508,8 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
         "       1 damaged batch stays: consumers stop at offset 1.",
         "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
     ]
-    assert lines[-1] == "Verdict: loses at start, damaged. Exit status 1."
+    assert "Verdict: loses at start: " in run.stdout and " Also unreadable. Exit status 1." in " ".join(lines)
+    assert lines[-1] == f"Do: kdump recover {path} -o NEW/orders-0"
     assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
     assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
     assert f"  mkdir -p KEEP && cp -a {path} KEEP/orders-0.damaged   # before any restart, with the broker stopped" in lines

@@ -48,8 +48,8 @@ def test_a_report_is_false_where_nothing_is_wrong(partition: Path) -> None:
     report = kdump.check(partition)
     assert report and report.exit_code == 1
     assert [finding.code for finding in report] == ["crc-mismatch"] and report[0] is report.findings[0]
-    assert "damaged" in repr(report) and "crc-mismatch" in repr(report) and "byte 0" in repr(report)
-    assert "damaged" in repr(kdump.verdict(partition))
+    assert "unreadable" in repr(report) and "crc-mismatch" in repr(report) and "byte 0" in repr(report)
+    assert "unreadable" in repr(kdump.verdict(partition))
 
 
 def test_a_report_is_true_where_something_was_not_looked_at(partition: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.checks.wording import byte_range, offset_range
-from kdump.output.text.check.ranges import Ranges
+from kdump.verdicts.ranges import Ranges
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), min_size=1)
 

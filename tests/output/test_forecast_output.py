@@ -346,8 +346,14 @@ def _report(
         formatter.directory(rows)
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
     formatter.end(ForecastTotals(**values))
-    *lines, last = "".join(texts).splitlines()
-    assert last == "Verdict: not examined. Exit status 3."  # none was taken; other tests have the verdicts
+    lines = "".join(texts).splitlines()
+    if lines[-1].startswith("Do: "):
+        command = lines.pop().removeprefix("Do: ")
+        assert any(command in line for line in lines)
+    verdict = next(number for number, line in enumerate(lines) if line.startswith("Verdict: "))
+    said = " ".join(lines[verdict:])
+    assert said == "Verdict: not examined: there is no Kafka file. Exit status 3."  # none was taken
+    del lines[verdict:]
     return lines
 
 

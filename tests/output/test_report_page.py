@@ -131,7 +131,7 @@ def test_a_sound_partition_is_called_so_and_drawn(tmp_path: Path) -> None:
     path = write_partition(tmp_path, segments={0: [_batch(offset) for offset in range(50)]}, topic="orders")
     assert not kdump.check(path)
     _, page = _page(path)
-    assert "Verdict: clean" in page.text and "No findings." in page.text
+    assert "Verdict: fine" in page.text and "No findings." in page.text
     labels = [str(one["aria-label"]) for one in page.all_of("svg") if str(one.get("class")).startswith("map ")]
     assert [label.partition(" by ")[2].partition(":")[0] for label in labels] == ["bytes", "offsets", "time"]
     assert all(label.endswith("KiB sound") for label in labels)

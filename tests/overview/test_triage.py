@@ -73,7 +73,7 @@ def test_of_a_sound_broker_nothing_is_wrong_in_what_was_read(level: str, broker:
         "headers": f"{in_headers}; checksums not verified, at least 40 records not read (--level deep)",
         "quick": "headers intact; indexes not compared with logs, 40 records not read (--level deep)",
         "full": "headers and CRCs intact; 40 records not read (--level deep)",
-        "deep": "clean",
+        "deep": "fine",
     }
     assert triage.verdict.text == expected[level]
 
@@ -84,12 +84,12 @@ def test_what_keeps_a_broker_from_starting_comes_first_with_a_command_that_helps
     data_file = broker / "orders-1" / file_name(10, ".log")
     data_file.write_bytes(flipped(data_file.read_bytes()))
     triage = _triage(level)
-    assert _headings(triage)[0] == ("will not start", "kafka/lost+found")
+    assert _headings(triage)[0] == ("does not start", "kafka/lost+found")
     assert triage.exit_code == 1
     command = triage.events[0].commands[0]
     assert command.startswith("mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found")
     subprocess.run(command, shell=True, check=True)
-    assert "will not start" not in [heading for heading, _ in _headings(_triage(level))]
+    assert "does not start" not in [heading for heading, _ in _headings(_triage(level))]
 
 
 def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -> None:
@@ -97,8 +97,8 @@ def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -
     (broker / "lost+found").mkdir()
     triage = _triage()
     assert _headings(triage) == [
-        ("will not start", "kafka/lost+found"),
-        ("will not start", "kafka/recovery-point-offset-checkpoint"),
+        ("does not start", "kafka/lost+found"),
+        ("does not start", "kafka/recovery-point-offset-checkpoint"),
     ]
     for event in triage.events:
         subprocess.run(event.commands[0], shell=True, check=True)
@@ -109,7 +109,7 @@ def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -
 def test_a_log_directory_itself_is_never_moved(level: str, broker: Path) -> None:
     (broker / "meta.properties").write_text("version=7\n")
     triage = _triage(level)
-    assert [event.heading for event in triage.events] == ["will not start"]
+    assert [event.heading for event in triage.events] == ["does not start"]
     assert triage.events[0].commands[0].startswith("cat kafka/meta.properties")
     assert not any("mv" in command for event in triage.events for command in event.commands)
     assert triage.exit_code == 1
@@ -259,7 +259,7 @@ def test_the_screen_of_a_broker_in_trouble(broker: Path) -> None:
         "\n".join(_screen(triage))
         == """\
 kafka: broker 7, cluster abcdefghijklmnopqrstuv, KRaft, unclean stop
-WILL NOT START  kafka/lost+found: No broker starts with a directory of this name
+DOES NOT START  kafka/lost+found: No broker starts with a directory of this name
                 in its log directory: it must be TOPIC-PARTITION.
   # with the broker stopped:
   mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found
@@ -297,7 +297,7 @@ def test_a_screen_has_24_lines_and_the_worst_of_them_first(width: int, has_color
     assert all(line.isprintable() for line in plain)
     assert all(width_of(line) <= width for line in plain if not line.startswith("  mkdir") and not line.startswith("  kdump"))
     headings = [line[:16].strip() for line in plain if line[:1].isupper()]
-    assert headings[0] == "WILL NOT START"
+    assert headings[0] == "DOES NOT START"
     assert "AND MORE" in headings
     assert any("UNREADABLE" in line for line in _screen(triage, width, shows_all=True))
     assert plain[-1].startswith("Exit status 1") or "Exit status 1." in " ".join(plain[-3:])

@@ -49,15 +49,15 @@ def test_nothing_at_all_is_not_examined() -> None:
 def test_a_file_without_findings_is_clean() -> None:
     verdict = Verdict()
     verdict.add(_report())
-    assert (verdict.text, verdict.exit_code, verdict.reasons) == ("clean", 0, [])
+    assert (verdict.text, verdict.exit_code, verdict.reasons) == ("fine", 0, [])
 
 
 def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code() -> None:
     verdict = Verdict()
     for row in (_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")):
         verdict.add(row)
-    assert verdict.words == ["loses at start", "damaged", "not examined"]
-    assert verdict.reasons == ["loses at start: /a-0: All goes.", "damaged: 2 x crc-mismatch", "not examined: file-vanished"]
+    assert verdict.words == ["loses at start", "unreadable", "not examined"]
+    assert verdict.reasons == ["loses at start: /a-0: All goes.", "unreadable: 2 x crc-mismatch", "not examined: file-vanished"]
     assert verdict.exit_code == 3
 
 
@@ -66,7 +66,7 @@ def test_files_that_brokers_are_about_to_delete_are_kafkas() -> None:
     deleted = _report(not_examined=5)
     deleted.path += ".deleted"
     verdict.add(deleted)
-    assert verdict.text == "clean, except for files that brokers are about to delete"
+    assert verdict.text == "fine, except for files that brokers are about to delete"
     assert verdict.reasons == ["not examined: 5 bytes in 1 file"]
 
 
@@ -118,7 +118,7 @@ def test_clean_names_what_it_does_not_count() -> None:
     verdict.add(_report(not_examined=5))
     verdict.add_finding(_finding(), is_known=True)
     verdict.leave_out()
-    expected = "clean, except for known findings and findings that were left out and files that are not Kafka's"
+    expected = "fine, except for known findings and findings that were left out and files that are not Kafka's"
     assert (verdict.text, verdict.exit_code) == (expected, 0)
     assert verdict.reasons == [
         "not examined: 5 bytes in 1 file",
@@ -169,22 +169,22 @@ def test_what_was_not_read_is_said_beside_damage_and_after_what_does_not_count()
     verdict.leave_out()
     assert verdict.text == ("headers and CRCs intact, except for findings that were left out; 3 records not read (--level deep)")
     verdict.add(_finding())
-    assert (verdict.text, verdict.exit_code) == ("damaged; 3 records not read (--level deep)", 1)
+    assert (verdict.text, verdict.exit_code) == ("unreadable; 3 records not read (--level deep)", 1)
 
 
 def test_a_check_that_leaves_no_record_unread_is_clean() -> None:
     verdict = Verdict(level="full")
     verdict.add(_report_of(0))
-    assert (verdict.words, verdict.text) == (["clean"], "clean")
+    assert (verdict.words, verdict.text) == (["fine"], "fine")
 
 
 def test_a_metadata_log_is_never_clean_alone() -> None:
     verdict = Verdict()
     verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log", size=0))
-    assert verdict.text == "clean"  # no record
+    assert verdict.text == "fine"  # no record
     verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log"))
-    assert (verdict.words, verdict.exit_code) == (["clean", "records not replayed"], 0)
-    assert verdict.text == "clean; records of __cluster_metadata-0 not replayed"
+    assert (verdict.words, verdict.exit_code) == (["fine", "records not replayed"], 0)
+    assert verdict.text == "fine; records of __cluster_metadata-0 not replayed"
 
 
 def test_a_forecast_is_about_the_start_alone() -> None:
@@ -216,7 +216,7 @@ def _exit_codes(path: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, int
 
 
 def test_a_sound_partition_is_clean(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert kdump.verdict(partition).words == ["clean"]
+    assert kdump.verdict(partition).words == ["fine"]
     assert _exit_codes(partition, capfd) == (0, 0)
 
 
@@ -231,7 +231,7 @@ def test_a_torn_end_leaves_damage_after_a_clean_stop(partition: Path) -> None:
         "After a clean stop: 1 damaged batch stays: consumers stop at offset 6."
     )
     verdict = kdump.verdict(partition)
-    assert (verdict.words, verdict.exit_code) == (["damaged"], 1)
+    assert (verdict.words, verdict.exit_code) == (["unreadable"], 1)
 
 
 def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_cou
 ) -> None:
     (partition / "notes.txt").write_text("of nobody")
     verdict = kdump.verdict(partition)
-    assert (verdict.text, verdict.exit_code) == ("clean, except for files that are not Kafka's", 0)
+    assert (verdict.text, verdict.exit_code) == ("fine, except for files that are not Kafka's", 0)
     assert verdict.reasons[0] == "not examined: 9 bytes in 1 file"
     assert _exit_codes(partition, capfd) == (0, 0)
 
@@ -295,7 +295,7 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
     assert {finding.code for finding in kdump.check(partition)} == {"crc-mismatch"}
-    assert kdump.verdict(partition).words == ["loses at start", "damaged"]
+    assert kdump.verdict(partition).words == ["loses at start", "unreadable"]
     assert main(["check", "--output", "ndjson", str(partition)]) == 1
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     starts = [row for row in rows if row["kind"] == "start"]
@@ -304,7 +304,7 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
         ("clean", 7, "damage"),
         ("unclean", 7, "damage"),
     ]
-    assert (rows[-1]["verdict"], rows[-1]["exitCode"]) == ("loses at start, damaged", 1)
+    assert (rows[-1]["verdict"], rows[-1]["exitCode"]) == ("loses at start, unreadable (1 record)", 1)
 
 
 def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
@@ -314,11 +314,12 @@ def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
     assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
-    assert capfd.readouterr().out.endswith("Verdict: loses at start, damaged. Exit status 1.\n")
+    recover = f"Do: kdump recover {partition} -o NEW/{partition.name}\n"
+    assert capfd.readouterr().out.endswith(f"Also unreadable (1 record). Exit status 1.\n{recover}")
     assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 1
-    assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
+    assert " Verdict: loses at start: " in " ".join(capfd.readouterr().out.split())
     assert main(["check", "--ignore", "crc-mismatch", "--ignore", "start-loses", str(partition)]) == 0
-    expected = "clean, except for findings that were left out and a start that fails or loses records"
+    expected = "fine, except for findings that were left out and a start that fails or loses records"
     assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
 
 
@@ -333,10 +334,10 @@ def test_a_baseline_without_the_start_does_not_hide_it(
     baseline = tmp_path / "baseline.ndjson"
     baseline.write_text("".join(row for row in rows if json.loads(row)["kind"] != "start"))
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 1
-    assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
+    assert " Verdict: loses at start: " in " ".join(capfd.readouterr().out.split())
     baseline.write_text("".join(rows))
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
-    expected = "clean, except for known findings and a start that fails or loses records"
+    expected = "fine, except for known findings and a start that fails or loses records"
     assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
     known_starts: set[tuple[str, str, str]] = set()
     request = CheckRequest.__new__(CheckRequest)
@@ -387,9 +388,9 @@ def unreadable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert kdump.verdict(unreadable).words == ["damaged"]
+    assert kdump.verdict(unreadable).words == ["unreadable"]
     assert main(["check", str(unreadable)]) == 1
-    assert capfd.readouterr().out.endswith("\nVerdict: damaged. Exit status 1.\n")
+    assert "\nVerdict: unreadable (" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("form", ["text", "ndjson", "json", "sarif", "junit"])
@@ -400,7 +401,7 @@ def test_a_check_that_reads_no_records_calls_nothing_clean(
     shown = capfd.readouterr().out
     out = shown.partition('"results":')[2] or shown  # the rules of SARIF before it speak of the log cleaner
     assert "headers and CRCs intact; " in out and " records not read (--level deep)" in out
-    assert not any(clean in out for clean in ('"clean', ": clean", "   clean"))
+    assert not any(clean in out for clean in ('"fine', ": fine", "   fine"))
 
 
 def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -438,8 +439,8 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
     path = path.rename(tmp_path / name)
     assert main(["check", str(path)]) == 0
     shown = capfd.readouterr().out
-    assert "   clean; records not replayed\n" in shown
-    assert shown.endswith(f"Verdict: clean; records of {name} not replayed. Exit status 0.\n")
+    assert "   fine; records not replayed\n" in shown
+    assert shown.endswith(f"Verdict: fine; records of {name} not replayed. Exit status 0.\n")
     assert main(["check", "--output", "ndjson", str(path)]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert (rows[-1]["errors"], rows[-1]["warnings"]) == (0, 0)
@@ -486,7 +487,7 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
     assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
     assert [finding.broker_forecast for finding in errors] == [outcome] * fails
     assert _exit_codes(directory, capfd) == (fails, fails)
-    assert kdump.verdict(directory).words == (["does not start"] if fails else ["clean"])
+    assert kdump.verdict(directory).words == (["does not start"] if fails else ["fine"])
 
 
 # --- whatever is done to a partition
@@ -610,7 +611,7 @@ def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp
 def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     _log_directory(tmp_path / "d1", "a", **{"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"})
     _log_directory(tmp_path / "d2", "b", **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A"})
-    assert kdump.verdict(tmp_path).words == ["clean"]
+    assert kdump.verdict(tmp_path).words == ["fine"]
     assert _exit_codes(tmp_path, capfd) == (0, 0)
 
 
@@ -649,7 +650,7 @@ def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(
 def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "a")
     log = tmp_path / "d1" / "a-0" / LOG
-    assert kdump.verdict(tmp_path / "d1").words == ["clean"]
+    assert kdump.verdict(tmp_path / "d1").words == ["fine"]
     os.truncate(log, log.stat().st_size - 5)
     log.chmod(0o400)
     found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]

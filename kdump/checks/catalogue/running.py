@@ -103,3 +103,7 @@ _CODES = {
 
 RUNNING = {code: sentence for sentence, codes in _CODES.items() for code in codes}
 """By code; faults that are harmless or only matter at a start have none."""
+
+_STOP_READERS = (_BAD_BATCH, _BAD_MAGIC, _ABSURD_LENGTH, _BAD_LENGTH, _BAD_RECORDS)
+BREAK_READING = frozenset(code for sentence in _STOP_READERS for code in _CODES[sentence])
+"""The codes of damage because of which consumers do not get records that were there."""

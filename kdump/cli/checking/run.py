@@ -102,6 +102,7 @@ class _Run:
                 known=self._known,
                 level=self._request.settings.level,
                 records_not_read=self._unread,
+                records_unreadable=self._verdict.records_unreadable,
                 is_complete=self._verdict.is_complete,
                 seconds=seconds,
                 exit_code=code,

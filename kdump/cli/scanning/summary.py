@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdump import exit_codes
 from kdump.checks import wording
@@ -12,6 +12,7 @@ from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.wording import counted
 from kdump.formats import tree
 from kdump.output.rows.fleet import CodecLine, TopicLine
+from kdump.output.text.answer import write_verdict
 from kdump.output.text.scan import text_of_codecs, text_of_findings, text_of_time, text_of_topics
 from kdump.output.text.scan_steps import REPLICA_BEHIND, scan_steps
 from kdump.output.text.sizes import size_text
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 
 _RECORDS = "records"  # the table
 _WIDTH = 100  # of findings in a pipe
+
+
+class Unreadable(NamedTuple):
+    """What consumers cannot read: how many findings of each code say so, and how many records they are about, at least."""
+
+    codes: Mapping[str, int]
+    records: int
+    is_least: bool
 
 
 class ScanSummary:
@@ -54,6 +63,7 @@ class ScanSummary:
         codecs: Sequence[CodecLine],
         codes: Sequence[tuple[tuple[str, str], int]],
         failing_starts: Mapping[str, int],
+        unreadable: Unreadable,
         worst: Sequence[dict[str, Any]],
         rows: dict[str, int],
         incomplete: Sequence[str] = (),
@@ -74,12 +84,15 @@ class ScanSummary:
         self.codes = codes
         self.worst = worst
         self._failing_starts = dict(failing_starts)
+        self._unreadable = unreadable
         self.severities = {severity: sum(count for (_, of), count in codes if of == severity) for severity in SEVERITIES}
         self.level = level
         self._verdict = Verdict(failing, level=level)
         for (code, severity), count in sorted(codes):
-            fails = failing_starts.get(code, 0) if severity == ERROR else 0
-            self._verdict.add_findings(code, severity, count, fails=fails)
+            is_error = severity == ERROR
+            fails, lost = (counts.get(code, 0) * is_error for counts in (failing_starts, unreadable.codes))
+            self._verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
+        self._verdict.count_unreadable(unreadable.records, is_least=unreadable.is_least)
         self._verdict.add_files(self.files)
         self.records_not_read = records_not_read
         self.are_more_not_read = are_more_not_read
@@ -92,7 +105,7 @@ class ScanSummary:
 
     @property
     def _verdict_text(self) -> str:
-        """The verdict. It is never the bare word `clean` if replicas end at different offsets: one may be an older copy."""
+        """The verdict. It is never the bare word `fine` if replicas end at different offsets: one may be an older copy."""
         text = self._verdict.text
         differ = any(code == REPLICA_BEHIND for (code, _), _ in self.codes)
         return f"{text}, but replicas end at different offsets" if differ and self.exit_code == exit_codes.CLEAN else text
@@ -115,6 +128,7 @@ class ScanSummary:
             codecs=[CodecLine(*(line[column.key] for column in CodecLine.schema)) for line in given["codecs"]],
             codes=[((found["code"], found["severity"]), found["count"]) for found in given["findings"]],
             failing_starts=given["failingStarts"],
+            unreadable=Unreadable(*given["unreadable"]),
             worst=given["worst"],
             rows=given["tables"],
             incomplete=given["incompleteTables"],
@@ -133,6 +147,7 @@ class ScanSummary:
             "batches": self.batches,
             "records": self.records,
             "recordsNotRead": self.records_not_read,
+            "recordsUnreadable": self._unreadable.records,
             "oldestTimestamp": self.oldest,
             "newestTimestamp": self.newest,
             "errors": self.severities["error"],
@@ -151,7 +166,8 @@ class ScanSummary:
 
     def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Its JSON with what else it takes to show the summary again."""
-        return {**result, "areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": self._failing_starts}
+        kept = {"areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": self._failing_starts}
+        return {**result, **kept, "unreadable": list(self._unreadable)}
 
     @property
     def _unchanged(self) -> str:
@@ -164,14 +180,16 @@ class ScanSummary:
         verb = "is as it was, and was" if self.unchanged_files == 1 else "are as they were, and were"
         return f"{counted(self.unchanged_files, 'file')} of these {verb} not read again."
 
-    def _next(self, paths: Sequence[str], width: int, *, is_terminal: bool) -> list[str]:
-        """What to type next, if there is something."""
-        steps = scan_steps(self.worst, paths)
-        if not steps:
-            return []
+    def _end(self, paths: Sequence[str], width: int, *, is_terminal: bool) -> list[str]:
+        """What to type next, if there is something, and the answer."""
         parts: list[str] = []
-        steps.write(ReportWriter(parts.append, ReportStyle(width=width, is_terminal=is_terminal)))
-        return ["Next", *"".join(parts).splitlines()]
+        out = ReportWriter(parts.append, ReportStyle(width=width, is_terminal=is_terminal))
+        steps = scan_steps(self.worst, paths)
+        if steps:
+            out.line("Next")
+            steps.write(out)
+        write_verdict(out, self._verdict_text, self._verdict.reasons, self.exit_code, steps)
+        return "".join(parts).splitlines()
 
     def text(self, out: str | None, seconds: float, paths: Sequence[str]) -> str:
         """The summary for people; `paths` are those that were scanned."""
@@ -203,8 +221,7 @@ class ScanSummary:
                 what = counted(len(self.decoded_topics), "topic")
                 lines += _wrapped(f"Decoded keys and values of {what}, with typed columns: {out}/decoded/topic=NAME.", room)
             lines.append(f'To query them: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
-        lines += self._next(paths, width, is_terminal=is_terminal)
-        lines += _wrapped(f"Verdict: {self._verdict_text}. Exit status {self.exit_code}.", room)
+        lines += self._end(paths, width, is_terminal=is_terminal)
         return "\n".join(lines) + "\n"
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
+from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, Finding
 from kdump.checks.settings import DEEP
-from kdump.cli.scanning.summary import ScanSummary
+from kdump.cli.scanning.summary import ScanSummary, Unreadable
 from kdump.output.text.scan import codec_lines, topic_lines
 from kdump.output.text.scan_steps import REPLICA_BEHIND
 from kdump.pipeline.fleet import written
+from kdump.verdicts.unreadable import UnreadableOffsets, keeps_from_reading
 from kdump.verdicts.verdict import fails_to_start, may_fail_to_start
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _OF_STARTS = ("code", "severity", "brokerForecast")
+_OF_FINDINGS = [column.key for column in Finding.schema]
 _WORST = 1000  # findings of a severity that are read for the text summary
 
 
@@ -56,10 +58,25 @@ def summary_of_tables(
         codecs=codec_lines(uses),
         codes=sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0])),
         failing_starts=failing_starts,
+        unreadable=_unreadable(folder),
         worst=_worst(folder),
         rows={table: _row_count(os.path.join(folder, table)) for table in tables},
         incomplete=incomplete,
     )
+
+
+def _unreadable(folder: str) -> Unreadable:
+    """What consumers cannot read, of all copies together."""
+    codes: Counter[str] = Counter()
+    found: dict[str, UnreadableOffsets] = {}
+    for batch in written.rows(folder, "findings", _OF_FINDINGS):
+        for row in batch.filter(pc.equal(batch.column("severity"), ERROR)).to_pylist():
+            finding = Finding(*(row[key] for key in _OF_FINDINGS))
+            if keeps_from_reading(finding):
+                codes[finding.code] += 1
+                found.setdefault(os.path.dirname(finding.path), UnreadableOffsets()).add(finding)
+    records = sum(offsets.ranges.total for offsets in found.values())
+    return Unreadable(dict(codes), records, any(offsets.is_least for offsets in found.values()))
 
 
 def _row_count(directory: str) -> int:

@@ -25,7 +25,7 @@ DESCRIPTIONS = {
     "directories_not_examined": "How many directories could not be examined.",
     "seconds": "How long the run took.",
     "exit_code": "The exit code of the command.",
-    "verdict": "The verdict: does not start, loses at start, damaged, stuck, not examined, the worst first; or clean.",
+    "verdict": "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine.",
     "reasons": "The reasons: a word of the verdict, and the start that it is about.",
 }
 """What each column says, for schemas."""

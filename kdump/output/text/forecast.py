@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from kdump.checks.wording import as_sentence, counted
+from kdump.exit_codes import FINDINGS
+from kdump.forecasts.outcome import DIE, OFFLINE
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.sentences import (
     DAMAGE,
     FAILS,
     LOADS,
     LOSS,
+    NO_START,
     SAFE,
     TRAP,
     TRIMS,
+    UNDONE,
     UNSURE,
     rank,
     sentences,
@@ -22,10 +28,11 @@ from kdump.forecasts.sentences import (
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import tree
 from kdump.output.rows.columns import width_of
+from kdump.output.text.answer import write_verdict
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import Steps
-from kdump.output.text.writer import ReportWriter
+from kdump.output.text.writer import ReportWriter, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +59,7 @@ _MOST_LINES = 10  # further ones that have a line
 _MOST_ALIKE = 2  # of others to which the same happens
 _MAX_SAFE = 5  # directories that get a line although nothing happens to them
 _MAX_CONDITIONS = 6
+_MOST_IN_FULL = 3  # kinds of fates; with more, there are fewer commands
 
 
 class Alike:
@@ -95,6 +103,8 @@ class ForecastReport:
         self._conditions: dict[str, None] = {}
         self._alike: dict[tuple[object, ...], Alike] = {}
         self._steps = Steps()
+        self._told_of_log_directories: set[str] = set()
+        self._worst: tuple[tuple[int, bool, int, int], str] | None = None
 
     def directory(self, rows: list[Forecast]) -> None:
         self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
@@ -104,11 +114,17 @@ class ForecastReport:
             if len(self._safe) <= _MAX_SAFE:
                 self._safe.append(rows)
             return
+        worst = max(rows, key=rank)
+        if self._worst is None or rank(worst) > self._worst[0]:
+            self._worst = rank(worst), _reason(worst)
         self._is_failing |= any(verdict(row) == FAILS for row in rows)
         self._alike.setdefault(_kind(rows), Alike()).add(rows)
 
     def end(self, totals: ForecastTotals) -> None:
-        for alike in sorted(self._alike.values(), key=lambda alike: max(map(rank, alike.shown[0])), reverse=True):
+        found = sorted(self._alike.values(), key=lambda alike: max(map(rank, alike.shown[0])), reverse=True)
+        if len(found) > _MOST_IN_FULL:
+            self._steps = Steps(is_brief=True)
+        for alike in sorted(found, key=lambda alike: not _is_of_log_directory(alike.shown[0])):  # what others need not repeat
             self._write_alike(alike)
         if self._safe_count and not self._alike and self._safe_count <= _MAX_SAFE:
             for rows in self._safe:
@@ -132,7 +148,11 @@ class ForecastReport:
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
-        self._out.wrapped(f"Verdict: {totals.verdict.text}. Exit status {totals.verdict.exit_code}.")
+        found = totals.verdict
+        reasons = found.reasons
+        if self._worst is not None and found.exit_code == FINDINGS:
+            reasons = [f"{found.words[0]}: {self._worst[1]}"]
+        write_verdict(self._out, found.text, reasons, found.exit_code, self._steps)
 
     def _write_alike(self, alike: Alike) -> None:
         """Some directories in full, some in a line, and how many more there are."""
@@ -160,26 +180,51 @@ class ForecastReport:
 
     def _begin_block(self) -> None:
         """An empty line after the block before."""
-        if self._has_block:
+        if self._has_block and not self._steps.is_brief:
             self._out.line()
         self._has_block = True
 
     def _write_directory(self, rows: list[Forecast], path: str, about: str) -> None:
         """The starts of a directory, or of all partitions of a log directory."""
+        is_of_log_directory = _is_of_log_directory(rows)
+        starts = [
+            (after, alike, self._not_told(alike, is_of_log_directory=is_of_log_directory)) for after, alike in _folded(rows)
+        ]
         name = self._out.shown(path)
         if width_of(name) + len(about) + _GAP > self._out.width:
             self._out.line(name)
             name = ""
         self._out.line(f"{name}{' ' * _GAP}{about}")
-        for after, alike in _folded(rows):
+        for after, alike, lines in starts:
+            if not lines:
+                continue
             word = verdict(alike)
-            self._out.line(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {after}")
-            for line in sentences(alike):
+            head = f"{self._colored(word)}{' ' * (_INDENT - len(word))}"
+            if self._steps.is_brief and len(starts) == 1:  # after any stop
+                first, *rest = wrapped(self._out.shown(lines.pop(0)), self._out.width - _INDENT)
+                self._out.line(f"{head}{first}")
+                for line in rest:
+                    self._out.line(" " * _INDENT + line)
+            else:
+                self._out.line(f"{head}after {after}")
+            for line in lines:
                 self._out.wrapped(self._out.shown(line), _INDENT)
+
+    def _not_told(self, row: Forecast, *, is_of_log_directory: bool) -> list[str]:
+        """The sentences of a start, without what is said of the whole log directory already."""
+        lines = list(sentences(row))
+        if row.outcome in (DIE, OFFLINE) and lines:
+            if is_of_log_directory:
+                self._told_of_log_directories.add(lines[0])
+            elif lines[0] in self._told_of_log_directories:
+                return [line for line in lines[1:] if line != UNDONE]
+        return lines
 
     def _write_conditions(self) -> None:
         """What the starts depend on, each condition once."""
-        if self._conditions:
+        if self._steps.is_brief and len(self._conditions) == 1:
+            self._out.wrapped(self._out.shown(f"Note: {as_sentence(*self._conditions)}"))
+        elif self._conditions:
             self._out.line()
             self._out.line("Note")
             for condition in list(self._conditions)[:_MAX_CONDITIONS]:
@@ -191,13 +236,23 @@ class ForecastReport:
         if not self._alike:
             return
         self._out.line()
-        if self._is_failing:
+        if self._is_failing and not self._steps.is_brief:
             self._out.wrapped("One directory that fails keeps the broker from starting, and so takes all others offline.")
         self._out.line("Next")
         self._steps.write(self._out)
 
     def _colored(self, word: str) -> str:
         return self._out.colored(word, _COLORS[word])
+
+
+def _reason(row: Forecast) -> str:
+    """What a start does to a directory, for the last line."""
+    text = summary(row)
+    if verdict(row) == FAILS:
+        place, reason = row.bad_checkpoint or row.path, text.removeprefix(NO_START)
+        name = os.path.basename(place)
+        return f"{place}{reason.removeprefix(name)}" if reason.startswith(name) else f"{place}: {reason}"
+    return f"{row.path}, after {stop([row])}: {text}"
 
 
 def _is_of_log_directory(rows: list[Forecast]) -> bool:

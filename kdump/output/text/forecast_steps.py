@@ -45,7 +45,8 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     steps.save(path)
     if any(row.lost_records or row.damaged_batches or row.bytes_lost > 0 for row in rows):
         steps.recover(path)
-    steps.look(f"kdump check {shell_word(path)}", "what is damaged, and where")
+    if not steps.is_brief:
+        steps.look(f"kdump check {shell_word(path)}", "what is damaged, and where")
     helps = False
     for row in rows:
         if not row.is_safe and row.remedy is not None:
@@ -57,7 +58,7 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
         stays = clean.consumers_stop_at
         damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
         steps.note(end_by_itself + damage)
-    elif not helps:
+    elif not helps and not steps.is_brief:
         steps.note(f"with a healthy replica: move {path} away while the broker is stopped, so that it is replicated again")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.formats import tree
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
+from kdump.output.text.answer import write_answer
 from kdump.output.text.mend_report import COMPLETE, VERIFIED, MendReport
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import Steps, shell_word
@@ -97,4 +98,9 @@ class RecoverReport(MendReport):
             what = "it" if summary.remaining_errors == 1 else "them"
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists {what}.")
         self._next(summary)
-        self._complete(summary.path, summary.exit_code, COMPLETE if summary.remaining_errors else VERIFIED)
+        what = COMPLETE if summary.remaining_errors else VERIFIED
+        but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
+        but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
+        but += [f"{counted(summary.remaining_errors, 'error')} left"] if summary.remaining_errors else []
+        text = f"{what}{', but ' if but else ''}{', '.join(but)}: {summary.path}. Exit status {summary.exit_code}."
+        write_answer(self._out, text, f"kdump check {shell_word(summary.path)}")

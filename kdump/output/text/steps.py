@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from kdump.binary import system
 from kdump.binary.paths import absolute, is_url
@@ -21,8 +22,9 @@ KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
 
 _SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT, _AFTER_ALL = range(7)
+_MAIN = (_MEND, _CHANGE, _SAVE, _LOOK)  # what is the one command to type, the first of these
 _DAMAGED = ".damaged"
-_MOST_SAVED = 5
+_MOST_SAVED, _MOST_SAVED_BRIEFLY = 5, 2
 _STOPPED = "with the broker stopped"
 _COMMENT = "   # "
 _INDENT = 2
@@ -35,7 +37,10 @@ class Steps:
     cannot be typed as it is, such as what has a word to fill in, is a comment.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_brief: bool = False) -> None:
+        """If it `is_brief`, fewer copies of evidence have a line, and comments above a line say only what must be."""
+        self.is_brief = is_brief
+        self._most_saved = _MOST_SAVED_BRIEFLY if is_brief else _MOST_SAVED
         self._lines: dict[str, int] = {}
         self._places: dict[tuple[str, str], str] = {}
         self._saved: set[str] = set()
@@ -55,6 +60,19 @@ class Steps:
             lines.insert(saved, f"# and {more:,} more like {'this' if more == 1 else 'these'} to copy before any restart")
         return lines
 
+    def main(self, about: str = "") -> str:
+        """The one command to type: what mends before what changes a file, copies or looks; of the path that `about` begins with.
+
+        Never a last resort. A command with a word to fill in only if there is no other.
+        """
+        commands: list[tuple[bool, bool, int, str]] = []
+        for line, rank in self._lines.items():
+            command = line.removeprefix("# ").rpartition(_COMMENT)[0] or line.removeprefix("# ")
+            if rank in _MAIN and not command.startswith(("or: ", "and ", "kdump explain ")):
+                is_about = any(about.startswith((f"{word}:", f"{word},", f"{word}/", f"{word} ")) for word in command.split()[1:])
+                commands.append((not is_about, line.startswith("#"), _MAIN.index(rank), command))
+        return min(commands, key=lambda found: found[:3])[3] if commands else ""
+
     def write(self, out: ReportWriter) -> None:
         """Write all lines. On a terminal too narrow for one, its comment stands above it: a command is never wrapped."""
         above = ""
@@ -65,7 +83,9 @@ class Steps:
                 continue
             is_note = self._lines.get(line, _NOTE) in (_NOTE, _AFTER_ALL)
             command, _, about = ("", "", shown.removeprefix("# ")) if is_note else shown.rpartition(_COMMENT)
-            is_new = (command or is_note) and about != above
+            if self.is_brief and not is_note:
+                about = re.split("[:;]", about)[0] if _STOPPED in about else ""
+            is_new = about and (command or is_note) and about != above
             above = about
             for part in wrapped(about, out.width - _INDENT - len("# ")) if is_new else ():
                 out.line(" " * _INDENT + _comment(part))
@@ -77,7 +97,7 @@ class Steps:
         if is_url(path):
             self._add(_SAVE, _comment(f"copy {path} from its store to a disk: what follows is for the copy"))
         elif absolute(path) not in self._saved:
-            if len(self._saved) == _MOST_SAVED:
+            if len(self._saved) == self._most_saved:
                 self._not_saved.add(absolute(path))
                 return
             self._saved.add(absolute(path))

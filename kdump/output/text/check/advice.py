@@ -86,15 +86,20 @@ class Advice:
         if report.file_type == _LOG:
             self._whole[_segment(report.path)] = report.bytes_intact == report.size
 
-    def add_steps(self, steps: Steps, recovered: Collection[str], *, is_sound: bool) -> None:
+    def add_steps(self, steps: Steps, recovered: Collection[str], *, is_sound: bool, is_brief: bool = False) -> None:
         """Add commands, each with a comment on what it does. Partitions that are `recovered` get new companions, too.
+
+        If it `is_brief`, one command for each thing.
 
         Open transactions are a matter only where all else `is_sound`: those of a running broker mostly end by themselves.
         """
+        made_anew: set[str] = set()
         for path in list(self._partitions)[:_MAX_COMMANDS]:
             if path and path not in recovered and self._is_sound_partition(path):
                 steps.reindex(path)
-        whole = [segment for segment in self._indexes if self._is_sound(segment)]
+                made_anew.add(path)
+        made_anew = made_anew if is_brief else set()
+        whole = [one for one in self._indexes if self._is_sound(one) and os.path.dirname(one) not in made_anew]
         for segment in whole[:_MAX_COMMANDS]:
             steps.remove(self._indexes[segment], "the log is sound, the next start rebuilds its indexes")
         _add_more(steps, whole, "index", "indexes")
@@ -103,6 +108,8 @@ class Advice:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
             where = f"--topic {shell_word(topic)} --partition {partition}"
             steps.fill_in(f"{tool} find-hanging {where}", f"does it list the transaction that starts at offset {offset:,}?")
+            if is_brief:
+                continue
             steps.fill_in(f"{tool} abort {where} --start-offset {offset}", "if it does; brokers from 3.0 on")
         _add_more(steps, transactions, "transaction", "transactions")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from kdump.checks.catalogue import fault_kind
-from kdump.checks.finding import ESTIMATED, INFO, NO_OFFSET, SEVERITIES
+from kdump.checks.finding import INFO, NO_OFFSET, SEVERITIES
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name
-from kdump.output.text.check.ranges import Ranges
 from kdump.output.text.sizes import size_text
-from kdump.reading.items import END
+from kdump.verdicts.unreadable import UnreadableOffsets
 from kdump.verdicts.verdict import NOT_REPLAYED, START_LEAVES_DAMAGE, START_LOSES, sound_word, unreplayed_in
 
 TYPE_CHECKING = False
@@ -22,25 +21,6 @@ _MAPS = 20  # files of one directory that are drawn
 _SAY_IT_THEMSELVES = (START_LOSES, START_LEAVES_DAMAGE, "dir-odd", "partition-metadata-bad")
 """Findings whose message is what a start does."""
 _MAX_LOST_RANGES = 6  # of offsets that consumers cannot read
-_FLOOD = "finding-flood"
-_BAD_CRC = "crc-mismatch"  # of a batch whose length does not lead to the next one
-_HIDE_WHAT_FOLLOWS = frozenset(
-    (
-        "batch-length-absurd",
-        "batch-length-mismatch",
-        "batch-length-negative",
-        "batch-length-too-small",
-        "garbage-region",
-        "resync-budget",
-        "zero-hole",
-    )
-)
-"""A broker finds no batch after these before the next entry of its index, so consumers may miss intact ones, too."""
-_CLAIM_AT_THE_END = frozenset(("torn-header", "torn-tail", "zero-tail"))
-"""Findings whose offsets nothing after them bounds; those of others are what is missing between batches."""
-_MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
-_MOST_MISSING = 1 << 31  # between two batches: a segment reaches no farther
-_MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
 
 
 class Directory:
@@ -54,8 +34,7 @@ class Directory:
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
         self.starts: list[Start] = []
-        self._unreadable = Ranges()
-        self._is_least = False  # whether consumers may miss more than that
+        self._unreadable = UnreadableOffsets()
         self._log_names: list[str] = []
         self._drawn: list[FileReport] = []
 
@@ -67,7 +46,7 @@ class Directory:
     def add_finding(self, finding: Finding) -> None:
         severity = finding.severity
         self.counts[severity] = self.counts.get(severity, 0) + 1
-        self._add_unreadable(finding)
+        self._unreadable.add(finding)
         if severity != INFO and finding.code not in _SAY_IT_THEMSELVES:
             word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
             kept = self.restarts.setdefault(word, [])
@@ -75,35 +54,23 @@ class Directory:
             if is_next and len(kept) < _MAPS and not any(known.path == finding.path for known in kept):
                 kept.append(finding)
 
-    def _add_unreadable(self, finding: Finding) -> None:
-        """Record the offsets of batches that a check had to step over: consumers do not get them."""
-        if finding.code == _FLOOD:
-            self._is_least = True
-        if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
-            return
-        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS or finding.code == _BAD_CRC and finding.resync == END
-        if finding.offset_first is None or finding.offset_last is None or is_implausible(finding):
-            self._is_least = True
-        else:
-            self._unreadable.add(finding.offset_first, finding.offset_last)
-
     @property
     def unreadable(self) -> int:
         """How many offsets consumers cannot read."""
-        return self._unreadable.total
+        return self._unreadable.ranges.total
 
     def unreadable_text(self) -> str:
         """How many offsets consumers cannot read, and which."""
-        ranges = self._unreadable.merged()
-        of_all, count = "", self._unreadable.total
+        found = self._unreadable.ranges
+        ranges, of_all, count = found.merged(), "", found.total
         if self.first_offset != NO_OFFSET:
             first, last = min(self.first_offset, ranges[0][0]), max(self.last_offset, ranges[-1][1])
             count = last - first + 1
             of_all = f" of {count:,}"
-        least = "at least " if self._is_least else ""
-        offsets = self._unreadable.text("offset", _MAX_LOST_RANGES).partition(" ")[2]
+        least = "at least " if self._unreadable.is_least else ""
+        offsets = found.text("offset", _MAX_LOST_RANGES).partition(" ")[2]
         noun = "offset" if count == 1 else "offsets"
-        return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}: {offsets}."
+        return f"consumers cannot read {least}{found.total:,}{of_all} {noun}: {offsets}."
 
     def add_file(self, report: FileReport) -> None:
         self.files += 1
@@ -168,12 +135,3 @@ class Directory:
 def worst_first(directories: Iterable[Directory]) -> list[Directory]:
     """Directories by their findings, those with most of the worst severity first."""
     return sorted(directories, key=lambda directory: directory.rank, reverse=True)
-
-
-def is_implausible(finding: Finding) -> bool:
-    """Whether the header of damaged bytes claims more offsets than they can hold, or a last one before the first."""
-    assert finding.offset_first is not None and finding.offset_last is not None
-    count = finding.offset_last - finding.offset_first + 1
-    is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
-    most = (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else _MOST_MISSING
-    return finding.offset_certainty == ESTIMATED and (is_far or not 1 <= count <= most)

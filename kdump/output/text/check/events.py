@@ -1,11 +1,11 @@
-"""Damage of a log that lies in one piece: one event, though each part of it is a finding with a code of its own."""
+"""Damage that lies in one piece of a file: one event, though each part of it is a finding with a code of its own."""
 
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.wording import as_sentence, counted, offset_range
 from kdump.formats import file_name
-from kdump.output.text.check.directory import is_implausible
+from kdump.verdicts.unreadable import is_implausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _ZEROS = "zero-hole"
 
 
 class Events:
-    """Puts the findings of a log together that touch. Findings of a file come one after another, in any order."""
+    """Puts the findings of a segment's file together that touch. Findings of a file come one after another, in any order."""
 
     def __init__(self) -> None:
         self._path = ""
@@ -50,7 +50,9 @@ class Events:
 
 
 def _is_damage(finding: Finding) -> bool:
-    return finding.severity == ERROR and bool(finding.skipped) and file_name.suffix(finding.path) == file_name.LOG
+    suffix = file_name.suffix(finding.path)
+    is_piece = bool(finding.skipped) if suffix == file_name.LOG else finding.end > finding.start
+    return finding.severity == ERROR and is_piece and suffix in file_name.SEGMENT_SUFFIXES
 
 
 def _event(parts: list[Finding]) -> Finding:
@@ -86,10 +88,13 @@ def _event(parts: list[Finding]) -> Finding:
 
 
 def _sentences(parts: list[Finding], start: int, end: int, first: int | None, last: int | None) -> str:
+    codes = ", ".join(dict.fromkeys(part.code for part in parts))
+    if file_name.suffix(parts[0].path) != file_name.LOG:
+        return f"{as_sentence(parts[0].message)} Reported as {codes}; --all shows each."
     zeros = sum(part.end - part.start for part in parts if part.code == _ZEROS)
     of_them = f", {zeros:,} of them zeros" if zeros else ""
-    text = f"{counted(end - start, 'byte')} in one piece are damaged{of_them}."
+    text = f"{counted(end - start, 'byte')} in one piece are damaged{of_them}"
     if first is not None and last is not None:
-        text += f" {as_sentence(f'{offset_range(first, last)} cannot be read')}"
-    codes = ", ".join(dict.fromkeys(part.code for part in parts))
+        text += f": {offset_range(first, last)} cannot be read"
+    text += "."
     return f"{text} Reported as {codes}; --all shows each."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.finding import SEVERITIES
 from kdump.output.text.check.events import Events
-from kdump.output.text.check.ranges import Ranges
+from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CODES_TO_EXPLAIN = 1
 _MOST_REMEDIES = 3
 _CODES_OF_A_REMEDY = 5
-_MOST_MENDED = 5
+_MOST_MENDED, _MOST_MENDED_BRIEFLY = 5, 2
 _NOT_RECOGNIZED = "file-not-recognized"
 _ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
 _MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
@@ -78,18 +78,9 @@ def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
         out.labelled("to do", remedy)
 
 
-def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> None:
-    """Commands to type next, each on one line, to be copied."""
-    steps = next_steps(folds, directories, advice)
-    if steps:
-        out.line()
-        out.line("Next")
-        steps.write(out)
-
-
-def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> Steps:
-    """What to type next."""
-    steps = Steps()
+def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advice, *, is_brief: bool = False) -> Steps:
+    """What to type next. If it `is_brief`, fewer lines of each kind, and none that only looks closer."""
+    steps = Steps(is_brief=is_brief)
     worst = folds.worst_first()
     for fold in worst:
         _add_for_start(steps, fold)
@@ -99,21 +90,25 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
         if path is not None:
             steps.save(path)
     damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
-    for path in damaged[:_MOST_MENDED]:
+    for path in damaged[: _MOST_MENDED_BRIEFLY if is_brief else _MOST_MENDED]:
         if is_url(path):
             steps.save(path)
         steps.recover(path)
     for fold in worst:
         if _is_compressed_segment(fold):
             steps.unpack(fold.finding.path)
+    if is_brief and len(damaged) > _MOST_MENDED_BRIEFLY:
+        steps.count_more(f"and {len(damaged) - _MOST_MENDED_BRIEFLY:,} more to recover; --all lists each")
     forecast = next((fold.group for fold in endangered if _is_directory(fold.group)), None)
     if forecast is not None:
         steps.look(f"kdump forecast {shell_word(forecast)}", "what a start does, step by step")
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
         steps.look(f"kdump check --as log {shell_word(unread.path)}", "it was not examined")
-    advice.add_steps(steps, damaged, is_sound=all(fold.finding.severity == INFO for fold in worst))
+    advice.add_steps(steps, damaged, is_sound=all(fold.finding.severity == INFO for fold in worst), is_brief=is_brief)
     skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
+    if is_brief:
+        return steps
     if skipped is not None and skipped.severity != INFO:
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
     for code in _codes(folds)[:_CODES_TO_EXPLAIN]:

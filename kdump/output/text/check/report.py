@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted
+from kdump.output.text.answer import write_verdict
 from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
 from kdump.output.text.check.folding import Folds
-from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
+from kdump.output.text.check.results import (
+    write_directories,
+    write_findings,
+    write_findings_briefly,
+    write_summary,
+    write_unreadable,
+)
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
-from kdump.verdicts.verdict import CLEAN, DOES_NOT_START, LOSES_AT_START
+from kdump.verdicts.verdict import FINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
+    from kdump.output.text.steps import Steps
     from kdump.output.text.style import ReportStyle
 
 _MOST_IN_FULL = 3  # directories with findings
@@ -48,41 +56,41 @@ class CheckReport:
         self._folds.end()
         if not directories:
             out.line("There is nothing to check: there are no Kafka files here.")
-        write_directories(out, directories.values(), summary.level, shows_all=self._folds.shows_all, is_crowded=self._is_crowded)
-        write_unreadable(out, directories.values())
-        if not self._folds and summary.verdict == CLEAN:
+        if self._is_crowded:
+            write_summary(out, directories.values(), summary.level)
+        else:
+            write_directories(out, directories.values(), summary.level)
+            write_unreadable(out, directories.values())
+        if not self._folds and summary.verdict == FINE:
             return
-        if self._folds:
-            self._write_what_was_found()
+        steps = self._write_what_was_found() if self._folds else None
         known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         out.wrapped(f"{examined}{known}{missing}")
-        self._write_worst(summary)
-        out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
+        write_verdict(out, summary.verdict, summary.reasons, summary.exit_code, steps)
 
-    def _write_worst(self, summary: Summary) -> None:
-        """Where the broker does not start, or loses most, and why: the answer stands at the end of the screen."""
-        word, _, reason = summary.reasons[0].partition(": ") if summary.reasons else ("", "", "")
-        if word in (DOES_NOT_START, LOSES_AT_START):
-            count, times, rest = reason.partition(" x ")
-            reason = rest if times and count.isdecimal() else reason
-            self._out.wrapped(self._out.shown(f"Worst: {word}: {reason}"))
-
-    def _write_what_was_found(self) -> None:
+    def _write_what_was_found(self) -> Steps:
         from kdump.output.text.check.maps import write_maps  # most checks find nothing
-        from kdump.output.text.check.next_steps import write_next_steps, write_remedies
+        from kdump.output.text.check.next_steps import next_steps, write_remedies
         from kdump.output.text.check.restarts import write_restarts
 
         out, directories = self._out, self._directories
         is_crowded = self._is_crowded
-        write_findings(out, self._folds, is_crowded=is_crowded)
-        if not is_crowded:
+        if is_crowded:  # `kdump explain` says the rest of each code
+            write_findings_briefly(out, self._folds)
+        else:
+            write_findings(out, self._folds)
             write_maps(out, directories.values(), most=_MOST_IN_FULL)
-        write_restarts(out, directories.values(), is_crowded=is_crowded)
-        if not is_crowded:  # `kdump explain` says it of each code
+        write_restarts(out, directories.values(), self._folds, is_crowded=is_crowded)
+        if not is_crowded:
             write_remedies(out, self._folds, self._advice)
-        write_next_steps(out, self._folds, directories, self._advice)
+        steps = next_steps(self._folds, directories, self._advice, is_brief=is_crowded)
+        if steps:
+            out.line()
+            out.line("Next")
+            steps.write(out)
+        return steps
 
     @property
     def _is_crowded(self) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.wording import counted
-from kdump.forecasts.sentences import LOADS, SAFE
+from kdump.forecasts.sentences import LOADS, NO_START, SAFE
 from kdump.forecasts.settings import CLEAN
 from kdump.output.text.check.directory import worst_first
+from kdump.verdicts.verdict import ends_all_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from kdump.checks.finding import Start
     from kdump.output.text.check.directory import Directory
+    from kdump.output.text.check.folding import Folds
     from kdump.output.text.writer import ReportWriter
 
 _DIRECTORIES = 3  # whose restart is shown
@@ -33,11 +37,12 @@ _ORDER = (
 )
 
 
-def write_restarts(out: ReportWriter, directories: Collection[Directory], *, is_crowded: bool) -> None:
+def write_restarts(out: ReportWriter, directories: Collection[Directory], folds: Folds, *, is_crowded: bool) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
     ranked = worst_first(directory for directory in directories if directory.counts and _is_told(directory))
     if is_crowded:
-        ranked = [directory for directory in ranked if _does_something(directory)]
+        told = _told_files(folds)
+        ranked = [directory for directory in ranked if _does_something(directory) and not _is_only(directory, told)]
     if not ranked:
         return
     names_directories = len(directories) > 1
@@ -57,6 +62,19 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory], *, is_
         ]
         if found:
             _write_likely(out, word, found)
+
+
+def _told_files(folds: Folds) -> list[tuple[str, str]]:
+    """The directories and names of files with a finding that they end each start."""
+    found = [fold.finding for fold in folds.worst_first() if ends_all_starts(fold.finding)]
+    return [(os.path.dirname(finding.path), os.path.basename(finding.path)) for finding in found]
+
+
+def _is_only(directory: Directory, told: Sequence[tuple[str, str]]) -> bool:
+    """Whether all starts of a directory fail because of one of these files, of it or of its log directory."""
+    places = (directory.path, os.path.dirname(directory.path))
+    names = [name for place, name in told if place in places]
+    return all(any(f"{NO_START}{name}" in start.message for name in names) for start in directory.starts)
 
 
 def _is_told(directory: Directory) -> bool:

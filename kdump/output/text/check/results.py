@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import as_sentence, byte_range, counted
-from kdump.output.rows.columns import padded, widest, width_of
+from kdump.output.rows.columns import cut, padded, widest, width_of
 from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
-from kdump.verdicts.verdict import CLEAN
+from kdump.output.text.writer import wrapped
+from kdump.verdicts.verdict import FINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,33 +19,29 @@ if TYPE_CHECKING:
     from kdump.output.text.check.folding import Fold, Folds
     from kdump.output.text.writer import ReportWriter
 
-_DIRECTORIES = 8  # directories with findings that get a line
 _TELLING = ("txn-open", "file-not-recognized", "segments-not-local")
 """Infos that are shown although nothing is wrong: somebody waits, or something was not examined."""
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
 _CODES_OF_INFOS = 4
-_OF_A_CODE = 2  # errors that are shown if there is much
+_OF_A_CODE, _CODES_IN_TWO = 2, 4  # files of each code that are shown if there is much, where there are few codes
+_CODES_SHOWN = 10
+_WITH = {f"with {severity}s": rank for rank, severity in enumerate(SEVERITIES)}
+_LINES_OF_A_FINDING = 2
 _INDENT = 9  # of the text of a finding, after its severity
-_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", CLEAN: "32"}
+_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", FINE: "32"}
 
 
-def write_directories(
-    out: ReportWriter, directories: Collection[Directory], level: str, *, shows_all: bool, is_crowded: bool
-) -> None:
-    """A line for each directory, the worst first. Clean ones are only counted if there are many, or much else `is_crowded`."""
+def write_directories(out: ReportWriter, directories: Collection[Directory], level: str) -> None:
+    """A line for each directory, the worst first. Those without findings are only counted if they are many."""
     examined = [directory for directory in directories if directory.files or directory.counts]
     clean = [directory for directory in examined if not directory.counts]
     others = worst_first(directory for directory in examined if directory.counts)
-    most = len(others) if shows_all else _DIRECTORIES
-    counts_clean = len(clean) > _CLEAN_DIRECTORIES or is_crowded
-    shown = others[:most] + ([] if counts_clean else clean)
+    counts_clean = len(clean) > _CLEAN_DIRECTORIES
+    shown = others + ([] if counts_clean else clean)
     name_width = widest([out.shown(directory.path) for directory in shown])
     for directory in shown:
-        _write_directory(out, directory, name_width, level, is_brief=is_crowded)
-    if len(others) > most:
-        more = counted(len(others) - most, "more directory", "more directories")
-        out.line(f"{more} with findings; --all shows each")
+        _write_directory(out, directory, name_width, level)
     if clean and counts_clean:
         more = "more " if others else ""
         by_verdict: dict[str, list[Directory]] = {}
@@ -57,15 +54,12 @@ def write_directories(
             out.line(f"{about}   " + out.colored(verdict, _color_of_sound(verdict)))
 
 
-def _write_directory(out: ReportWriter, directory: Directory, name_width: int, level: str, *, is_brief: bool) -> None:
-    """A line for a directory. If it `is_brief`, what does not fit beside the counts of findings is left out."""
+def _write_directory(out: ReportWriter, directory: Directory, name_width: int, level: str) -> None:
+    """A line for a directory."""
     head = f"{padded(out.shown(directory.path), name_width)}   {directory.about()}"
     verdict = directory.verdict(level)
     color = _COLORS[min(directory.counts, key=SEVERITIES.index)] if directory.counts else _color_of_sound(verdict)
     gap = " " * max(3, out.width - width_of(head) - len(verdict)) if directory.counts else "   "
-    if is_brief and width_of(head) + len(gap) + len(verdict) > out.width:
-        head = out.shown(directory.path)
-        gap = " " * max(3, out.width - width_of(head) - len(verdict))
     if width_of(head) > out.width:
         out.line(out.shown(directory.path))
         head, gap = f"   {directory.about()}", "   "
@@ -76,7 +70,7 @@ def _write_directory(out: ReportWriter, directory: Directory, name_width: int, l
 
 
 def _color_of_sound(verdict: str) -> str:
-    return _COLORS[CLEAN if verdict == CLEAN else INFO]
+    return _COLORS[FINE if verdict == FINE else INFO]
 
 
 def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> None:
@@ -93,33 +87,95 @@ def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> N
         out.line(f"and {offsets} in {counted(len(rest), 'more directory', 'more directories')}")
 
 
-def write_findings(out: ReportWriter, folds: Folds, *, is_crowded: bool) -> None:
+def write_summary(out: ReportWriter, directories: Collection[Directory], level: str) -> None:
+    """How many directories have findings, in a line: what is wrong where follows."""
+    examined = [directory for directory in directories if directory.files or directory.counts]
+    sizes = size_text(sum(directory.size for directory in examined))
+    words: dict[str, int] = {}
+    for directory in examined:
+        word = f"with {min(directory.counts, key=SEVERITIES.index)}s" if directory.counts else directory.verdict(level)
+        words[word] = words.get(word, 0) + 1
+    parts = [f"{words[word]:,} {word}" for word in sorted(words, key=lambda word: _WITH.get(word, len(_WITH)))]
+    out.wrapped(f"{counted(len(examined), 'directory', 'directories')}, {sizes}: {', '.join(parts)}")
+
+
+def write_findings(out: ReportWriter, folds: Folds) -> None:
     """Findings by severity, the worst first; after those of a code, how many more there are of it."""
-    found = folds.worst_first()
-    quiet: list[Fold] = []
-    if not folds.shows_all:
-        quiet = [fold for fold in found if fold.finding.severity == INFO and fold.finding.code not in _TELLING]
-        found = [fold for fold in found if fold not in quiet]
-    by_kind: dict[tuple[str, str], list[Fold]] = {}
-    for fold in found:
-        by_kind.setdefault((fold.finding.severity, fold.finding.code), []).append(fold)
+    by_kind, quiet = _by_kind(folds, _TELLING)
     code_width = max((len(code) for _, code in by_kind), default=0)
     previous = ""
     for (severity, code), alike in by_kind.items():
         if severity != previous:
             out.line()
             previous = severity
-        most = len(alike) if not is_crowded else _OF_A_CODE if severity == ERROR else 1
-        for fold in alike[:most]:
+        for fold in alike:
             _write_finding(out, fold, code_width)
         others = folds.in_other_files.get((severity, code))
-        findings = sum(fold.count for fold in alike[most:]) + (0 if others is None else others.findings)
-        files = sum(fold.files for fold in alike[most:]) + (0 if others is None else others.files)
-        if findings:
-            more = f"{counted(findings, 'more finding')} of {code} in {counted(files, 'other file')}"
+        if others is not None:
+            more = f"{counted(others.findings, 'more finding')} of {code} in {counted(others.files, 'other file')}"
             out.wrapped(more + "; --all shows each.", _INDENT)
     if quiet:
+        out.line()
         _write_quiet(out, folds, quiet)
+
+
+def write_findings_briefly(out: ReportWriter, folds: Folds) -> None:
+    """A few lines for each code, of its first file; others, and all infos, are counted."""
+    by_kind, quiet = _by_kind(folds, ())
+    kinds = list(by_kind.items())
+    for (severity, code), alike in kinds[:_CODES_SHOWN]:
+        others = folds.in_other_files.get((severity, code))
+        most = _OF_A_CODE if len(kinds) <= _CODES_IN_TWO else 1
+        findings = sum(fold.count for fold in alike[most:]) + (0 if others is None else others.findings)
+        files = sum(fold.files for fold in alike[most:]) + (0 if others is None else others.files)
+        for number, fold in enumerate(alike[:most], 1):
+            is_last = number == len(alike[:most])
+            more = f" And {findings:,} more in {counted(files, 'other file')}." if findings and is_last else fold.text()
+            name = out.colored(severity, _COLORS[severity]) + " " * (_INDENT - len(severity))
+            where = out.shown(fold.finding.path)
+            out.line(f"{name}{where}{_range(fold.finding)}" if _fits(out, where + _range(fold.finding)) else name + where)
+            _write_message(out, out.shown(f"{code}: {fold.finding.message}"), out.shown(more))
+    if len(kinds) > _CODES_SHOWN:
+        out.line(
+            f"and {counted(len(kinds) - _CODES_SHOWN, 'more code')}: {', '.join(code for (_, code), _ in kinds[_CODES_SHOWN:])}"
+        )
+    if quiet:
+        _write_quiet(out, folds, quiet)
+    elif kinds:
+        out.line("--all shows each finding.")
+
+
+def _write_message(out: ReportWriter, text: str, more: str) -> None:
+    """The first sentence of a message, cut if it is long, others while they fit into as many lines, then how many `more`."""
+    room = out.width - _INDENT
+    kept, *sentences = (f"{sentence}." for sentence in text.removesuffix(".").split(". "))
+    for sentence in sentences:
+        if len(wrapped(f"{kept} {sentence}{more}", room)) > _LINES_OF_A_FINDING:
+            break
+        kept += f" {sentence}"
+    lines = wrapped(kept + more, room)
+    if len(lines) > _LINES_OF_A_FINDING:
+        first, *rest = wrapped(kept, room)
+        lines = [first, cut(" ".join(rest), room - width_of(more)) + more]
+    for line in lines:
+        out.line(" " * _INDENT + line)
+
+
+def _fits(out: ReportWriter, where: str) -> bool:
+    return _INDENT + width_of(where) <= out.width
+
+
+def _by_kind(folds: Folds, telling: Collection[str]) -> tuple[dict[tuple[str, str], list[Fold]], list[Fold]]:
+    """The findings to show by severity and code, the worst first, and the infos that are only counted."""
+    found = folds.worst_first()
+    quiet: list[Fold] = []
+    if not folds.shows_all:
+        quiet = [fold for fold in found if fold.finding.severity == INFO and fold.finding.code not in telling]
+        found = [fold for fold in found if fold not in quiet]
+    by_kind: dict[tuple[str, str], list[Fold]] = {}
+    for fold in found:
+        by_kind.setdefault((fold.finding.severity, fold.finding.code), []).append(fold)
+    return by_kind, quiet
 
 
 def _write_quiet(out: ReportWriter, folds: Folds, quiet: list[Fold]) -> None:
@@ -128,7 +184,6 @@ def _write_quiet(out: ReportWriter, folds: Folds, quiet: list[Fold]) -> None:
     others = (folds.in_other_files.get((INFO, code)) for code in codes)
     count = sum(fold.count for fold in quiet) + sum(other.findings for other in others if other is not None)
     more = f" and {len(codes) - _CODES_OF_INFOS} more" if len(codes) > _CODES_OF_INFOS else ""
-    out.line()
     out.wrapped(f"{counted(count, 'info')}: {', '.join(codes[:_CODES_OF_INFOS])}{more}; --all shows each.")
 
 

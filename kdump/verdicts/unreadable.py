@@ -1,0 +1,64 @@
+"""The offsets that consumers cannot read because of damage in a log."""
+
+from __future__ import annotations
+
+from kdump.checks.catalogue.running import BREAK_READING
+from kdump.checks.finding import ERROR, ESTIMATED, INFO, Finding
+from kdump.reading.items import END
+from kdump.verdicts.ranges import Ranges
+
+LOG = "log"
+_FLOOD = "finding-flood"
+_BAD_CRC = "crc-mismatch"  # of a batch whose length does not lead to the next one
+_HIDE_WHAT_FOLLOWS = frozenset(
+    (
+        "batch-length-absurd",
+        "batch-length-mismatch",
+        "batch-length-negative",
+        "batch-length-too-small",
+        "garbage-region",
+        "resync-budget",
+        "zero-hole",
+    )
+)
+"""A broker finds no batch after these before the next entry of its index, so consumers may miss intact ones, too."""
+_CLAIM_AT_THE_END = frozenset(("torn-header", "torn-tail", "zero-tail"))
+"""Findings whose offsets nothing after them bounds; those of others are what is missing between batches."""
+_MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+_MOST_MISSING = 1 << 31  # between two batches: a segment reaches no farther
+_MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
+
+
+class UnreadableOffsets:
+    """Collects the offsets of one partition that consumers do not get. There are more if it `is_least`."""
+
+    def __init__(self) -> None:
+        self.ranges = Ranges()
+        self.is_least = False
+
+    def add(self, finding: Finding) -> None:
+        """Take the offsets of batches that a check had to step over."""
+        if finding.code == _FLOOD:
+            self.is_least = True
+        if not finding.skipped or finding.severity == INFO or finding.file_type != LOG:
+            return
+        self.is_least |= finding.code in _HIDE_WHAT_FOLLOWS or finding.code == _BAD_CRC and finding.resync == END
+        if finding.offset_first is None or finding.offset_last is None or is_implausible(finding):
+            self.is_least = True
+        else:
+            self.ranges.add(finding.offset_first, finding.offset_last)
+
+
+def keeps_from_reading(finding: Finding) -> bool:
+    """Whether an error of a log keeps consumers from records that were there."""
+    is_met = finding.skipped > 0 or finding.code in BREAK_READING
+    return is_met and finding.severity == ERROR and finding.file_type == LOG
+
+
+def is_implausible(finding: Finding) -> bool:
+    """Whether the header of damaged bytes claims more offsets than they can hold, or a last one before the first."""
+    assert finding.offset_first is not None and finding.offset_last is not None
+    count = finding.offset_last - finding.offset_first + 1
+    is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
+    most = (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else _MOST_MISSING
+    return finding.offset_certainty == ESTIMATED and (is_far or not 1 <= count <= most)
