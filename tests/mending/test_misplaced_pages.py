@@ -280,6 +280,21 @@ def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
+@each("magic", [0, 1, 2])
+def test_an_offset_of_which_a_bit_is_wrong_is_put_right_among_damaged_batches(magic: int, tmp_path: Path) -> None:
+    """It would fit where one of them was, and the one that has it would not."""
+    batches = _messages(100, magic) if magic < 2 else _batches(100)
+    size = 1 if magic < 2 else 3
+    hurt = list(batches)
+    for row in (24, 25, 28, 33, 35, 36):
+        hurt[row] = batches[row][:-1] + bytes([batches[row][-1] ^ 1])
+    for row in (26, 32):
+        hurt[row] = (size * row ^ 2).to_bytes(8, "big") + batches[row][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(batches) if row not in (24, 25, 28, 33, 35, 36))
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [26 * size, 32 * size]
+
+
 FLIPS = {
     "low bits, one after the other": {30: 1, 31: 2, 32: 1},
     "a low bit beside a high one": {30: 1, 31: 50},

@@ -412,15 +412,15 @@ class _Resolution:
         return True
 
     def _is_flipped_back(self, stray: Piece, chain: list[Piece]) -> bool:
-        """Put an offset right of which one bit is wrong, where the batch right before or right after it in the file says so."""
+        """Put an offset right of which one bit is wrong, where the batch before or after it in the file says so."""
         if stray.batches > 1 or stray.changed or self._is_held(stray, chain):
             return False
         before, after = self._around([stray])
         expected = set()
-        if before is not None and before.end == stray.start:
-            expected.add(before.last + 1)
-        if after is not None and after.start == stray.end:
-            expected.add(after.first - 1 - (stray.last - stray.first))
+        if before is not None and stray.follows(before):
+            expected.add(before.last + 1 + stray.damaged_offsets)
+        if after is not None and after.follows(stray):
+            expected.add(after.first - after.damaged_offsets - 1 - (stray.last - stray.first))
         firsts = [first for first in expected if _differ_in_a_bit(_stated(stray), _stated(stray) + first - stray.first)]
         if len(firsts) != 1:
             return False
