@@ -338,6 +338,24 @@ def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> 
     assert recovered == b"".join(one for one in LOG[:100] if one in data)
 
 
+@each("first", [85, 100, 110])
+def test_a_page_with_offsets_of_others_is_left_out_though_some_of_them_are_missing(first: int, tmp_path: Path) -> None:
+    """What it replaced has left a gap that a part of it fits."""
+    foreign = b"".join(_batches(60, seed=2, base=3 * first))[100 : 100 + PAGE]
+    data = _with_page(b"".join(LOG[:200]), 5 * PAGE, foreign)
+    missing = [row for row, one in enumerate(LOG[:200]) if one not in data]
+    assert missing[0] < first + 20 and missing[-1] >= first
+    recovered, _ = _recovered(tmp_path, data)
+    assert recovered == b"".join(one for one in LOG[:200] if one in data)
+
+
+def test_a_page_is_not_put_right_where_as_many_offsets_are_missing(tmp_path: Path) -> None:
+    """Bytes around it are damaged, as at the ends of a page in the wrong place."""
+    page = b"?" * 60 + b"".join(_batches(60, seed=2)[20:40])
+    recovered, _ = _recovered(tmp_path, b"".join(LOG[:100]) + page + b"".join(LOG[120:200]))
+    assert recovered == b"".join(LOG[:100] + LOG[120:200])
+
+
 def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
     path = _partition(tmp_path, b"".join(LOG[:100]))
     (path / f"{300:020}.log").write_bytes(b"".join(one[:-1] + b"!" for one in LOG[100:110]).replace(b"\2", b"\2\2"))
