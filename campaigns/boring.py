@@ -335,8 +335,11 @@ def judge_recover(case: Case) -> Iterator[str]:
     inner_messages = set(truth.inner.values())
     inner = {last for last, content in made.items() if known.get(last) != content and content in inner_messages}
     others = [last for last, content in made.items() if known.get(last) != content and last not in inner]
-    if others:
-        yield f"{len(others)} batches are not of this log, such as that with last offset {others[0]}"
+    fitting = {  # nothing tells them from batches that are gone
+        one.batch.data for one in truth.found if one.is_foreign and not without([(one.batch.first, one.batch.last)], truth.gone)
+    }
+    if wrong := [last for last in others if made[last] not in fitting]:
+        yield f"{len(wrong)} batches are not of this log, such as that with last offset {wrong[0]}"
     missing = joined((batch.first, batch.last) for batch in truth.batches if made.get(batch.last) != batch.data)
     missing = without(missing, [(offset, offset) for offset in inner])
     if missing and answer.exit_code == 0 and not (case.kind in ("torn", "torn-zeros") and missing[0][0] > truth.last_kept):
@@ -450,7 +453,8 @@ def judge_parts(case: Case) -> Iterator[str]:
     count = chance.randint(1, min(50, len(places)))
     answer = said("log", "--output", "ndjson", "--limit", str(count), log)
     first = [row["position"] for row in answer.rows if row["status"] in ("intact", "salvaged")]
-    if len(answer.rows) > count or not set(first) <= {one.position for one in truth.found if one.base == base}:
+    there = {place for of, place in (*truth.inner, *((one.base, one.position) for one in truth.found)) if of == base}
+    if len(answer.rows) > count or not set(first) <= there:
         yield f"--limit {count}: rows at {first[:20]}"
     answer = said("log", "--output", "ndjson", "--tail", str(count), log)
     last = [row["position"] for row in answer.rows if row["status"] in ("intact", "salvaged")]

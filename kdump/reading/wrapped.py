@@ -7,6 +7,8 @@ from kdump.binary.batch_header import (
     HEADER_UP_TO_MAGIC,
     MAGIC_AT,
     MESSAGE_ATTRIBUTES_AT,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
     batch_size,
     codec_id,
     is_wrapper,
@@ -75,7 +77,7 @@ class WrapperContents:
 
     def _stands_among_wrappers(self, position: int, damaged: bytes) -> bool:
         """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
-        if is_wrapper(damaged) and is_header_but_for(damaged, len(damaged)):
+        if is_wrapper(damaged) and _has_no_key(damaged):
             return True
         if self.sound_batch is not None:
             if self._looked_at != self.sound_batch:
@@ -100,6 +102,12 @@ class WrapperContents:
 
     def _is_intact(self, position: int, header_bytes: bytes) -> bool:
         return may_be_header(header_bytes, self._search.source.size - position) and self._search.is_intact(position, header_bytes)
+
+
+def _has_no_key(header_bytes: bytes) -> bool:
+    """Whether a message has no key, as every wrapper that was ever written."""
+    key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT
+    return header_bytes[key_at : key_at + 4] == b"\xff\xff\xff\xff"
 
 
 def _is_plain(header_bytes: bytes) -> bool:

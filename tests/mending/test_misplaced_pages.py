@@ -280,6 +280,21 @@ def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
+@each("magic", [0, 1, 2])
+def test_an_offset_of_which_a_bit_is_wrong_is_put_right_among_damaged_batches(magic: int, tmp_path: Path) -> None:
+    """It would fit where one of them was, and the one that has it would not."""
+    batches = _messages(100, magic) if magic < 2 else _batches(100)
+    size = 1 if magic < 2 else 3
+    hurt = list(batches)
+    for row in (24, 25, 28, 33, 35, 36):
+        hurt[row] = batches[row][:-1] + bytes([batches[row][-1] ^ 1])
+    for row in (26, 32):
+        hurt[row] = (size * row ^ 2).to_bytes(8, "big") + batches[row][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(batches) if row not in (24, 25, 28, 33, 35, 36))
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [26 * size, 32 * size]
+
+
 FLIPS = {
     "low bits, one after the other": {30: 1, 31: 2, 32: 1},
     "a low bit beside a high one": {30: 1, 31: 50},
@@ -321,6 +336,24 @@ def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> 
     data = data[:30_000] + page + data[30_000 + len(page) :]
     recovered, _ = _recovered(tmp_path, data)
     assert recovered == b"".join(one for one in LOG[:100] if one in data)
+
+
+@each("first", [85, 100, 110])
+def test_a_page_with_offsets_of_others_is_left_out_though_some_of_them_are_missing(first: int, tmp_path: Path) -> None:
+    """What it replaced has left a gap that a part of it fits."""
+    foreign = b"".join(_batches(60, seed=2, base=3 * first))[100 : 100 + PAGE]
+    data = _with_page(b"".join(LOG[:200]), 5 * PAGE, foreign)
+    missing = [row for row, one in enumerate(LOG[:200]) if one not in data]
+    assert missing[0] < first + 20 and missing[-1] >= first
+    recovered, _ = _recovered(tmp_path, data)
+    assert recovered == b"".join(one for one in LOG[:200] if one in data)
+
+
+def test_a_page_is_not_put_right_where_as_many_offsets_are_missing(tmp_path: Path) -> None:
+    """Bytes around it are damaged, as at the ends of a page in the wrong place."""
+    page = b"?" * 60 + b"".join(_batches(60, seed=2)[20:40])
+    recovered, _ = _recovered(tmp_path, b"".join(LOG[:100]) + page + b"".join(LOG[120:200]))
+    assert recovered == b"".join(LOG[:100] + LOG[120:200])
 
 
 def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:

@@ -757,3 +757,15 @@ def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(ma
         (0, len(before)),
         (len(before) + 50, len(before) + 50 + len(outer)),
     ]
+
+
+def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() -> None:
+    """No checksum covers an offset. The next log bounds them."""
+    batches = _log(30)
+    for row, bit in ((10, 33), (11, 43), (12, 30)):
+        batches[row] = (row ^ 1 << bit).to_bytes(8, "big") + batches[row][8:]
+    data = b"".join(batches)
+    with opened(data) as source:
+        items = list(walk(source, base_offset=0, next_base_offset=30))
+    statuses = [status for item in items if isinstance(item, Section) for status in item.statuses]
+    assert statuses == [SALVAGED if row in (10, 11, 12) else INTACT for row in range(30)]

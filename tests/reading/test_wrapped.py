@@ -115,3 +115,14 @@ def test_a_log_that_is_one_damaged_wrapper_has_no_messages(after: bytes) -> None
     damaged = bytearray(_wrapper(1, 9, inner + inner))
     damaged[30] ^= 1
     assert _listed(bytes(damaged) + NONSENSE) == set()  # CRLF has made all of it longer
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_after_what_only_looks_like_a_wrapper_are_of_the_log(magic: int) -> None:
+    """The header of a damaged message is a byte off, and has the attributes of a wrapper, but a key."""
+    off = bytearray(message_set(messages=[message(key=b"key", value=NONSENSE, magic=magic)], base_offset=2))
+    off[17] |= 1
+    plain = _plain(magic, 3, 4)
+    pieces = (_plain(magic, 0), _plain(magic, 1), bytes(off[:-9]), plain, NONSENSE)
+    starts = _starts(*pieces)
+    assert _listed(b"".join(pieces)) == {starts[0], starts[1], *range(starts[3], starts[4], len(plain) // 4)}

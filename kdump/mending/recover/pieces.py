@@ -88,12 +88,15 @@ class Piece:
     them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
     to be written in place of those from a position in the batch on, and `change` says why. A compressed message, whose own offset
     is that of its last one, has the offsets of those in it. `has_gaps` says that offsets may be missing between batches of it.
+    `damaged_bytes` and `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
     """
 
     __slots__ = (
         "batches",
         "change",
         "changed",
+        "damaged_bytes",
+        "damaged_offsets",
         "end",
         "first",
         "first_epoch",
@@ -124,12 +127,17 @@ class Piece:
         self.is_nested = False
         self.has_gaps = False
         self.joins = 0
+        self.damaged_bytes = self.damaged_offsets = 0
         self.changed: dict[int, bytes] = {}
         self.change = ""
 
     @property
     def size(self) -> int:
         return self.end - self.start
+
+    def follows(self, before: Self) -> bool:
+        """Whether nothing lies between the two in the file but damaged batches that say how many offsets they have."""
+        return self.log is before.log and before.end == self.start - self.damaged_bytes
 
     def takes(self, other: Self) -> bool:
         """Add the batches that follow, if they continue the piece in the file and in offsets, and all are beyond doubt."""
@@ -153,6 +161,8 @@ class Piece:
         part.last_epoch = NO_EPOCH if last[2] is None else last[2]
         part.joins = (start > self.start) + (end < self.end)
         part.has_gaps = self.has_gaps and batches > 1
+        if start == self.start:
+            part.damaged_bytes, part.damaged_offsets = self.damaged_bytes, self.damaged_offsets
         return part
 
 
@@ -326,6 +336,7 @@ class Walk:
         self.left_out: list[LeftOut] = []
         self.accepted: set[int] = set()
         self._decoded = self._tried = 0  # records of damaged batches, and these
+        self._damaged_bytes = self._damaged_offsets = 0  # of damaged batches since the last piece, as they claim
         self._log = log
         self._source = source
         self._accept = accept
@@ -446,6 +457,9 @@ class Walk:
         self._claims.reach(start, header_bytes)
         self._claims.add(start, first, last, header_bytes)
         self._claims.add_wrapper(start, header_bytes)
+        if is_known and first <= last and not is_wrapper(header_bytes):
+            self._damaged_bytes += end - start
+            self._damaged_offsets += last - first + 1
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
@@ -503,6 +517,8 @@ class Walk:
         return None
 
     def _add(self, piece: Piece) -> None:
+        piece.damaged_bytes, piece.damaged_offsets = self._damaged_bytes, self._damaged_offsets
+        self._damaged_bytes = self._damaged_offsets = 0
         if not (self.pieces and self.pieces[-1].takes(piece)):
             self.pieces.append(piece)
 

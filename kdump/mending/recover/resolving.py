@@ -55,7 +55,12 @@ class _Resolution:
         chain = self._in_order(placed)
         for _ in range(2):  # one that is put right speaks for the next, forwards and then backwards
             strays = [stray for stray in strays if not self._is_flipped_back(stray, chain)][::-1]
-        homeless = [part for stray in strays for part in self._without_place(stray, chain)]
+        homeless: list[Piece] = []
+        for stretch in list(runs.joined(strays)):
+            if self._contradicts(stretch, chain):
+                homeless += stretch
+            else:
+                homeless += (part for stray in stretch for part in self._without_place(stray, chain))
         for stretch in list(runs.joined(homeless)):
             is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
             if not is_placed and not self._is_kept_between(stretch, chain):
@@ -273,6 +278,21 @@ class _Resolution:
 
     # --- batches out of line
 
+    def _contradicts(self, stretch: list[Piece], chain: list[Piece]) -> bool:
+        """Whether a run of several batches has offsets of others: as a page of another partition has."""
+        if len(stretch) == stretch[0].batches == 1:
+            return False
+        for piece in stretch:
+            singles = () if runs.is_free(chain, piece.first, piece.last) else self._singles(piece)
+            for single in singles:
+                at = bisect_right(chain, single.last, key=_first) - 1
+                if at < 0 or chain[at].last < single.first:
+                    continue
+                holder = self._headers.split(chain[at], single.first)[1] if chain[at].batches > 1 else chain[at]
+                if holder.first <= single.last:
+                    return self._same_in(holder, single) is None
+        return False
+
     def _without_place(self, stray: Piece, chain: list[Piece]) -> Iterator[Piece]:
         """Put batches where their offsets continue others, or leave them out if they are there already. Yields the others."""
         rest: Piece | None = stray
@@ -402,7 +422,8 @@ class _Resolution:
         if not is_free and at and len(stretch) == stretch[0].batches == 1 and self._is_copy_of(stretch[0], chain[at - 1], first):
             return True
         is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
-        if not is_free or is_moved and not _is_beside(stretch, before, after):  # perhaps what it says is right
+        is_page = len(stretch) > 1 or stretch[0].batches > 1  # or may be one
+        if not is_free or (is_moved or is_page) and not _is_beside(stretch, before, after):  # perhaps what it says is right
             return False
         shift = first - stretch[0].first
         singles = [single for piece in stretch for single in self._singles(piece)]
@@ -412,15 +433,15 @@ class _Resolution:
         return True
 
     def _is_flipped_back(self, stray: Piece, chain: list[Piece]) -> bool:
-        """Put an offset right of which one bit is wrong, where the batch right before or right after it in the file says so."""
+        """Put an offset right of which one bit is wrong, where the batch before or after it in the file says so."""
         if stray.batches > 1 or stray.changed or self._is_held(stray, chain):
             return False
         before, after = self._around([stray])
         expected = set()
-        if before is not None and before.end == stray.start:
-            expected.add(before.last + 1)
-        if after is not None and after.start == stray.end:
-            expected.add(after.first - 1 - (stray.last - stray.first))
+        if before is not None and stray.follows(before):
+            expected.add(before.last + 1 + stray.damaged_offsets)
+        if after is not None and after.follows(stray):
+            expected.add(after.first - after.damaged_offsets - 1 - (stray.last - stray.first))
         firsts = [first for first in expected if _differ_in_a_bit(_stated(stray), _stated(stray) + first - stray.first)]
         if len(firsts) != 1:
             return False

@@ -39,13 +39,15 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
 def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Those of the pieces of one log, in the order of the file, that larger ones before and after them have no room for.
 
-    Where nothing lies between pieces in the file, the offsets from one to another are at least those of the pieces between them.
-    If they are no more, none of these has other offsets; if one says so, it is wrong, or those around it are.
+    Where nothing lies between pieces in the file but damaged batches, the offsets from one to another are at least those of the
+    batches between them. If they are no more, none of these has other offsets; if one says so, it is wrong, or those around it
+    are.
     """
     for stretch in _touching(pieces):
         shifts: list[int] = []  # of the first offset, against how many offsets came before
         count = 0
         for piece in stretch:
+            count += piece.damaged_offsets
             shifts.append(piece.first - count)
             count += piece.last - piece.first + 1
         sizes: dict[int, int] = {}
@@ -65,8 +67,8 @@ def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 
 def _touching(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """The pieces in stretches without a gap in the file."""
-    starts = [0, *(row for row in range(1, len(pieces)) if pieces[row - 1].end != pieces[row].start), len(pieces)]
+    """The pieces in stretches between which the number of offsets is not known."""
+    starts = [0, *(row for row in range(1, len(pieces)) if not pieces[row].follows(pieces[row - 1])), len(pieces)]
     return (list(pieces[start:end]) for start, end in pairwise(starts))
 
 
