@@ -419,9 +419,9 @@ def _without_overlaps(found: Sequence[Found]) -> list[Found]:
     kept: list[Found] = []
     ends: dict[int, int] = {}  # of the last intact batch of each log
     for one in found:
+        if one.position < ends.get(one.base, 0):
+            continue
         if one.is_exact:
-            if one.position < ends.get(one.base, 0):
-                continue
             ends[one.base] = one.position + len(one.batch.data)
         kept.append(one)
     return kept

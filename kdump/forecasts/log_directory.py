@@ -27,15 +27,15 @@ class Checkpoint:
     """The entries of a checkpoint by partition: None if there is no such file, empty if it is malformed.
 
     Of a large file, only the entries of partitions that have a directory are kept.
-    `fault` is the code of its fault. If it `is_of_a_number`, some releases treat the file as one without entries. `denied` is
-    why it could not be opened, where that was not permitted.
+    `fault` is the code of its fault. If it `is_reset`, some releases treat the file as one without entries. `denied` is why
+    it could not be opened, where that was not permitted.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.offsets: dict[tuple[str, int], int] | None = {}
         self.fault: CorruptData | None = None
-        self.is_of_a_number = False
+        self.is_reset = False
         self.denied: Unreadable | None = None
         try:
             with Source(path) as source:
@@ -54,7 +54,7 @@ class Checkpoint:
             if isinstance(found, text_checkpoint.Line) and found.fault is not None:
                 if found.fault.code != _CUT_CHECKPOINT:
                     self.fault = found.fault
-                    self.is_of_a_number = found.is_number_wanted or found.fault.values.get("expected", 0) < 0
+                    self.is_reset = found.is_reset
                 return
             entries = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
             for topic, partition, offset in entries:
@@ -65,7 +65,7 @@ class Checkpoint:
 
     def fails(self, rules: StartRules) -> bool:
         """Whether the log directory goes offline because of it. Kafka: CheckpointFileWithFailureHandler."""
-        return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
+        return self.fault is not None and (not self.is_reset or rules.bad_numbers_of_epochs_are_lines)
 
 
 _last: dict[str, tuple[tuple[object, ...], Checkpoint]] = {}  # by name, with what tells whether it is still the same

@@ -87,6 +87,15 @@ class Line:
         self.fault = fault
         self.is_number_wanted = is_number_wanted
 
+    @property
+    def is_reset(self) -> bool:
+        """Whether a start of newer releases takes a checkpoint of offsets with this line for one without entries.
+
+        Seen from 3.6.1 on; 3.0.0 takes the log directory offline. Kafka: LogManager.loadLogs resets all offsets after a
+        NumberFormatException or an IllegalArgumentException (a negative count), but not after an IOException.
+        """
+        return self.is_number_wanted or (self.fault is not None and self.fault.values.get("expected", 0) < 0)
+
 
 class PlainLines:
     """Entries in ASCII with short numbers, one after the other: the number of the first line, and a list for each field."""

@@ -54,7 +54,7 @@ def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
     if event.heading in _OF_STARTS:
         strangers = list(filter(_is_stranger, event.paths))
         for one in strangers[:_MOST_MOVED]:
-            steps.move_away([one], "out of the log directory; nothing of it is lost")
+            steps.take_out(one)
         if strangers or _added_for_file(steps, path) or _added_for_start(steps, triage, path):
             return
     elif event.heading == UNREADABLE and any(os.path.dirname(one.path) == path and is_recovered(one) for one in triage.findings):
@@ -92,7 +92,7 @@ def _is_mended_by_reindex(triage: Triage, path: str) -> bool:
 def _is_stranger(path: str) -> bool:
     """Whether a path is a directory in a log directory, and by its name no partition's."""
     is_inside = system.is_directory(path) and tree.is_log_directory(tree.parent(path.rstrip("/") or path))
-    return is_inside and tree.directory_name(path) is None and not tree.is_log_directory(path)
+    return is_inside and tree.directory_name(path) is None
 
 
 def _added_for_file(steps: Steps, path: str) -> bool:

@@ -17,6 +17,7 @@ import pytest
 
 import kdump
 from kdump.binary.source import Source
+from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
@@ -700,7 +701,10 @@ def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_
 
 
 @pytest.mark.parametrize("has_properties", [True, False])
-def test_no_advice_moves_what_is_not_a_partition(tmp_path: Path, has_properties: bool) -> None:
+def test_a_check_and_a_forecast_move_the_same_out_of_a_log_directory(
+    tmp_path: Path, has_properties: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The log manager of 2.8.2, 3.6.1 and 4.3.1 throws with lost+found in a log directory, and loads it without."""
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     _log_directory(log_directory, "inner", "orders-1")
     for name in ("lost+found", "backups"):
@@ -708,10 +712,14 @@ def test_no_advice_moves_what_is_not_a_partition(tmp_path: Path, has_properties:
     if not has_properties:
         (log_directory / "meta.properties").unlink()
         (log_directory / "inner/meta.properties").unlink()
-    run = _run("--after", "clean", str(log_directory))
-    assert run.returncode == (1 if has_properties else 0)  # nothing in any other folder says that a broker starts with it
-    advice = run.stdout.partition("Next\n")[2].splitlines()
-    assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
+    monkeypatch.chdir(tmp_path)
+    for command in ("check", "forecast"):
+        code = commands.main([command, "data"])
+        assert code == (1 if has_properties else 0)  # nothing in any other folder says that a broker starts with it
+        advice = capfd.readouterr().out.partition("Next\n")[2].splitlines()
+        moved = [line.partition("   # ")[0].strip() for line in advice if " mv " in line]
+        expected = [f"mkdir -p KEEP && mv data/{name} KEEP/{name}" for name in ("backups", "lost+found")]
+        assert moved == (expected if has_properties else [])
 
 
 def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_path: Path) -> None:

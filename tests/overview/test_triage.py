@@ -93,16 +93,16 @@ def test_what_keeps_a_broker_from_starting_comes_first_with_a_command_that_helps
 
 
 def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -> None:
-    (broker / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 x\n")
+    (broker / "replication-offset-checkpoint").write_text("0\n1\norders 0 x\n")
     (broker / "lost+found").mkdir()
     triage = _triage()
     assert _headings(triage) == [
         ("does not start", "kafka/lost+found"),
-        ("does not start", "kafka/recovery-point-offset-checkpoint"),
+        ("does not start", "kafka/replication-offset-checkpoint"),
     ]
     for event in triage.events:
         subprocess.run(event.commands[0], shell=True, check=True)
-    assert (_headings(_triage()), sorted(os.listdir("KEEP"))) == ([], ["lost+found", "recovery-point-offset-checkpoint"])
+    assert (_headings(_triage()), sorted(os.listdir("KEEP"))) == ([], ["lost+found", "replication-offset-checkpoint"])
 
 
 @pytest.mark.parametrize("level", ["headers", "quick"])

@@ -670,6 +670,39 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
     assert "start-loses" in capfd.readouterr().out
 
 
+@each(
+    ("data", "word", "words"),
+    [
+        ("0\n1\na 0 x\n", "rescan", ["damaged"]),
+        ("0\n1\na x 1\n", "rescan", ["damaged"]),
+        ("0\n1\na 0 99999999999999999999\n", "rescan", ["damaged"]),
+        ("0\n1\na 0 x\na 0\n", "rescan", ["damaged"]),
+        ("0\n-1\na 0 1\n", "rescan", ["damaged"]),
+        ("0\n1\na 0 -5\n", None, ["clean"]),
+        ("0\n", None, ["clean"]),
+        ("", None, ["clean"]),
+        ("0\n5\na 0 1\n", "offline", ["does not start"]),
+        ("0\nx\na 0 1\n", "offline", ["does not start"]),
+        ("1\na 0 1\n", "offline", ["does not start"]),
+        ("9\n1\na 0 1\n", "offline", ["does not start"]),
+        ("0\n1\na 0\n", "offline", ["does not start"]),
+        ("0\n2\na 0\na 0 x\n", "offline", ["does not start"]),
+    ],
+)
+def test_a_bad_line_of_a_checkpoint_is_what_a_log_manager_makes_of_it(
+    tmp_path: Path, data: str, word: str | None, words: list[str]
+) -> None:
+    """As the log manager of 4.3.1 loads it after an unclean stop: without recovery points, or the log directory is offline."""
+    _log_directory(tmp_path, "a")
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (tmp_path / "recovery-point-offset-checkpoint").write_text(data)
+    found = {finding.broker_forecast for finding in kdump.check(tmp_path) if finding.code == "log-dir-file-bad"}
+    assert found == ({word} if word else set())
+    assert kdump.verdict(tmp_path).words == words
+    outcomes = {row.outcome for row in kdump.forecast(tmp_path, after="unclean")}
+    assert outcomes == {"offline" if word == "offline" else "keep"}
+
+
 def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     directory = _log_directory(tmp_path / "d1", "a", "b")
     other = "BQUFBQUFBQUFBQUFBQUFBQ"

@@ -53,6 +53,19 @@ class Claims:
             if after < len(starts) and first < firsts[after] <= last:
                 self._batches[row] = start, end, first, firsts[after] - 1
 
+    def leave_out(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Let no damaged batch claim anything whose end lies inside of one of these whole batches: its length is wrong.
+
+        They are in the order of the file.
+        """
+
+        def is_possible(end: int) -> bool:
+            before = bisect_left(starts, end) - 1
+            return before < 0 or ends[before] <= end
+
+        self._batches = [batch for batch in self._batches if is_possible(batch[1])]
+        self._wrappers = [wrapper for wrapper in self._wrappers if is_possible(wrapper[1])]
+
     def reach(self, start: int, header_bytes: bytes) -> None:
         """Note the bytes that a damaged batch claims, or what may be one."""
         if len(header_bytes) >= LOG_OVERHEAD:

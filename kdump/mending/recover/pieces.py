@@ -534,6 +534,8 @@ class Walk:
             continues = piece.last + 1 == after.first and piece.end == after.start and piece.last_epoch == after.first_epoch
             if continues and after.is_sure and not (piece.is_sure or piece.is_nested or piece.changed):
                 piece.is_sure = True
+        single = [piece for piece in pieces if piece.batches == 1]
+        self._claims.leave_out([piece.start for piece in single], [piece.end for piece in single])
         sure = [piece for piece in pieces if piece.is_sure]
         self._claims.limit([piece.start for piece in sure], [piece.first for piece in sure])
         kept: list[Piece] = []

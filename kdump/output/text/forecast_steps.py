@@ -7,7 +7,7 @@ import os
 from kdump.binary.paths import absolute
 from kdump.checks.wording import as_sentence, counted
 from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
-from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
+from kdump.forecasts.places import PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import tree
 from kdump.output.text.steps import shell_word
@@ -25,7 +25,7 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     """Add the commands for a directory that is not safe, given its starts; each with what it does after it."""
     path = rows[0].path
     if rows[0].kind != PARTITION or rows[0].is_misnamed:
-        _add_for_stranger(steps, rows[0])
+        steps.take_out(path)
         return
     if rows[0].duplicate:
         both = " ".join(map(shell_word, sorted((path, rows[0].duplicate))))
@@ -101,17 +101,6 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
 def _shown_file(path: str) -> str:
     """The command that shows a file, or that it is missing."""
     return f"cat {shell_word(path)}" if os.path.exists(path) else f"ls -la {shell_word(os.path.dirname(path))}"
-
-
-def _add_for_stranger(steps: Steps, row: Forecast) -> None:
-    """Add what to do with a directory that is not a partition, or not by its name; only a partition may be moved."""
-    if row.kind == LOG_DIRECTORY:
-        steps.note(f"in log.dirs, name {row.path} itself: it is a log directory, and the one around it is not")
-    elif row.kind == PARTITION:
-        steps.move_away([row.path], "out of the log directory: no partition has this name")
-    else:
-        about = "not a partition directory: the broker only starts if no directory of log.dirs contains it"
-        steps.look(f"ls -la {shell_word(row.path)}", about)
 
 
 def _after_remedy(row: Forecast) -> str:

@@ -138,6 +138,13 @@ class Steps:
         """A command that only reads."""
         self._add(_LOOK, _with(command, about))
 
+    def take_out(self, path: str) -> None:
+        """Take a directory that is no partition out of a log directory: with any in it, no broker starts."""
+        if tree.is_log_directory(path):
+            self.note(f"in log.dirs, name {path} itself: it is a log directory, and the one around it is not")
+        else:
+            self.move_away([path], "out of the log directory; nothing of it is lost")
+
     def note(self, text: str) -> None:
         """What to do that is no command."""
         self._add(_NOTE, _comment(text))

@@ -7,7 +7,7 @@ import os
 from kdump.binary.java_strings import escaped
 from kdump.binary.paths import absolute
 from kdump.binary.source import Source
-from kdump.checks.catalogue.fault_kind import DIE
+from kdump.checks.catalogue.fault_kind import BLIND, DIE, OFFLINE, RESCAN
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.wording import as_sentence, offset_range
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
 _IDS = ("broker.id", "node.id")
 _META_VERSIONS = ("0", "1")
+_WITHOUT_ENTRIES = {text_checkpoint.RECOVERY_POINTS: RESCAN, text_checkpoint.LOG_START_OFFSETS: BLIND}
+"""What a start does that takes the checkpoint for one without entries."""
 
 
 def check(context: FileContext) -> None:
     """Check a checkpoint of offsets; each of its bytes is counted once."""
     source, coverage = context.source, context.coverage
     good = 0  # entries since the last bad one
+    without = _WITHOUT_ENTRIES.get(os.path.basename(context.path), OFFLINE)
+    forecast = ""  # by the first fault, after which a start reads no more
     checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_FILE_BYTES)
     for line in checkpoint.stretches():
         if isinstance(line, PlainLines):
@@ -42,8 +46,8 @@ def check(context: FileContext) -> None:
             good = 0
             coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
         if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
-            message = as_sentence(fault.message)
-            context.report("log-dir-file-bad", line.start, line.end, message)
+            forecast = forecast or (without if line.is_reset else OFFLINE)
+            context.report("log-dir-file-bad", line.start, line.end, as_sentence(fault.message), forecast=forecast)
     stop = checkpoint.position
     if stop < source.size:
         message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries or bad lines."

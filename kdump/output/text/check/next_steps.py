@@ -123,7 +123,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     if finding.severity != ERROR or word not in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY) or is_url(path):
         return
     if finding.code == _ODD_DIRECTORY:
-        steps.move_away([path], "out of the log directory; nothing of it is lost")
+        steps.take_out(path)
     elif finding.code == _LOG_DIRECTORY_FILE and os.path.basename(path) == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
     elif finding.code == _LOG_DIRECTORY_FILE:
