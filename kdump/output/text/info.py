@@ -266,10 +266,10 @@ def _add_steps(steps: Steps, overview: Overview, place: Place) -> None:
         steps.look(f"kdump check {shell_word(path)}", "whether a transaction hangs, and how to end it")
     committed = [group for group in overview.groups if group.path in paths and group.committed]
     if committed:
-        one = max(committed, key=lambda group: group.committed)
-        which = shell_word(f"key.group={one.group}")
+        most = max(committed, key=lambda group: group.committed)
+        which = shell_word(f"key.group={most.group}")
         steps.look(
-            f"kdump grep --where {which} --output table {shell_word(one.path)}", "which offsets a group committed, and when"
+            f"kdump grep --where {which} --output table {shell_word(most.path)}", "which offsets a group committed, and when"
         )
     if place.what == LOG_DIRECTORY:
         steps.look(f"kdump triage {word}", "will it start, what is lost, what to do first")
