@@ -210,6 +210,9 @@ class Contents:
     ) -> None:
         sums = self._sums
         firsts = [total.first_offset for total in sums if total.first_offset is not None]
+        first = firsts[0] if firsts else first_base
+        if first is not None and first_base is not None and any(magic < 2 for magic in self._magics):
+            first = min(first, first_base)  # the header of a wrapper has the last offset in it
         times = [time for total in sums for time in total.timestamps]
         records = None if any(total.records is None for total in sums) else sum(total.records or 0 for total in sums)
         is_whole = self._read == size or self._is_full
@@ -230,7 +233,7 @@ class Contents:
             size,
             self._read,
             is_whole,
-            firsts[0] if firsts else first_base,
+            first,
             end,
             self._batches,
             records,

@@ -11,7 +11,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.settings import DEFAULT_LEVEL
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.forecasts.forecast import forecast
-from kdump.formats import file_name, tree
+from kdump.formats import file_name, foreign, tree
 from kdump.overview.map_rows import (
     DAMAGED,
     EPOCH,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _PARTS = 64  # of a section that is sound, so that times and offsets within it are seen
 _MOST_SPANS = 20_000  # of a segment; neighbours of one kind become one span beyond
+_NO_LOGS = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
 _OPEN = ("txn-open", "txn-hanging")
 _STATUSES = {"intact": SOUND, "salvaged": SALVAGED, "damaged": DAMAGED, "zero": ZERO, "not_examined": NOT_EXAMINED}
 
@@ -107,9 +108,12 @@ def map_of(report: Report) -> PartitionMap:
 def _logs_of(path: str) -> list[tuple[int, str]]:
     """The base offsets and paths of the logs."""
     if not system.is_directory(path):
+        if file_name.suffix(path) in _NO_LOGS:
+            raise Unreadable("not-a-segment", "a map is of a log or a partition, not of what is beside a log", path=path)
         return [(tree.base_offset_of(os.path.basename(path)) or 0, path)]
     files = tree.PartitionFiles(path)
     if not files.logs:
+        foreign.require_kafka_directory(path)
         raise Unreadable("file-missing", "no segment (.log) is in this directory", path=path)
     return [(base, os.path.join(path, files.segments[base][file_name.LOG])) for base in files.logs]
 

@@ -22,9 +22,10 @@ class DamagedRange:
     """A byte range of a log, `end` exclusive: a damaged batch, or bytes that are not a batch.
 
     `offset` is the first offset that cannot be read because of it, `next_offset` the first one of the next intact batch.
+    `log` is the path of the log, where there are several.
     """
 
-    __slots__ = ("end", "is_batch", "next_offset", "offset", "start")
+    __slots__ = ("end", "is_batch", "log", "next_offset", "offset", "start")
 
     def __init__(self, start: int, end: int, is_batch: bool, offset: int, next_offset: int = FOREVER) -> None:
         self.start = start
@@ -32,6 +33,7 @@ class DamagedRange:
         self.is_batch = is_batch
         self.offset = offset
         self.next_offset = next_offset
+        self.log = ""
 
 
 class DamagedOffsets:

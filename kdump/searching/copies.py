@@ -116,6 +116,7 @@ class UnreadableRange(DamagedRange):
 
     def __init__(self, batch: Batch, offset: int, reason: str) -> None:
         super().__init__(batch.position, batch.end, True, offset, batch.last + 1)
+        self.log = batch.path
         self.reason = reason
 
 
@@ -286,6 +287,8 @@ class Copy:
 
         At the end of the log, a batch reaches no further than its header claims, if that is in agreement with itself.
         """
+        for damaged in ranges:
+            damaged.log = item.path
         following = bisect_right(self.served, item.base_offset or 0, key=_base_offset)
         if following < len(self.served):
             for damaged in ranges:
@@ -295,6 +298,11 @@ class Copy:
                 if damaged.next_offset == FOREVER and damaged.is_batch:
                     damaged.next_offset = _claimed_end(source, damaged)
         return [damaged for damaged in ranges if damaged.is_batch or damaged.next_offset < FOREVER]
+
+    @property
+    def place(self) -> str:
+        """What to check: the path, if it is the partition directory or a file of it, else the partition directory below it."""
+        return max(self.path, self.folder, key=len)
 
     def damage_at(self, offset: int) -> DamagedRange | None:
         """The damaged range that may have held an offset."""

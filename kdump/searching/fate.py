@@ -84,6 +84,7 @@ class Verdict:
             evidence="; ".join(self._evidence),
         )
         going = [] if shown and answer != fates.COMPACTED else self._marked
+        fate.damaged_in = list(dict.fromkeys(copy.place for copy in self._damaged))
         fate.places = [_place(sighting) for _, sighting in dict.fromkeys((*shown, *going))]
         return fate
 
@@ -156,7 +157,7 @@ class Verdict:
             until = "on" if damaged.next_offset == FOREVER else f"to {damaged.next_offset - 1:,}"
             where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
             why = f": {damaged.reason}" if isinstance(damaged, UnreadableRange) else ""
-            self._evidence.append(f"{copy.path}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
+            self._evidence.append(f"{damaged.log}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
             if damaged.offset >= (copy.log_end or 0):
                 self._evidence.append("it may also never have been written")
         for one in self._found_damaged:
@@ -286,7 +287,7 @@ class Verdict:
                 if damaged.next_offset > end:
                     claims = offset_range(damaged.offset, damaged.next_offset - 1)
                     where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
-                    self._evidence.append(f"after it, {where} of {copy.path} are damaged: they may hold {claims}")
+                    self._evidence.append(f"after it, {where} of {damaged.log} are damaged: they may hold {claims}")
 
     # What copies hold
 

@@ -80,7 +80,7 @@ class Whereabouts:
 
     def _of_key(self, key: bytes) -> Iterator[Fate]:
         found_any = False
-        damaged: list[str] = []
+        damaged: list[Copy] = []
         missing: list[dict[str, int]] = []
         for of_partition in sorted(self._logs):
             occurrences = self._occurrences(of_partition, key)
@@ -95,7 +95,7 @@ class Whereabouts:
                 fate.key = _text(key)
                 yield fate
             if not occurrences:
-                damaged += [copy.path for copy in copies if copy.damaged]
+                damaged += [copy for copy in copies if copy.damaged]
                 served = [copy for copy in copies if copy.served]
                 whole = max(served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
                 missing += [] if whole is None else whole.missing_sequences()
@@ -105,7 +105,8 @@ class Whereabouts:
             fate = _nowhere(topic, partition, None, "no copy has a record with this key")
             fate.key = _text(key)
             fate.missing_sequences = missing
-            fate.damaged_on = list(dict.fromkeys(damaged))
+            fate.damaged_on = list(dict.fromkeys(copy.path for copy in damaged))
+            fate.damaged_in = list(dict.fromkeys(copy.place for copy in damaged))
             if damaged:
                 self.is_certain = False
                 fate.evidence += "; it may be in what is damaged"

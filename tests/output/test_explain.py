@@ -247,6 +247,30 @@ POSTED = {
     ),
     "Log doesn't have a last fetch epoch and there is a snapshot (OffsetAndEpoch(offset=9)).": ("has no batches", "checkpoint-"),
     "Reset fetch offset for partition t-0 from 9 to current leader's latest offset 5": ("If they were committed", "torn-tail"),
+    "requirement failed: 5243 messages in segment a-0/5.log but offset map can fit only 4999. You can increase x": (
+        "log.cleaner.dedupe.buffer.size",
+        "crc-mismatch",
+    ),
+    "Error while creating ephemeral at /brokers/ids/1, node already exists and owner '72' does not match current session '7'": (
+        "session of the broker's last run",
+        "error ",
+    ),
+    "IllegalStateException: TransactionalId pay failed transition to state TxnTransitMetadata(producerId=1) due to x": (
+        "txn-hanging",
+        "codec-unknown",
+    ),
+    # Streams and Connect
+    "ProcessorStateException: Error opening store counts at location /tmp/kafka-streams/app/0_0/rocksdb": (
+        "built again from the topic",
+        "io-error",
+    ),
+    "TaskCorruptedException: Tasks [{0_1=[app-counts-changelog-1]}] are corrupted and hence need to be re-initialized": (
+        "exactly-once",
+        "crc-mismatch",
+    ),
+    "DataException: Converting byte[] to Kafka Connect data failed due to serialization error:": ("another serializer", "frame-"),
+    "ConfigException: Topic 'c-offsets' supplied via the 'offset.storage.topic' property is required to have "
+    "'cleanup.policy=compact' to guarantee consistency": ("not compacted", "key-missing"),
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),
@@ -438,6 +462,10 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
 
 def test_a_line_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
     assert "index-orphan" in _run(capfd, "Found", "an", "orphaned", "index", "file", "/x/0.index,")[1]
+
+
+def test_a_class_with_its_package_was_copied_from_a_log(capfd: pytest.CaptureFixture[str]) -> None:
+    assert _run(capfd, "com.example.FooBarException") == (UNKNOWN, "kdump does not know this line.\n", "")
 
 
 def test_codes_are_known_in_capitals_too(capfd: pytest.CaptureFixture[str]) -> None:

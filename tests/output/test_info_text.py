@@ -1,16 +1,19 @@
 """The screens of `kdump info`: as they were written by hand from what was built, at any width, with any names."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 import kdump
+from kdump.cli.commands import main
 from kdump.output.info import write_info
 from kdump.output.rows.columns import width_of
 from kdump.output.text.style import ReportStyle
 from kdump.overview.overview import Overview
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data
+from tests.builders.messages import int16, int32, int64, string
 from tests.builders.records import TIMESTAMP, batch, record
 
 MINUTE = 60_000
@@ -95,6 +98,20 @@ def test_no_line_but_a_command_is_wider_than_the_terminal(width: int, broker: Pa
         assert max(map(width_of, plain.splitlines())) <= width
         assert ("\x1b[31m" in report) == has_colors
         assert "  kdump check kafka/clicks-0 " in commands
+
+
+def test_of_a_group_it_says_what_lists_its_offsets(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
+    names = ["late $HOME", *(f"app-{number}" for number in range(6))]
+    commits = [(name, partition) for name in names for partition in range(1 + (name == names[0]))]
+    keys = [int16(1) + string(name) + string("orders") + int32(partition) for name, partition in commits]
+    written = [batch(records=[record(key=key, value=commit)], base_offset=offset) for offset, key in enumerate(keys)]
+    write_partition(broker, topic="__consumer_offsets", segments={0: written})
+    screen = _screen(kdump.info("kafka"))
+    assert "7 groups: 7 offsets only (" in screen and "and 2 more); --output ndjson lists all" in " ".join(screen.split())
+    command = next(line for line in screen.splitlines() if line.startswith("  kdump grep "))
+    assert main(shlex.split(command, comments=True)[1:]) == 0
+    assert "found: 2 records match" in capfd.readouterr().err
 
 
 def test_names_that_a_terminal_would_obey_are_escaped(broker: Path) -> None:

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.output.rows import listing
+from kdump.output.rows.columns import width_of
 from kdump.output.rows.finding_line import FindingLine
 from kdump.output.rows.forecast_line import ForecastLine
 from kdump.output.rows.table import TableFormatter
+from kdump.output.text.writer import wrapped
 from kdump.tables import Row, Table
 from tests.loops import each
 from tests.work import work_of
@@ -303,3 +305,13 @@ def test_a_row_of_numbers_takes_few_steps() -> None:
     rows: list[Row] = [listing.ListedLeaderEpoch(at, at, at, "intact", "f") for at in range(1000)]
     work = work_of(lambda: _shown(rows, None))
     assert work.lines < 30 * len(rows)  # with those that make the table; it was 79 when cells were made one by one
+
+
+@pytest.mark.parametrize("width", [20, 33, 80])
+def test_a_text_is_wrapped_between_words_by_the_cells_of_the_terminal(width: int) -> None:
+    words = ["注文", "orders", "データ", "é", "7", "ディレクトリ"] * 10
+    lines = wrapped(" ".join(words), width)
+    assert " ".join(lines).split(" ") == words
+    assert all(width_of(line) <= width for line in lines)
+    assert all(width_of(f"{line} {after.split(' ')[0]}") > width for line, after in pairwise(lines)), "as full as they can be"
+    assert wrapped(f"a   b {'x' * 99} c", width) == ["a   b", "x" * 99, "c"]

@@ -17,7 +17,7 @@ from kdump.output.schemas import schema_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
-from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
 
 HOUR, MINUTE = 3_600_000, 60_000
 META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
@@ -205,6 +205,15 @@ def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> N
     ]
     assert found.partitions[0].producers == 3
     assert [one.producer_id for one in kdump.info(path, level="full").transactions] == [5]  # no batch of the others is there
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_log_begins_with_the_first_message_in_its_first_wrapper(magic: int, tmp_path: Path) -> None:
+    sets = [wrapper(messages=[message(magic=magic)] * 3, magic=magic, base_offset=base) for base in (7, 10)]
+    path = write_partition(tmp_path, segments={7: sets})
+    for level in ("headers", "full"):
+        (found,) = kdump.info(path, level=level).partitions
+        assert (found.first_offset, found.end_offset) == (7, 13)
 
 
 def _group_metadata(group: str, members: int, protocol: str | None) -> tuple[bytes, bytes]:

@@ -19,6 +19,7 @@ from kdump.output.text.style import ReportStyle
 from kdump.overview.map_rows import AXES, PLOTS, MapMark, MapSegment, MapSpan
 from kdump.overview.map_scale import MapScale
 from kdump.overview.partition_map import PartitionMap, partition_map
+from tests.builders import redpanda
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
@@ -131,6 +132,16 @@ def test_one_fault_among_many_of_another_kind_is_drawn(tmp_path: Path) -> None:
     assert any(line.startswith(f"{210:>13}  █") for line in lines)
     found = {finding.code for finding in kdump.check(path)}
     assert found and all(code in "\n".join(lines) for code in found)
+
+
+def test_what_is_no_log_of_kafka_is_not_drawn(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["map", str(partition / f"{0:020d}.index")]) == 3
+    assert "not of what is beside a log" in capfd.readouterr().err
+    other = partition.parent / "topic" / "0_7"
+    other.mkdir(parents=True)
+    (other / redpanda.NAME).write_bytes(redpanda.redpanda_batch(_batch(0)))
+    assert commands.main(["map", str(other)]) == 3
+    assert "a segment of Redpanda" in capfd.readouterr().err
 
 
 @each("case", sorted(path.name for path in CASES.glob("partition-*")))

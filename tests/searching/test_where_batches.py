@@ -8,7 +8,7 @@ import kdump
 from kdump.cli import commands
 from kdump.output.rows.fates import Fate
 from tests.builders.compression import Codec
-from tests.builders.files import write_partition
+from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import Record, batch, message, record, wrapper
 from tests.loops import each
@@ -130,9 +130,13 @@ def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
     assert _answers(path, *range(9)) == ["damaged"] * 4 + ["present"] * 4 + ["not-written"]
     fate = _fate(2, path)
     assert (fate.damaged_on, fate.copies) == ([str(path)], [])
-    assert fate.evidence.startswith(f"{path}: bytes 0 to {len(bad) - 1} are damaged, offsets from 0 to 3: ")
+    assert fate.evidence.startswith(
+        f"{path / file_name(0, '.log')}: bytes 0 to {len(bad) - 1} are damaged, offsets from 0 to 3: "
+    )
     assert commands.main(["where", "a-0@2", str(path)]) == 1
     assert " ".join(capfd.readouterr().out.split()).startswith("a-0@2 damaged damaged ")
+    assert commands.main(["where", "a-0@2", str(path.parent)]) == 1
+    assert f"kdump check {path} " in capfd.readouterr().out, "of all that is below the path, the partition"
 
 
 def test_the_records_before_an_unreadable_one_are_present(tmp_path: Path) -> None:

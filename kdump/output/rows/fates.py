@@ -50,6 +50,10 @@ def _no_places() -> Sequence[Place]:
     return ()
 
 
+def _no_paths() -> Sequence[str]:
+    return ()
+
+
 class Fate(Row, kind="fate"):
     """What became of a record, and who has it. What does not apply is null.
 
@@ -75,8 +79,9 @@ class Fate(Row, kind="fate"):
     also: list[dict[Text, Text | Int64 | list[Text]]]
     evidence: Text
 
-    # Without an annotation, this is not a column: only the text report uses it.
+    # Without an annotation, these are no columns: only the text report uses them.
     places = _no_places()
+    damaged_in = _no_paths()  # partition directories
 
 
 DESCRIPTIONS: dict[type[Row], dict[str, Any]] = {

@@ -231,13 +231,14 @@ def _write_groups(out: ReportWriter, groups: Sequence[Group]) -> None:
     if not groups:
         return
     out.line()
-    parts = []
+    parts, states = [], [group.state for group in groups]
     for state in STATES:
         names = [group.group for group in groups if group.state == state]
         if names:
             more = f" and {len(names) - _MOST_LINES:,} more" if len(names) > _MOST_LINES else ""
             parts.append(f"{len(names):,} {state.replace('-', ' ')} ({', '.join(map(out.shown, names[:_MOST_LINES]))}{more})")
-    out.wrapped(f"{counted(len(groups), 'group')}: {'; '.join(parts)}")
+    rest = "; --output ndjson lists all" if max(map(states.count, states)) > _MOST_LINES else ""
+    out.wrapped(f"{counted(len(groups), 'group')}: {'; '.join(parts)}{rest}")
 
 
 def _write_damage(out: ReportWriter, partitions: Sequence[PartitionSum], *, is_full: bool) -> None:
@@ -263,6 +264,13 @@ def _add_steps(steps: Steps, overview: Overview, place: Place) -> None:
     open_in = [one.path for one in overview.transactions if one.path in paths and (one.is_hanging or not one.is_certain)]
     for path in list(dict.fromkeys(open_in))[:_MOST_LINES]:
         steps.look(f"kdump check {shell_word(path)}", "whether a transaction hangs, and how to end it")
+    committed = [group for group in overview.groups if group.path in paths and group.committed]
+    if committed:
+        most = max(committed, key=lambda group: group.committed)
+        which = shell_word(f"key.group={most.group}")
+        steps.look(
+            f"kdump grep --where {which} --output table {shell_word(most.path)}", "which offsets a group committed, and when"
+        )
     if place.what == LOG_DIRECTORY:
         steps.look(f"kdump triage {word}", "will it start, what is lost, what to do first")
     foreign = next((space.largest for space in overview.spaces if space.path == place.path and space.largest), None)

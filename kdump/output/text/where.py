@@ -47,7 +47,7 @@ class WhereReport:
                 here = f"--offset {fate.offset}" if place.is_found_by_offset else f"--from-position {place.position} --limit 1"
                 self._steps.look(f"kdump log --deep --output table {here} {shell_word(place.path)}", "shows the record")
         if fate.answer in _MAY_BE_DAMAGED:
-            for path in fate.damaged_on[:_MOST_PLACES]:
+            for path in fate.damaged_in[:_MOST_PLACES]:
                 self._steps.look(f"kdump check {shell_word(path)}", "what is damaged, and what to do")
 
     def end(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from kdump.binary.java_strings import escaped
+from kdump.output.rows.columns import width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
 
     from kdump.output.text.style import ReportStyle
 
+_WORD = re.compile(r"\s*\S+")
 _MIN_WIDTH = 40
 _MIN_TEXT_WIDTH = 20
 _LABEL_WIDTH = 9
@@ -49,7 +53,14 @@ class ReportWriter:
 
 
 def wrapped(text: str, width: int) -> Sequence[str]:
-    """Lines that break between words, never in one; so no number, name or path is ever broken."""
-    from textwrap import wrap  # slow to load, and a clean result is reported without it
-
-    return wrap(text, max(width, _MIN_TEXT_WIDTH), break_long_words=False, break_on_hyphens=False)
+    """Lines that break between words, never in one, so no number, name or path is ever broken; `width` is in cells."""
+    width = max(width, _MIN_TEXT_WIDTH)
+    lines: list[str] = []
+    line = ""
+    for word in _WORD.findall(text):
+        if line and width_of(line + word) > width:
+            lines.append(line)
+            line = word.lstrip()
+        else:
+            line += word
+    return [*lines, line] if line else lines

@@ -17,7 +17,7 @@ PHRASES = (
     Phrase(
         "message contents does not match its crc|contents do not match its crc|contents does not match|broker: invalid message"
         "|failed crc check|failed crc32c check|failed crc32 check|crc didn't match|encoded crc {} does not match calculated crc"
-        "|invalid crc|failed integrity check",
+        "|invalid crc|failed integrity check|: crc mismatch",
         "a client received a batch whose checksum does not match, or a broker refused one from a producer (which is then"
         f" not written). {_SERVER}",
         ("crc-mismatch",),
@@ -121,12 +121,14 @@ PHRASES = (
     ),
     Phrase(
         "local: broker transport failure|local: all broker connections are down|client has run out of available brokers"
-        "|unable to dial|connection refused|nobrokersavailable",
+        "|unable to dial|connection refused|nobrokersavailable|error connecting to node|the internal broker struct"
+        " chosen to issue this"
+        " request has died",
         "a client does not reach a broker: the broker is down, or the address, port or TLS setting is wrong. A connection that"
         " was idle is closed by the broker after a time, which is normal. Nothing is wrong on disk",
     ),
     Phrase(
-        "expiring {n} record(s) for|local: message timed out|has passed since batch creation",
+        "expiring {n} record(s) for|containing {n} record(s) expired|local: message timed out|has passed since batch creation",
         "a producer gave up on records that were not acknowledged in time (delivery.timeout.ms). They may or may not have been"
         " written; records that were acknowledged are not affected. Look at the leader and the in-sync replicas of the partition",
     ),
@@ -151,7 +153,8 @@ PHRASES = (
         ("log-start-beyond-end", "replica-divergence", "segment-missing"),
     ),
     Phrase(
-        "log truncation detected|detected truncated partitions|truncation detected for partition|lost records; the client"
+        "log truncation detected|detected log truncation with diverging offset|detected truncated partitions|truncation"
+        " detected for partition|lost records; the client"
         " consumed to offset",
         "a consumer has read records that the leader no longer has: its log was truncated, by an unclean election or after"
         " damage. `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` finds a replica that has them",

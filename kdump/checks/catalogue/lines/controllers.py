@@ -162,6 +162,11 @@ PHRASES = (
     ),
     # ZooKeeper's controller
     Phrase(
+        "does not match current session|keepererrorcode = nodeexists",
+        "ZooKeeper still has the session of the broker's last run, or another broker has the same id."
+        f" {_ON_DISK}; wait for zookeeper.session.timeout.ms, and look whether two brokers run",
+    ),
+    Phrase(
         "ignoring leaderandisr request {} since its|ignoring stopreplica request {} since its",
         "a broker ignored a request of a controller that had been replaced, or one older than what it knows. This is normal"
         " after a change of controller",

@@ -7,6 +7,14 @@ from kdump.checks.catalogue.lines.phrase import Phrase
 _WHY = "The accompanying exception says why"
 
 PHRASES = (
+    # transactions
+    Phrase(
+        "transactionalid {} failed transition to state|transactionalid {} but the current state is",
+        "a transaction coordinator met a state that it did not expect, and may leave the transaction open. Its log is"
+        " not affected:"
+        " `kafka-transactions.sh find-hanging` lists what hangs, and `kdump triage LOG_DIRECTORY` says who waits for it",
+        ("txn-hanging",),
+    ),
     # their topics
     Phrase(
         "coordinator is loading|COORDINATOR_LOAD_IN_PROGRESS|coordinator load in progress",

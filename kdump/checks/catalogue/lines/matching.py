@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from kdump.checks.catalogue.lines import (
+    applications,
     clients,
     companions,
     controllers,
@@ -32,6 +33,7 @@ PHRASES: tuple[Phrase, ...] = (
     *coordinators.PHRASES,
     *controllers.PHRASES,
     *clients.PHRASES,
+    *applications.PHRASES,
     *directories.PHRASES,
 )
 """All phrases; of two with the same words of a line, the first is meant."""
@@ -50,6 +52,7 @@ _GAP = re.compile(r"(\{n?\})")
 _BESIDE_GAP = re.compile(r"\w*(?:\{n?\}\w*)+")
 _WORD = re.compile(r"[a-z]+")
 _CLASS = re.compile(r"(?<!\w)[A-Z]\w*(?:Exception|Error)\b")
+_A_CLASS = re.compile(r"(?:\w+[.$])+[A-Z]\w*(?:Exception|Error)")
 _BARE = re.compile(r"[\w.$]+:?")
 _A_LINE = re.compile(r"[:/()\[\]=\"'`,\n]|\d{3}")
 _MOST_WORDS = 4
@@ -112,8 +115,8 @@ def is_wrapped(text: str) -> bool:
 
 
 def is_line(text: str) -> bool:
-    """Whether a text looks like a line of a log, rather than like a code or a few words about one."""
-    return bool(_A_LINE.search(text.strip())) or len(text.split()) > _MOST_WORDS
+    """Whether a text looks like a line of a log or an exception, rather than like a code or a few words about one."""
+    return bool(_A_LINE.search(text.strip()) or _A_CLASS.fullmatch(text.strip())) or len(text.split()) > _MOST_WORDS
 
 
 def _events(text: str) -> Iterator[list[str]]:

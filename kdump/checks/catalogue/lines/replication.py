@@ -43,7 +43,7 @@ PHRASES = (
         "a log would be cut at an offset after its end, so nothing is cut. This is normal after a change of leader",
     ),
     Phrase(
-        "truncating to offset|truncating partition {} with",
+        "truncating to offset|deleting segments as part of log truncation|truncating partition {} with",
         "a log is cut at this offset. A follower does so after each change of leader, for records that were never"
         f" committed; this is normal. In a start, it means that a batch could not be read. {_COMPARE}",
         ("torn-tail", "replica-divergence"),
@@ -157,7 +157,8 @@ PHRASES = (
     ),
     # tiered storage
     Phrase(
-        "does not exist in remote tier|no remote log segment metadata found|no remote segment found|no resource found for"
+        "does not exist in remote tier|NoSuchKeyException|the specified key does not exist|no remote log segment"
+        " metadata found|no remote segment found|no resource found for"
         " partition|couldn't build the state from remote store",
         "remote storage has no segment with this offset. What is on the local disk is not affected; check retention and the"
         " remote log metadata (__remote_log_metadata)",

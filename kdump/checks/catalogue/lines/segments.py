@@ -304,6 +304,12 @@ PHRASES = (
     ),
     # the cleaner
     Phrase(
+        "but offset map can fit only|unable to build the offset map for segment",
+        "the keys of one segment do not fit into the cleaner's memory: its thread stops, or leaves the partition out, so that"
+        " compacted topics, __consumer_offsets among them, grow. No record is lost. Raise log.cleaner.dedupe.buffer.size or lower"
+        " log.cleaner.threads, and restart",
+    ),
+    Phrase(
         "marking its partition {} as uncleanable",
         "the cleaner found something that it cannot read, and does not clean this partition again until the broker restarts. The"
         " partition grows; nothing is lost by this",
