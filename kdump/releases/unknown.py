@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.errors import UsageError
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from kdump.releases.timeline import version_of
 
 _DIGITS = "0123456789"
