@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from campaigns import mutants
 from kdump.output.kafka.topics import native_messages, topic_records
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from kdump.releases.profile import profile_of
 from tests import kernels
 from tests.builders.hostile import HOSTILE

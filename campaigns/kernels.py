@@ -28,7 +28,7 @@ from typing import NamedTuple
 from campaigns import mutants
 from golden_outputs.runs import DECODERS
 from kdump.binary import kernel
-from kdump.releases import history
+from kdump.releases import known
 from tests import kernels
 from tests.kernels import Printed, Sizes
 
@@ -114,7 +114,7 @@ def _mutant(seed: int, number: int) -> mutants.Mutant:
     if number % 3:
         return mutants.mutant(seed, number)
     decoder = random.Random(f"decoder {seed}/{number}").choice(sorted(set(DECODERS.values())))
-    return mutants.decoded_mutant(seed, number, decoder, history.RELEASES[-1])
+    return mutants.decoded_mutant(seed, number, decoder, known.RELEASES[-1])
 
 
 def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Run, Run]]:
@@ -123,7 +123,7 @@ def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[
     if Path(made.name).suffix in (".log", ".checkpoint"):
         ways.append([*chance.choice(DEEP_WAYS), "--files", made.name])
     for way in ways:
-        release = chance.choice((history.RELEASES[-1], chance.choice(history.RELEASES)))
+        release = chance.choice((known.RELEASES[-1], chance.choice(known.RELEASES)))
         sizes = chance.choice((ORDINARY, chance.choice(SEAMS)))
         arguments = ["--release", release, *way]
         run = functools.partial(kernels.printed, arguments)

@@ -4,7 +4,7 @@ import functools
 import re
 from types import ModuleType
 
-from kdump.releases import decoder_words, exception_texts, history, schemas
+from kdump.releases import decoder_words, exception_texts, history, known, schemas
 from kdump.releases.timeline import version_of
 
 _MODULES: tuple[ModuleType, ...] = (history, exception_texts, decoder_words, schemas)
@@ -29,13 +29,13 @@ def turning_points() -> tuple[str, ...]:
 def first_alike(release: str) -> str:
     """The first of the releases that kdump prints the same for, but for the screen of `--version`."""
     alike = [other for other in turning_points() if version_of(other) <= version_of(release)]
-    return alike[-1] if alike else history.RELEASES[0]
+    return alike[-1] if alike else known.RELEASES[0]
 
 
 def groups() -> list[list[str]]:
     """All releases, those that kdump prints the same for together."""
     by_first: dict[str, list[str]] = {}
-    for release in history.RELEASES:
+    for release in known.RELEASES:
         by_first.setdefault(first_alike(release), []).append(release)
     return list(by_first.values())
 

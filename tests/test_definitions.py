@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from kdump.messages.schema import NEVER, Field
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from tests.oracle import kafka_tool
 from tools import definitions
 from tools.definitions import OTHERS, Definition, definition, differences, disagreements, facts, of_kdump, of_release

@@ -28,7 +28,8 @@ from golden_outputs import make, stored
 from golden_outputs.runs import CASES, OPTIONS_CASES
 from golden_outputs.stored import Golden
 from kdump.releases import decoder_words, exception_texts, history, schemas
-from kdump.releases.history import RELEASES, Option
+from kdump.releases.history import Option
+from kdump.releases.known import RELEASES
 from kdump.releases.timeline import FIRST, Part, version_of
 from tests import goldens
 from tests.goldens import Agreement

@@ -27,7 +27,7 @@ from kdump.messages import (
     transaction_state,
 )
 from kdump.messages.schema import NEVER, Field, Message, default_of
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from tests.oracle import kafka_tool
 
 OTHERS = frozenset(

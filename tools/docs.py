@@ -16,7 +16,7 @@ from kdump.checks import catalogue
 from kdump.cli import dropin
 from kdump.cli.commands import COMMANDS
 from kdump.cli.options import CHOICE, FLAG, Command, Option
-from kdump.releases import history
+from kdump.releases import history, known
 from kdump.releases.profile import profile_of
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -80,13 +80,13 @@ def commands_page() -> str:
 
 
 def _dropin() -> Iterator[str]:
-    newest = profile_of(history.RELEASES[-1])
+    newest = profile_of(known.RELEASES[-1])
     since = {f"--{option.name}": next(iter(option.texts)) for option in history.OPTIONS}
     yield from ("## Drop-in form", "")
     yield from ("```text", "kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]", "```", "")
     yield from ("Prints what `kafka-dump-log.sh` prints. See [Drop-in](drop-in.md).", "", "kdump adds these options:", "")
     yield from _options(dropin.DropinOptions.OPTIONS.values())
-    yield from (f"These are Kafka's, in the words of {history.RELEASES[-1]}:", "")
+    yield from (f"These are Kafka's, in the words of {known.RELEASES[-1]}:", "")
     yield from _table(
         ("option", "since", "what it does"),
         (

@@ -11,7 +11,7 @@ from kdump import __version__
 from kdump.cli.commands import COMMANDS, HELP
 from kdump.cli.dropin import DropinOptions, kafkas_options
 from kdump.cli.options import Command, Option
-from kdump.releases import history
+from kdump.releases import known
 from kdump.releases.profile import profile_of
 from tools.docs import choices_of, default_of, names_of, paragraphs
 
@@ -36,7 +36,7 @@ def pages() -> dict[str, str]:
 def program_page() -> str:
     """The page of kdump: the commands, and the options of the drop-in form."""
     usage, description, _, examples, _ = HELP.split("\n\n")
-    newest = history.RELEASES[-1]
+    newest = known.RELEASES[-1]
     lines = [
         *_heading("kdump", _SUMMARY),
         *_section("SYNOPSIS", _verbatim(line.removeprefix("Usage:").strip() for line in usage.splitlines())),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.binary import system
-from kdump.errors import Unreadable
 from kdump.formats import tree
 
 
@@ -16,7 +14,7 @@ class Job:
 
     __slots__ = ("kind", "path", "root", "unlisted")
 
-    FILE, PARTITION, LOG_DIR = "file", "partition", "log-dir"
+    FILE, PARTITION, LOG_DIR = tree.FILE, tree.PARTITION, tree.LOG_DIRECTORY
 
     def __init__(self, kind: str, path: str, root: str | None = None, unlisted: str = "") -> None:
         self.kind = kind
@@ -25,21 +23,10 @@ class Job:
         self.unlisted = unlisted
 
 
-def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
-    """The tasks for a path. Log directories are searched for `depth` levels below it, but not through links."""
-    root = root or path
-    try:
-        if not system.is_directory(path):
-            return [Job(Job.FILE, path)]
-        if tree.is_partition(path):
-            return [Job(Job.PARTITION, path, root)]
-        inside = tree.partitions(path)
-        folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except Unreadable as error:
-        return [Job(Job.PARTITION, path, root, error.message)]  # which says why it cannot be listed
-    if folders:
-        return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]
-    return [Job(Job.LOG_DIR, path, root), *(Job(Job.PARTITION, partition, root) for partition in inside)]
+def jobs(path: str) -> list[Job]:
+    """The tasks for a path. Log directories are searched for some levels below it, but not through links."""
+    places = tree.places_below(path)
+    return [Job(kind, place, None if kind == Job.FILE else path, unlisted) for kind, place, unlisted in places]
 
 
 def is_place(job: Job) -> bool:

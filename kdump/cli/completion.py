@@ -9,7 +9,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 
 from kdump.cli.command_names import is_dropin
 from kdump.cli.options import CODES, DIRECTORIES, FILES, FLAG, RELEASES, ROWS, TABLES
-from kdump.releases import history
+from kdump.releases import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ def _codes(incomplete: str) -> Items:
 
 def _releases(incomplete: str) -> Items:
     """Releases of Kafka, the newest first."""
-    return _beginning(incomplete, ((release, "") for release in reversed(history.RELEASES)))
+    return _beginning(incomplete, ((release, "") for release in reversed(known.RELEASES)))
 
 
 def _tables(incomplete: str) -> Items:
@@ -151,7 +151,7 @@ def _of_dropin(args: list[str], incomplete: str) -> Items:
     from kdump.releases.profile import profile_of
 
     given = [args[at + 1] for at, word in enumerate(args[:-1]) if word == "--release"]
-    options = all_options(profile_of(given[-1] if given and given[-1] in history.RELEASES else history.RELEASES[-1]))
+    options = all_options(profile_of(given[-1] if given and given[-1] in known.RELEASES else known.RELEASES[-1]))
     before = next((option for option in options if args and args[-1] in option.names), None)
     takes_file = before is None or before.kind == FLAG or before.completes == FILES
     if before is not None and not takes_file:

@@ -9,7 +9,7 @@ from kdump.dropin.tool import DumpTool
 from kdump.errors import UsageError
 from kdump.exit_codes import USAGE
 from kdump.output.blocks import Blocks
-from kdump.releases import history
+from kdump.releases import history, known
 from kdump.releases.profile import profile_of
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ class DropinOptions(CommandOptions):
 
 
 _VALUES = {
-    "release": f"a release, such as {history.RELEASES[-1]}",
+    "release": f"a release, such as {known.RELEASES[-1]}",
     "jobs": "a number of processes",
     "rate": "a rate, such as 50MB/s",
 }

@@ -49,25 +49,21 @@ RATE = text("--rate", "Read no faster than this, for example 50MB/s; uses one pr
 # The options for a range; `rows` says what is chosen, up to the word that the range follows.
 
 
-def from_offset_option(rows: str) -> Any:
-    """The option for the first offset."""
-    return integer("--from-offset", f"{rows} this offset or a later one.", minimum=0, metavar="OFFSET")
+def offset_range(rows: str) -> tuple[Any, Any]:
+    """The options for the first and the last offset."""
+    return (
+        integer("--from-offset", f"{rows} this offset or a later one.", minimum=0, metavar="OFFSET"),
+        integer("--to-offset", f"{rows} this offset or an earlier one.", minimum=0, metavar="OFFSET"),
+    )
 
 
-def to_offset_option(rows: str) -> Any:
-    """The option for the last offset."""
-    return integer("--to-offset", f"{rows} this offset or an earlier one.", minimum=0, metavar="OFFSET")
-
-
-def from_time_option(rows: str) -> Any:
-    """The option for the first time."""
+def time_range(rows: str) -> tuple[Any, Any]:
+    """The options for the first and the last time."""
     times = "2026-11-20, 2026-11-20T13:45 (UTC), 2h (before now), yesterday, or milliseconds since 1970"
-    return text("--from-time", f"{rows} this time or a later one: {times}.", metavar="TIME")
-
-
-def to_time_option(rows: str) -> Any:
-    """The option for the last time."""
-    return text("--to-time", f"{rows} this time or an earlier one.", metavar="TIME")
+    return (
+        text("--from-time", f"{rows} this time or a later one: {times}.", metavar="TIME"),
+        text("--to-time", f"{rows} this time or an earlier one.", metavar="TIME"),
+    )
 
 
 def jobs_option(what: str) -> Any:

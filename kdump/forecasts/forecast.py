@@ -22,7 +22,7 @@ from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, ST
 from kdump.forecasts.split_budget import TooManySplits
 from kdump.formats import file_name, foreign, tree
 from kdump.releases.broker_startup import PROVED, StartRules, nearest
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

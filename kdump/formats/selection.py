@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import system
-from kdump.errors import Unreadable, UsageError
+from kdump.errors import UsageError
 from kdump.formats import tree
 
 TYPE_CHECKING = False
@@ -51,12 +50,12 @@ def selected(given: Sequence[str], topics: str | None, partitions: str | None, *
     selection = Selection.of_texts(topics, partitions)
     if selection.is_all:
         return paths
-    unlisted: set[str] = set()
     found = [
         below
         for path in paths
-        for below in partitions_below(path, unlisted=unlisted)
-        if below in unlisted or _is_meant(below, selection) and (has_going or below == path or not _is_going(below))
+        for kind, below, unlisted in tree.places_below(path)
+        if kind != tree.LOG_DIRECTORY
+        if unlisted or _is_meant(below, selection) and (has_going or below == path or not _is_going(below))
     ]
     if not found:
         wanted = " ".join(f"{name} {text}" for name, text in (("--topics", topics), ("--partitions", partitions)) if text)
@@ -84,23 +83,9 @@ def _numbers(name: str, text: str | None) -> frozenset[int] | None:
     return frozenset(numbers) or None
 
 
-def partitions_below(path: str, depth: int = tree.MAX_DEPTH, unlisted: set[str] | None = None) -> Iterator[str]:
-    """The partition directories below a path, or the file that it is; and directories that cannot be listed, see `unlisted`."""
-    try:
-        if not system.is_directory(path) or tree.is_partition(path):
-            yield path
-            return
-        inside = tree.partitions(path)
-        folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except Unreadable:
-        if unlisted is not None:
-            unlisted.add(path)
-        yield path
-        return
-    if not folders:
-        yield from inside
-    for folder in folders:
-        yield from partitions_below(folder, depth - 1, unlisted)
+def partitions_below(path: str) -> Iterator[str]:
+    """The partition directories below a path, or the file that it is; and directories that cannot be listed."""
+    return (place for kind, place, _ in tree.places_below(path) if kind != tree.LOG_DIRECTORY)
 
 
 def _is_meant(path: str, selection: Selection) -> bool:

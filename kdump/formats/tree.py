@@ -37,6 +37,9 @@ MAX_DEPTH = 4
 
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
+FILE, PARTITION, LOG_DIRECTORY = "file", "partition", "log-dir"
+"""What a path may be."""
+
 _KRAFT_VERSION = "1"
 
 
@@ -213,6 +216,32 @@ def folders(children: list[str]) -> list[str]:
     if any(system.is_directory(path) and is_partition(path) for path in children):
         return []
     return [path for path in children if not system.is_link(path)]
+
+
+def places_below(path: str, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str, str]]:
+    """What a path stands for: itself, or the log directories up to `depth` levels below it, each before its partitions.
+
+    Of each, whether it is a file, a partition or a log directory; its path; and why the system did not say what it is, for a
+    partition that may be none. Links to log directories are not followed.
+    """
+    try:
+        if not system.is_directory(path):
+            yield FILE, path, ""
+            return
+        if is_partition(path):
+            yield PARTITION, path, ""
+            return
+        inside = partitions(path)
+        inner = [] if is_log_directory(path) or not depth else folders(inside)
+    except Unreadable as error:
+        yield PARTITION, path, error.message
+        return
+    if not inner:
+        yield LOG_DIRECTORY, path, ""
+        for partition in inside:
+            yield PARTITION, partition, ""
+    for folder in inner:
+        yield from places_below(folder, depth - 1)
 
 
 def log_dir_files(path: str) -> list[str]:

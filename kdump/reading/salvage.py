@@ -5,13 +5,9 @@ from __future__ import annotations
 from kdump.binary import kernel
 from kdump.errors import CorruptData
 from kdump.formats.log import Log
-from kdump.reading import search
 from kdump.reading.damages import LEADS_OVER_BATCHES
-from kdump.reading.found_batches import FoundBatches
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section
-from kdump.reading.patches import PatchesUnderWay, lone_section
 from kdump.reading.recent import RecentBytes
-from kdump.reading.steps import Step, Steps
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT
 
@@ -20,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.source import Source
+    from kdump.reading.patches import PatchesUnderWay
+    from kdump.reading.steps import Step, Steps
     from kdump.reading.stretches import Stretches
     from kdump.reading.tuning import ReadTuning
 
@@ -37,9 +35,6 @@ __all__ = [
     "walk_patches",
 ]
 
-_KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
-_BYTES_PER_FREE_TRY = 16  # of the log, for each header that may be examined: four for each of the smallest batches
-_TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
 _SOUND_BATCHES = 32  # one after the other, after which a walk reads windows again
 
 
@@ -170,6 +165,8 @@ class _Walk:
 
     def _damaged_stretch(self, end: int) -> Iterator[Section | Damage | Patches]:
         """What the next steps find, until batches are sound again, or one starts at `end` or later."""
+        from kdump.reading.patches import PatchesUnderWay, lone_section  # as the steps: a sound log needs none
+
         under_way: PatchesUnderWay | None = None
         self._sound = self._sound_bytes = 0
         steps = self._steps = self._steps or self._made_steps()
@@ -198,20 +195,10 @@ class _Walk:
             self._window_size = min(max(self._tuning.near_bytes, size), self._tuning.window_bytes)
 
     def _made_steps(self) -> Steps:
-        """What takes steps past damage, with the budgets for all damage of the log."""
-        source, tuning = self._source, self._tuning
-        size = source.size - self._start
-        of_small = search.SMALL_BATCH_TIMES * size
-        tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
-        of_large = _TIMES_CHECKED * size + tuning.free_crc_bytes
-        budget = search.Budget(
-            size + tuning.free_crc_bytes, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small, kept_for_likely=of_large
-        )
-        # what large batches claim is read again for each of them; the search has a budget of its own
-        for_large = search.Budget(of_large, kept_for_likely=of_large)
-        looked = search.Search(source, budget, start=self._start, tuning=tuning)
-        found = FoundBatches(source, self._start, tuning, for_large)
-        return Steps(source, looked, found, self._order, tuning, self._start)
+        """What takes steps past damage; a sound log does without loading it."""
+        from kdump.reading.steps import steps_of_walk
+
+        return steps_of_walk(self._source, self._order, self._start, self._tuning)
 
     @property
     def _is_sound_again(self) -> bool:

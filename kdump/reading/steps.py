@@ -20,11 +20,11 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
-from kdump.reading import damages, spans, zeros
-from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, row_of
+from kdump.reading import damages, search, spans, zeros
+from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches, row_of
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
-from kdump.reading.search import evidence
+from kdump.reading.search import Search, evidence
 from kdump.reading.trust import extent_of, is_lower
 from kdump.reading.wrapped import WrapperContents
 
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.binary.source import SizedReadable
-    from kdump.reading.found_batches import FoundBatches
-    from kdump.reading.search import Search
     from kdump.reading.trust import Extent, Order
     from kdump.reading.tuning import ReadTuning
 
+_KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
+_BYTES_PER_FREE_TRY = 16  # of the log, for each header that may be examined: four for each of the smallest batches
+_TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
 _MOST_FOLLOWING = 8  # batches after one that may say whether it is out of line
 _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length says so
@@ -335,6 +336,21 @@ class Steps:
             resync = BY_REPAIRED_LENGTH
         row = RecordBatch.partial(None, batch_offset(header_bytes))
         return Damage(start, start + size, "bad-magic", message, row, "last_offset", resync=resync)
+
+
+def steps_of_walk(source: SizedReadable, order: Order, start: int, tuning: ReadTuning) -> Steps:
+    """What takes a walk that began at `start` past damage, with the budgets for all damage of the log."""
+    size = source.size - start
+    of_small = search.SMALL_BATCH_TIMES * size
+    tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
+    of_large = _TIMES_CHECKED * size + tuning.free_crc_bytes
+    budget = search.Budget(
+        size + tuning.free_crc_bytes, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small, kept_for_likely=of_large
+    )
+    # what large batches claim is read again for each of them; the search has a budget of its own
+    for_large = search.Budget(of_large, kept_for_likely=of_large)
+    looked = Search(source, budget, start=start, tuning=tuning)
+    return Steps(source, looked, FoundBatches(source, start, tuning, for_large), order, tuning, start)
 
 
 def is_zero(data: bytes) -> bool:

@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from kdump.releases import decoder_words, exception_texts, history, schemas
 from kdump.releases.exception_texts import Words
-from kdump.releases.history import RELEASES, ControlType, Option
+from kdump.releases.history import ControlType, Option
+from kdump.releases.known import RELEASES
 from kdump.releases.timeline import History, Part, version_of
 
 TYPE_CHECKING = False

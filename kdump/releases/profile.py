@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.releases import history
+from kdump.releases.known import require_known
 from kdump.releases.timeline import History
 
 TYPE_CHECKING = False
@@ -201,8 +202,5 @@ def profile_of(release: str) -> Profile:
 
     Raises UsageError, with the nearest known releases, if it is unknown.
     """
-    if release not in history.RELEASES:
-        from kdump.releases.unknown import unknown_release  # only a wrong command line needs it
-
-        raise unknown_release(release)
+    require_known(release)
     return Profile(release)

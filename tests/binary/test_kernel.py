@@ -35,7 +35,7 @@ from kdump.output.kafka.topics import native_messages, topic_records
 from kdump.output.kafka.topics.message_words import Words
 from kdump.reading import search
 from kdump.reading.tuning import ReadTuning
-from kdump.releases import history
+from kdump.releases import known
 from kdump.releases.profile import profile_of
 from kdump.tables import Row
 from tests import kernels
@@ -979,7 +979,7 @@ def _layouts(decoder: str, release: str, *, shown: int = 1, pieces: int = 1) -> 
 DECODED_LINE = bytes((DECODED, 0, 4)) + bytes(10)
 
 
-@each("release", history.RELEASES)
+@each("release", known.RELEASES)
 def test_plans_of_all_releases_show_each_field_once(release: str) -> None:
     for decoder in ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"):
         if topic_records.decoder_of(profile_of(release), decoder).regular is not None:

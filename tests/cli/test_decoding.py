@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.cli.commands import main
-from kdump.cli.listing import decoder_names
+from kdump.cli.listing import decoder_names, decoding
 from kdump.decoding import decoded
 from kdump.releases import history
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
@@ -87,13 +87,13 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
     ],
 )
 def test_the_name_of_a_directory_says_which_records_it_holds(path: str, topic: str) -> None:
-    assert decoder_names.topic_of(path) == topic
+    assert decoding.topic_of(path) == topic
 
 
 def test_a_file_named_from_inside_its_directory_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "__consumer_offsets-7").mkdir()
     monkeypatch.chdir(tmp_path / "__consumer_offsets-7")
-    assert decoder_names.topic_of(LOG_NAME) == "consumer-offsets"
+    assert decoding.topic_of(LOG_NAME) == "consumer-offsets"
 
 
 def test_every_topic_has_its_decoder_and_its_option() -> None:

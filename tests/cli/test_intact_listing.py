@@ -125,7 +125,7 @@ def test_the_kernel_lists_the_same_part_as_tables(
     path.write_bytes(log)
     options = [text for option, value in bounds.items() for text in (option, as_option(option, value))]
     arguments = ["log", *way, *options, "--output", form, str(path)]
-    with mock.patch.object(log_files, "intact_text", lambda *_: None):
+    with mock.patch.object(log_files, "intact_text", lambda *_, **__: None):
         expected = _listed(kernel.C, arguments, stretch, Sizes())
     assert _listed(kernel.C, arguments, stretch, Sizes()) == expected
 

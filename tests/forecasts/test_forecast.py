@@ -22,7 +22,7 @@ from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.formats import file_name
-from kdump.reading import salvage, search
+from kdump.reading import salvage, search, steps
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
@@ -284,8 +284,8 @@ def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
 
 def _cut_searches_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(losses, "DEFAULT", ReadTuning(free_crc_bytes=0, free_tries=0))
-    monkeypatch.setattr(salvage, "_KEPT_CRC_BYTES", 0)
-    monkeypatch.setattr(salvage, "_TIMES_CHECKED", 0)
+    monkeypatch.setattr(steps, "_KEPT_CRC_BYTES", 0)
+    monkeypatch.setattr(steps, "_TIMES_CHECKED", 0)
     monkeypatch.setattr(search, "SMALL_BATCH_TIMES", 0)
 
 

@@ -10,7 +10,7 @@ from campaigns import mutants
 from kdump.binary import kernel
 from kdump.forecasts import losses
 from kdump.forecasts.directory import Directory, File
-from kdump.reading import salvage
+from kdump.reading import steps
 from kdump.reading.tuning import ReadTuning
 from tests.builders.hostile import HOSTILE
 from tests.builders.hostile_faults import LOGS
@@ -55,7 +55,7 @@ def test_both_kernels_find_the_same_in_damaged_files(tmp_path: Path) -> None:
 @each("one", LOGS, ids=lambda one: one.name)
 def test_both_kernels_give_up_at_the_same_place(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     tuning = ReadTuning(free_crc_bytes=0, free_tries=0)
-    with mock.patch.object(losses, "DEFAULT", tuning), mock.patch.object(salvage, "_KEPT_CRC_BYTES", 0):
+    with mock.patch.object(losses, "DEFAULT", tuning), mock.patch.object(steps, "_KEPT_CRC_BYTES", 0):
         _assert_same(one.build(60)[".log"] + bytes(range(256)) * 300 + one.build(20)[".log"], tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import kdump.messages
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from kdump.releases.schemas import LAST_VERSIONS, LATER_RECORDS
 from kdump.releases.timeline import FIRST
 

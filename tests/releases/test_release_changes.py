@@ -10,7 +10,7 @@ import pytest
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.cli.commands import main
 from kdump.output.text import releases as output
-from kdump.releases import changes, decoder_words, exception_texts, history, schemas
+from kdump.releases import changes, decoder_words, exception_texts, history, known, schemas
 from kdump.releases.decoder_words import DecoderWords
 from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
@@ -60,7 +60,7 @@ def test_releases_of_one_group_have_equal_profiles(group: changes.Group) -> None
 
 
 def test_all_releases_are_in_one_group_each_in_order() -> None:
-    assert [release for group in GROUPS for release in group.releases] == list(history.RELEASES)
+    assert [release for group in GROUPS for release in group.releases] == list(known.RELEASES)
 
 
 def _beginnings(value: object) -> Iterator[str]:
@@ -74,11 +74,11 @@ def _beginnings(value: object) -> Iterator[str]:
             yield from _beginnings(entry)
     elif isinstance(value, dict):
         for key, entry in value.items():
-            if key in history.RELEASES:
+            if key in known.RELEASES:
                 yield key
             else:
                 yield from _beginnings(entry)
-    elif isinstance(value, str) and value in history.RELEASES:
+    elif isinstance(value, str) and value in known.RELEASES:
         yield value
 
 

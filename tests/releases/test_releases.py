@@ -22,7 +22,7 @@ from kdump.formats.records import read as read_records
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
 from kdump.output.kafka.lines import KafkaText
-from kdump.releases import decoder_words, exception_texts, history
+from kdump.releases import decoder_words, exception_texts, history, known
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
 from kdump.tables import Row
@@ -68,7 +68,7 @@ def test_a_timeline_is_in_ascending_order(timeline: Mapping[str, object]) -> Non
 
 
 def test_releases_are_in_ascending_order_and_the_last_is_the_newest() -> None:
-    versions = [version_of(release) for release in history.RELEASES]
+    versions = [version_of(release) for release in known.RELEASES]
     assert versions == sorted(set(versions))
 
 
@@ -265,7 +265,7 @@ def test_words_name_only_values_that_some_fault_has() -> None:
             assert placeholders <= values, code
 
 
-@each("release", history.RELEASES)
+@each("release", known.RELEASES)
 def test_every_release_has_words_for_every_fault(release: str) -> None:
     profile = profile_of(release)
     for code in exception_texts.WORDS:
@@ -328,7 +328,7 @@ def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(UsageError) as caught:
         profile_of("9.9.9")
     assert str(caught.value).startswith("--release 9.9.9 is not known")
-    for release in history.RELEASES:
+    for release in known.RELEASES:
         assert release in str(caught.value)
 
 
@@ -342,7 +342,7 @@ def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
         ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),
         ("3.7.1-rc0", "is not known; did you mean 3.7.1? Known are "),
         ("2.0.1.0", "is not known; did you mean 2.0.1 or 2.1.0? Known are "),
-        ("foo", f"is not known; the newest is {history.RELEASES[-1]}; known are 0.8.0, "),
+        ("foo", f"is not known; the newest is {known.RELEASES[-1]}; known are 0.8.0, "),
         ("9" * 5000, "is not known; the newest is "),
     ],
 )
@@ -484,7 +484,7 @@ def test_a_release_speaks_of_itself() -> None:
     assert Profile("2.3.0").version_text == "2.3.0 (Commit:fc1aaa116b661c8a)"
 
 
-@each("release", history.RELEASES)
+@each("release", known.RELEASES)
 def test_releases_from_2_3_to_3_4_speak_of_their_commit(release: str) -> None:
     pattern = r"[\d.]+ \(Commit:[0-9a-f]{16}\)" if (2, 3) <= version_of(release) < (3, 5) else r"[\d.]*"
     assert re.fullmatch(pattern, Profile(release).version_text)

@@ -1,11 +1,8 @@
-"""The names that `--decode` takes, and which of them fits a file."""
+"""The names that `--decode` takes."""
 
 from __future__ import annotations
 
 from kdump.cli.schema_options import PLAIN
-from kdump.cli.shared_options import STDIN
-from kdump.decoding.decoded import internal_topic
-from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +25,6 @@ NAMES = (AUTO, NONE, *OPTIONS, *PLAIN)
 def named(text: str) -> str:
     """The spelling in NAMES for a text; Kafka's names of topics are accepted, too."""
     return text.lower().lstrip("_").replace("_", "-")
-
-
-def topic_of(path: str) -> str:
-    """The internal topic that a file belongs to, by its name and its directory; empty for any other topic."""
-    if path.startswith(STDIN + ".") and file_name.suffix(path) != file_name.CHECKPOINT:
-        return ""  # stdin is in no directory
-    return internal_topic(path)
 
 
 def no_words(profile: Profile, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
+from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words
 from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.decoding import decoded
@@ -147,3 +147,10 @@ class _Faults:
         self.count = 0
         self.offset = offset
         self.message = message
+
+
+def topic_of(path: str) -> str:
+    """The internal topic that a file belongs to, by its name and its directory; empty for any other topic."""
+    if path.startswith(STDIN + ".") and file_name.suffix(path) != file_name.CHECKPOINT:
+        return ""  # stdin is in no directory
+    return decoded.internal_topic(path)

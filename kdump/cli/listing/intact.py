@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import Source
-    from kdump.cli.listing.decoding import Decoding
     from kdump.cli.listing.run import Run
     from kdump.cli.listing.tuning import ListTuning
     from kdump.formats.log import Chunk
@@ -30,12 +29,15 @@ _MAX_PAUSE_BYTES = 1 << 20
 _EARLIEST, _LATEST = -(1 << 63), (1 << 63) - 1
 
 
-def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
-    """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it."""
+def intact_text(run: Run, source: Source, *, is_plain: bool) -> IntactText | None:
+    """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it.
+
+    `is_plain` is whether nothing is decoded.
+    """
     request = run.request
     if kernel.native is None or run.is_terminal or source.throttle is not None or request.escapes_formulas:
         return None
-    if request.offset is not None or request.is_deep and not decoding.is_plain:
+    if request.offset is not None or not is_plain:
         return None
     if request.limit is not None and _times_of_records(run) is not None:  # how many records the kernel lists is not known
         return None

@@ -21,7 +21,7 @@ def list_log(run: Run, path: str) -> None:
         if run.output is None:
             _write_heading(run, os.path.basename(source.path))
         lister = LogLister(run, source, run.begins.get(path))
-        lister.intact_text = intact_text(run, source, lister.decoding)
+        lister.intact_text = intact_text(run, source, is_plain=lister.is_plain)
         lister.list_all()
 
 

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around, may_hold, section_with
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
@@ -27,12 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kdump.binary.source import Source
+    from kdump.cli.listing.decoding import Decoding
     from kdump.cli.listing.intact import IntactText
     from kdump.cli.listing.run import Run
     from kdump.cli.listing.tail import ListingStart
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.formats.summary import BatchSummary
+    from kdump.output.kafka.lines import ContentsColumn
 
 
 _MAX_PAUSE = 1 << 10
@@ -58,8 +59,13 @@ class LogLister:
         self._request = run.request
         self._source = source
         self._folder_and_name = os.path.split(source.path)
-        self.decoding = Decoding(run, source.path)
-        self._contents = self.decoding.contents() if run.output is None else None
+        self._decoding: Decoding | None = None
+        self._contents: ContentsColumn | None = None
+        if run.request.is_deep:
+            from kdump.cli.listing.decoding import Decoding  # batches are listed without it
+
+            self._decoding = Decoding(run, source.path)
+            self._contents = self._decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
@@ -86,9 +92,25 @@ class LogLister:
             if self._around is not None and not self._around.is_found and not self._list_outside(self._around):
                 self._explain(self._around, findings)
         except (Enough, BrokenPipeError):  # what was found by then counts
-            self.decoding.report()
+            self._report()
             raise
-        self.decoding.report()
+        self._report()
+
+    def _report(self) -> None:
+        """Say which records could not be decoded."""
+        if self._decoding is not None:
+            self._decoding.report()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is decoded."""
+        return self._decoding is None or self._decoding.is_plain
+
+    @property
+    def decoding(self) -> Decoding:
+        """What decodes the records, where records are listed."""
+        assert self._decoding is not None
+        return self._decoding
 
     def _is_passed(self, section: salvage.Section) -> bool:
         """Whether the one offset that is asked for does not come any more."""

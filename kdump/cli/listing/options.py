@@ -16,11 +16,9 @@ from kdump.cli.shared_options import (
     RATE,
     STRICT_STDERR,
     TOPICS,
-    from_offset_option,
-    from_time_option,
+    offset_range,
     output_option,
-    to_offset_option,
-    to_time_option,
+    time_range,
 )
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
@@ -53,15 +51,17 @@ class ListingOptions(CommandOptions):
 class OffsetRangeOptions(ListingOptions):
     """What the commands take whose rows have offsets."""
 
-    from_offset: int | None = from_offset_option("List only rows with")
-    to_offset: int | None = to_offset_option("List only rows with")
+    from_offset: int | None
+    to_offset: int | None
+    from_offset, to_offset = offset_range("List only rows with")
 
 
 class TimeRangeOptions(OffsetRangeOptions):
     """What the commands take whose rows have timestamps, too."""
 
-    from_time: str | None = from_time_option("List only rows that may be of")
-    to_time: str | None = to_time_option("List only rows that may be of")
+    from_time: str | None
+    to_time: str | None
+    from_time, to_time = time_range("List only rows that may be of")
 
 
 class LogOptions(TimeRangeOptions):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kdump.cli import schema_options
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
@@ -9,11 +11,12 @@ from kdump.cli.listing.paths import chosen
 from kdump.cli.shared_options import ESCAPE, range_of
 from kdump.errors import UsageError
 from kdump.formats.ranges import Range
-from kdump.releases.profile import profile_of
+from kdump.releases.known import require_known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.listing.options import ListingOptions
+    from kdump.releases.profile import Profile
 
 
 class Request:
@@ -26,7 +29,8 @@ class Request:
         self.output = options.output
         self.color = options.color
         self.escapes_formulas = options.csv_formulas == ESCAPE
-        self.profile = profile_of(options.release)
+        require_known(options.release)
+        self._release = options.release
         self.limit = options.limit
         self.is_strict = options.is_strict
         self.range = range_of(options)
@@ -91,6 +95,13 @@ class Request:
         if self.output == "kafka":
             remedy = "choose --output ndjson, csv, table or parquet"
             raise UsageError("Kafka's lines show keys and values as they are, not by schemas", remedy=remedy)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The words of the release that is asked for, which only Kafka's lines have."""
+        from kdump.releases.profile import profile_of
+
+        return profile_of(self._release)
 
     @property
     def has_range(self) -> bool:

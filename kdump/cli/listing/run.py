@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cached_property
 
 from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
@@ -81,7 +82,11 @@ class Run:
         self.is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
         self.show = _shown_text if is_terminal else text_of
-        self.text = KafkaText(request.profile, self.show)
+
+    @cached_property
+    def text(self) -> KafkaText:
+        """Writes Kafka's lines."""
+        return KafkaText(self.request.profile, self.show)
 
     @property
     def status(self) -> int:

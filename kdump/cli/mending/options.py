@@ -8,11 +8,9 @@ from kdump.cli.shared_options import (
     CSV_FORMULAS,
     NICE,
     RATE,
-    from_offset_option,
-    from_time_option,
+    offset_range,
     output_option,
-    to_offset_option,
-    to_time_option,
+    time_range,
 )
 from kdump.mending.settings import CONFIG, KINDS
 
@@ -72,10 +70,12 @@ class SliceOptions(CommandOptions):
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
     out: str | None = OUT
-    from_offset: int | None = from_offset_option("Keep only batches that have records with")
-    to_offset: int | None = to_offset_option("Keep only batches that have records with")
-    from_time: str | None = from_time_option("Keep only batches that have records of")
-    to_time: str | None = to_time_option("Keep only batches that have records of")
+    from_offset: int | None
+    to_offset: int | None
+    from_offset, to_offset = offset_range("Keep only batches that have records with")
+    from_time: str | None
+    to_time: str | None
+    from_time, to_time = time_range("Keep only batches that have records of")
     is_exact: bool = flag("--exact", "Also take the records outside of these ranges out of the batches at the edges.")
     with_damage: bool = flag(
         "--with-damage",

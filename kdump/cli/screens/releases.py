@@ -9,8 +9,7 @@ from kdump.output.blocks import Blocks
 from kdump.output.rows.releases import changes_ndjson, groups_ndjson
 from kdump.output.text.releases import changes_text, groups_text
 from kdump.releases import changes
-from kdump.releases.history import RELEASES
-from kdump.releases.unknown import unknown_release
+from kdump.releases.known import RELEASES, unknown_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

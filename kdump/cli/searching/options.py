@@ -15,12 +15,10 @@ from kdump.cli.shared_options import (
     RATE,
     STRICT_STDERR,
     TOPICS,
-    from_offset_option,
-    from_time_option,
     jobs_option,
+    offset_range,
     output_option,
-    to_offset_option,
-    to_time_option,
+    time_range,
 )
 from kdump.searching.fields import FIELDS
 
@@ -67,10 +65,12 @@ class GrepOptions(CommandOptions):
     decoder_command: str | None = DECODER_COMMAND
     is_tombstone: bool = flag("--tombstones", "Only records with a key and without a value.")
     producer: int | None = integer("--producer", "Only records of this producer id.", metavar="ID")
-    from_offset: int | None = from_offset_option("Only records with")
-    to_offset: int | None = to_offset_option("Only records with")
-    from_time: str | None = from_time_option("Only records of")
-    to_time: str | None = to_time_option("Only records of")
+    from_offset: int | None
+    to_offset: int | None
+    from_offset, to_offset = offset_range("Only records with")
+    from_time: str | None
+    to_time: str | None
+    from_time, to_time = time_range("Only records of")
     partition_count: int | None = integer(
         "--partition-count",
         "The topic has N partitions: with --key, read only the one where the default partitioner puts the key, and mark keys that"

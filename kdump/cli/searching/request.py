@@ -11,7 +11,7 @@ from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN, range_of
 from kdump.errors import UsageError
 from kdump.formats.selection import selected
-from kdump.releases.profile import profile_of
+from kdump.releases.known import require_known
 from kdump.searching.decoding import Decoding
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX
 from kdump.searching.query import Query
@@ -31,7 +31,7 @@ class GrepRequest:
     def __init__(self, options: GrepOptions) -> None:
         self.options = options
         self.output = options.output
-        self.profile = profile_of(options.release)
+        require_known(options.release)
         self.escapes_formulas = options.csv_formulas == ESCAPE
         kinds = [
             kind for kind, is_given in ((FIXED, options.is_fixed), (REGEX, options.is_regex), (HEX, options.is_hex)) if is_given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 
 from kdump import exit_codes
 from kdump.binary import system
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from kdump.cli.searching.options import GrepOptions
     from kdump.formats.record import RecordChunk
+    from kdump.output.kafka.lines import ContentsColumn
     from kdump.output.rows.formatters import Formatter
     from kdump.pipeline.discovery import FileItem
     from kdump.searching.log_search import Found
@@ -141,9 +143,7 @@ class _Shown:
         self._shows_files = request.options.counts or request.options.lists_files
         self._output: Formatter | None = None
         self._classes: tuple[Any, ...] = (SearchedFile, NotRead, SearchVerdict) if self._shows_files else ROW_CLASSES
-        show: Callable[[bytes], str] = _escaped_text if is_terminal else text_of
-        self._text = KafkaText(request.profile, show)
-        self._contents = contents_column(request.profile, (show, show), skips_metadata=False)
+        self._is_terminal = is_terminal
         self._path = ""
         if request.output != "kafka":
             style = style_of_rows(is_terminal=is_terminal, color=request.options.color, escapes_formulas=request.escapes_formulas)
@@ -180,9 +180,19 @@ class _Shown:
 
     def _write_part(self, part: RecordChunk) -> None:
         """Write the lines of all records, or none. Raises Fault."""
+        text, contents = self._words
         lines: list[str] = []
-        self._text.record_lines(part, self._contents, False, lines)
+        text.record_lines(part, contents, False, lines)
         self._out.write("".join(lines))
+
+    @cached_property
+    def _words(self) -> tuple[KafkaText, ContentsColumn]:
+        """What makes Kafka's lines, of fields and of keys and values, once something matches."""
+        from kdump.releases.profile import profile_of
+
+        profile = profile_of(self._request.options.release)
+        show: Callable[[bytes], str] = _escaped_text if self._is_terminal else text_of
+        return KafkaText(profile, show), contents_column(profile, (show, show), skips_metadata=False)
 
     def _write_files(self) -> None:
         files = [file for file in self._search.files if file.hits or not self._request.options.lists_files]

@@ -341,7 +341,7 @@ class Walk:
         self._source = source
         self._accept = accept
         self._claims = Claims()
-        self._inside = InsideSearch(source)
+        self._inside: InsideSearch | None = None  # made for the first damaged batch
         self._tick = tick
         log.size = source.size
 
@@ -478,12 +478,13 @@ class Walk:
 
     def _look_inside(self, left: LeftOut) -> None:
         """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
-        for batch in self._inside.within(left.start + 1, left.end):
+        inside = self._inside = self._inside or InsideSearch(self._source)
+        for batch in inside.within(left.start + 1, left.end):
             reason = "lies inside of a damaged batch, and may be its payload"
-            inside = LeftOut(self._log.path, batch.start, batch.end, NESTED, reason, batches=1, records=batch.records)
-            inside.first, inside.last = batch.first, batch.last
-            self.left_out.append(inside)
-        if self._inside.gave_up:
+            found = LeftOut(self._log.path, batch.start, batch.end, NESTED, reason, batches=1, records=batch.records)
+            found.first, found.last = batch.first, batch.last
+            self.left_out.append(found)
+        if inside.gave_up:
             left.reason += "; not all of its bytes were searched for batches: too many look like headers"
 
     def _decode(self, left: LeftOut) -> None:

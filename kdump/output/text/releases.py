@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from kdump.releases.changes import EXCEPTION, LINE, OPTION, TEXT, text_of
-from kdump.releases.history import RELEASES
+from kdump.releases.known import RELEASES
 from kdump.tables import camel_case
 
 TYPE_CHECKING = False

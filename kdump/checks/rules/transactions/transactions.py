@@ -54,6 +54,7 @@ class Transactions(SegmentRule):
         self._any_sequence = folder.startswith(_COORDINATOR_TOPICS)
         self._sequences = Sequences(context, self.producers, any_sequence=self._any_sequence)
         self._markers = Markers(context, self.producers, self._sequences)
+        self._has_producers = False  # whether any batch was more than one of a producer without id
 
     def damage(self, damage: Damage) -> None:
         self.producers.damages += 1
@@ -63,6 +64,7 @@ class Transactions(SegmentRule):
         self.producers.damages += 1
         if section.chunk.is_legacy or _is_without_producers(section.chunk.batches):
             return
+        self._has_producers = True
         damaged_before = frozenset(patches.counts)
         self._check(Rows(section.chunk, section.statuses), damaged_before)
         self.producers.damages += len(section.statuses) in damaged_before
@@ -74,6 +76,7 @@ class Transactions(SegmentRule):
             return
         if section.summary is not None and _has_no_producers(section.summary):
             return
+        self._has_producers = True
         if not section.is_intact:
             self._check(Rows(chunk, section.statuses))
         elif section.summary is None or not self._follow_runs(section.summary, chunk):
@@ -227,6 +230,8 @@ class Transactions(SegmentRule):
     def end(self) -> None:
         if self.context.next_base_offset is not None:
             self.producers.leave_segment()
+        if not self._has_producers and not self.producers.open:
+            return
         self._sequences.report_explained_gaps()
         self._markers.report_without_data()
         open_transactions = OpenTransactions(self.context, self.producers)

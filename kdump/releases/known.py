@@ -1,12 +1,108 @@
-"""The error for an unknown release, with the nearest releases and all known ones."""
+"""The releases of Kafka that are known by their names, and the error for any other, with the nearest of them."""
 
 from __future__ import annotations
 
 from kdump.errors import UsageError
-from kdump.releases.history import RELEASES
 from kdump.releases.timeline import version_of
 
 _DIGITS = "0123456789"
+
+RELEASES = (
+    "0.8.0",
+    "0.8.1",
+    "0.8.1.1",
+    "0.8.2.0",
+    "0.8.2.1",
+    "0.8.2.2",
+    "0.9.0.0",
+    "0.9.0.1",
+    "0.10.0.0",
+    "0.10.0.1",
+    "0.10.1.0",
+    "0.10.1.1",
+    "0.10.2.0",
+    "0.10.2.1",
+    "0.10.2.2",
+    "0.11.0.0",
+    "0.11.0.1",
+    "0.11.0.2",
+    "0.11.0.3",
+    "1.0.0",
+    "1.0.1",
+    "1.0.2",
+    "1.1.0",
+    "1.1.1",
+    "2.0.0",
+    "2.0.1",
+    "2.1.0",
+    "2.1.1",
+    "2.2.0",
+    "2.2.1",
+    "2.2.2",
+    "2.3.0",
+    "2.3.1",
+    "2.4.0",
+    "2.4.1",
+    "2.5.0",
+    "2.5.1",
+    "2.6.0",
+    "2.6.1",
+    "2.6.2",
+    "2.6.3",
+    "2.7.0",
+    "2.7.1",
+    "2.7.2",
+    "2.8.0",
+    "2.8.1",
+    "2.8.2",
+    "3.0.0",
+    "3.0.1",
+    "3.0.2",
+    "3.1.0",
+    "3.1.1",
+    "3.1.2",
+    "3.2.0",
+    "3.2.1",
+    "3.2.2",
+    "3.2.3",
+    "3.3.0",
+    "3.3.1",
+    "3.3.2",
+    "3.4.0",
+    "3.4.1",
+    "3.5.0",
+    "3.5.1",
+    "3.5.2",
+    "3.6.0",
+    "3.6.1",
+    "3.6.2",
+    "3.7.0",
+    "3.7.1",
+    "3.7.2",
+    "3.8.0",
+    "3.8.1",
+    "3.9.0",
+    "3.9.1",
+    "3.9.2",
+    "4.0.0",
+    "4.0.1",
+    "4.0.2",
+    "4.1.0",
+    "4.1.1",
+    "4.1.2",
+    "4.2.0",
+    "4.2.1",
+    "4.3.0",
+    "4.3.1",
+    "4.4.0",
+)
+"""The releases whose output is reproduced, in ascending order; the last is the default."""
+
+
+def require_known(release: str) -> None:
+    """Raises UsageError, with the nearest known releases, if a release is unknown."""
+    if release not in RELEASES:
+        raise unknown_release(release)
 
 
 def unknown_release(release: str, where: str = "--release ") -> UsageError:
