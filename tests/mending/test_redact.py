@@ -187,7 +187,10 @@ def test_what_is_beyond_a_known_field_does_not_stay(codec: Codec, tmp_path: Path
     kdump.redact(path, tmp_path / "out")
     for name in (f"{FIRST}.log", f"{2:020}.log"):
         log = (tmp_path / "out" / name).read_bytes()
-        texts = [log, *(bytes(codecs.decompress(3, log[61:], 2, limit=1 << 20).data) for _ in codec[3:] if name != f"{FIRST}.log")]
+        texts = [
+            log,
+            *(bytes(codecs.decompress(3, log[61:], 2, limit=1 << 20).data) for _ in codec[3:] if name != f"{FIRST}.log"),
+        ]
         assert not any(SECRET[row : row + 4] in text for text in texts for row in range(len(SECRET) - 3)), name
 
 
