@@ -259,6 +259,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "processes=1 if options.rate else options.jobs or jobs_here(),",
         "processes=options.jobs or jobs_here(),",
     ),
+    Mutation(
+        "evidence-unasked",
+        "kdump/cli/looking/run.py",
+        "page_of(found, has_evidence=options.has_evidence)",
+        "page_of(found, has_evidence=True)",
+    ),
     Mutation("c04", "kdump/cli/progress.py", "        self._next = now + _INTERVAL\n", ""),
     Mutation("c03", "kdump/cli/scanning/progress.py", "share = len(self._names) - 1 + (done", "share = len(self._names) + (done"),
     Mutation(
@@ -458,6 +464,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if not dot or any(map(str.isspace, name + identity)):",
     ),
     Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
+    Mutation(
+        "control-type-from-the-end",
+        "kdump/library/log.py",
+        "if 0 <= number < len(control_records.NAMES) else str(number)",
+        "if number < len(control_records.NAMES) else str(number)",
+    ),
     Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
     Mutation(
         "60-n12",
@@ -899,6 +911,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/overview/segment_sum.py",
         '        self.crc_failures += list(table["isvalid"]).count(False)\n',
         '        self.crc_failures = list(table["isvalid"]).count(False)\n',
+    ),
+    Mutation(
+        "ticket-without-neighbours",
+        "kdump/overview/ticket.py",
+        "    for job in all_jobs:\n        around.report(job, settings, lambda found: take(found, found.path))\n",
+        "",
+    ),
+    Mutation(
+        "ticket-says-it-twice",
+        "kdump/overview/ticket.py",
+        "        if not isinstance(found, Finding) or not told.is_told(found):\n            ticket.take(found, group)",
+        "        ticket.take(found, group)",
     ),
     Mutation(
         "offsets-of-some-partitions",
