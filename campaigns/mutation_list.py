@@ -617,6 +617,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "return version + control_type + data[4:]",
     ),
     Mutation(
+        "text-after-marker-epoch",
+        "kdump/mending/redact/redacting.py",
+        "    return version + epoch + FILLER * (len(data) - len(version) - len(epoch))",
+        "    return version + epoch + data[6:]",
+    ),
+    Mutation(
         "60-n33",
         "kdump/mending/reindex/reindex.py",
         "        self._inputs.require_unchanged()\n        self._directory.place()",
