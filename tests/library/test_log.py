@@ -174,6 +174,7 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
         transaction_marker(base_offset=1),
         batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
         batch(records=[leader_change_record()], base_offset=3, is_control=True),
+        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
     )
     rows = list(kdump.open(path).records())
     assert [(row.offset, row.is_transactional, row.is_control, row.control_type) for row in rows] == [
@@ -181,9 +182,11 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
         (1, True, True, "COMMIT"),
         (2, True, True, "ABORT"),
         (3, False, True, "LEADER_CHANGE"),
+        (4, False, True, "-1"),
+        (5, False, True, "127"),
     ]
     assert rows[1].key == b"\0\0\0\1"
-    assert [row.producer_id for row in rows] == [1, 1, 1, -1]
+    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
 
 
 @each(

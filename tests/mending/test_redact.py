@@ -15,6 +15,7 @@ from campaigns import damage, redactions
 from kdump.binary import codecs
 from kdump.cli.commands import main
 from kdump.errors import Unreadable, UsageError
+from kdump.formats import partition_metadata
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
 from kdump.mending.row import RedactDifference, RedactedFile
@@ -152,12 +153,16 @@ def test_fields_of_json_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_a_kept_field_is_kept_at_its_own_path_only(tmp_path: Path) -> None:
-    value = b'{"id": 4711, "user": {"id": "secret"}, "users": [{"id": "secret"}]}'
-    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
+    values = [
+        b'{"id": 4711, "user": {"id": "secret"}, "users": [{"id": "secret"}]}',
+        b'[{"id": 4711}, {"user": "secret"}, ["secret"], "secret"]',
+    ]
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
     kdump.redact(tmp_path / "a-0", tmp_path / "out", keep_fields=["id"])
     assert b"secret" not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
-    (found,) = _records(tmp_path / "out")
-    assert json.loads(found.value)["id"] == 4711 and len(found.value) == len(value)
+    found = _records(tmp_path / "out")
+    assert [len(row.value) for row in found] == list(map(len, values))
+    assert (json.loads(found[0].value)["id"], json.loads(found[1].value)[0]) == (4711, {"id": 4711})
 
 
 def test_old_messages_are_redacted(tmp_path: Path) -> None:
@@ -170,6 +175,23 @@ def test_old_messages_are_redacted(tmp_path: Path) -> None:
         (row, TIMESTAMP + row, 5, True) for row in range(8)
     ]
     assert len({row.value for row in found}) == 1 and found[0].value != SECRET
+
+
+@each("codec", ["none", "lz4"])
+def test_what_is_beyond_a_known_field_does_not_stay(codec: Codec, tmp_path: Path) -> None:
+    """After the value of a message, and after the type of a control record and the epoch of a marker."""
+    odd = record(key=b"\0\0\0\1" + SECRET, value=bytes(6) + SECRET)
+    old = [message(magic=magic, key=b"k", value=SECRET, value_length=3) for magic in (0, 1)]
+    control = batch(base_offset=2, records=[odd], attributes=0x30 | (3 if codec == "lz4" else 0), codec=codec, producer_id=7)
+    path = write_partition(tmp_path, topic="a", segments={0: [message_set(messages=old)], 2: [control]})
+    kdump.redact(path, tmp_path / "out")
+    for name in (f"{FIRST}.log", f"{2:020}.log"):
+        log = (tmp_path / "out" / name).read_bytes()
+        texts = [
+            log,
+            *(bytes(codecs.decompress(3, log[61:], 2, limit=1 << 20).data) for _ in codec[3:] if name != f"{FIRST}.log"),
+        ]
+        assert not any(SECRET[row : row + 4] in text for text in texts for row in range(len(SECRET) - 3)), name
 
 
 # --- companions
@@ -201,7 +223,9 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
     (source / f"{FIRST}.log.deleted").write_bytes((source / f"{FIRST}.log").read_bytes())
     (source / "notes.txt").write_bytes(SECRET)
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
-    assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log.deleted").read_bytes()
+    deleted = tmp_path / "out" / f"{FIRST}.log.deleted"
+    assert SECRET[:4] not in deleted.read_bytes()
+    assert [row.offset for row in kdump.open(deleted).records()] == list(range(121))
     assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
 
 
@@ -215,6 +239,17 @@ def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix:
     made = (tmp_path / "out" / companion.name).read_bytes()
     assert made.translate(None, b"\x00\x01x") == b""
     assert len(made) == companion.stat().st_size
+
+
+def test_no_text_is_left_after_the_metadata_of_a_partition(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    metadata = source / "partition.metadata"
+    sound = metadata.read_bytes()
+    for lines in (1, partition_metadata.MAX_SIZE - len(sound.rstrip())):
+        metadata.write_bytes(sound.rstrip() + b"\n" * lines + b"Ann Smith: secret\n")
+        kdump.redact(source, tmp_path / f"out-{lines}")
+        made = (tmp_path / f"out-{lines}" / metadata.name).read_bytes()
+        assert not any(word in made for word in (b"Smith", b"secret")), lines
 
 
 @pytest.mark.parametrize("place", [0, 20, -7, (1 << 20) - 3, (1 << 20) - 20])

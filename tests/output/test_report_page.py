@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -162,6 +163,35 @@ def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_
     assert page.all_of("p")[0].get("class") == "verdict unknown"
 
 
+@pytest.mark.parametrize("fault", ["none", "lost+found", "metadata", "twice", "torn"])
+def test_the_verdict_on_log_directories_is_that_of_a_check_with_its_reasons_and_what_to_type(
+    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directories = [tmp_path / name for name in ("one", "two")]
+    for directory, topic in zip(directories, ("orders", "pay"), strict=True):
+        path = write_partition(
+            directory, segments={0: [_batch(0)], 1: [_batch(1)]}, topic="orders" if fault == "twice" else topic
+        )
+        (directory / "meta.properties").write_text("version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\n")
+    if fault == "lost+found":
+        (directories[1] / fault).mkdir()
+    elif fault == "metadata":
+        (path / "partition.metadata").write_bytes(b"version: x")
+    elif fault == "torn":
+        (path / f"{0:020d}.log").write_bytes(_batch(0)[:-1])
+    code = commands.main(["check", "--level", "deep", "--output", "json", *map(str, directories)])
+    checked = json.loads(capfd.readouterr().out)
+    summary = checked["summary"]
+    assert code == int(fault != "none")
+    _, page = _page(*directories)
+    assert f"Verdict: {summary['verdict']}. Exit status {code}." in page.text
+    assert all(reason in page.text for reason in summary["reasons"])
+    assert sum(re.fullmatch(r"f\d+", identity) is not None for identity in page.ids) == len(checked["findings"])
+    commands.main(["check", "--level", "deep", *map(str, directories)])
+    typed = re.findall(r"^  ((?:kdump|mkdir) .*)", capfd.readouterr().out, re.MULTILINE)
+    assert (fault == "none" or typed) and all(line in page.text for line in typed)
+
+
 def test_charts_add_up_to_the_bytes_that_are_there(tmp_path: Path) -> None:
     segments = {first: [_batch(offset) for offset in range(first, first + 100)] for first in (0, 100)}
     made = partition_map(write_partition(tmp_path, segments=segments, topic="orders"))
@@ -220,6 +250,10 @@ def test_the_command_writes_the_page_into_a_new_file(tmp_path: Path, capsys: pyt
     made = r"Made by kdump .*? s\."
     assert re.sub(made, "", out.read_text()) == re.sub(made, "", kdump.report(case))
     assert commands.main(["report", str(case), "-o", str(out)]) == 2
+    damaged = write_partition(tmp_path, segments={0: [_batch(0)[:-1] + b"x"]}, topic="orders")
+    for words, has_evidence in ([], False), (["--evidence"], True):
+        assert commands.main(["report", *words, str(damaged), "-o", str(tmp_path / f"of-{has_evidence}")]) == 1
+        assert ("the first bytes in hex" in (tmp_path / f"of-{has_evidence}").read_text()) == has_evidence
     with pytest.raises(kdump.Unreadable):
         commands.main(["report", str(tmp_path / "none"), "-o", str(tmp_path / "two")])
     assert not (tmp_path / "two").exists()

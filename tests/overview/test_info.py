@@ -11,9 +11,11 @@ import pytest
 
 import kdump
 from kdump.binary import system
+from kdump.binary.source import Source
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from kdump.output.schemas import schema_of
+from kdump.overview.overview import Overview
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
@@ -169,12 +171,12 @@ def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: 
     def begun(offset: int, producer: int, at: int) -> bytes:
         return data(offset, producer=producer, sequence=0, is_transactional=True, at=at)
 
-    end = transaction_marker(base_offset=1, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
-    written = [begun(0, 1, TIMESTAMP), end, begun(2, 2, TIMESTAMP), data(3, at=TIMESTAMP + HOUR), begun(4, 3, TIMESTAMP + HOUR)]
+    end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
+    written = [begun(0, 1, TIMESTAMP), begun(1, 2, TIMESTAMP), end, data(3, at=TIMESTAMP + HOUR), begun(4, 3, TIMESTAMP + HOUR)]
     write_partition(tmp_path, topic="t", segments={0: written})
     found = kdump.info(tmp_path / "t-0", level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
-        (2, 2, HOUR, True, True),
+        (2, 1, HOUR, True, True),
         (3, 4, 0, True, False),
     ]
 
@@ -265,6 +267,20 @@ def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: py
     capfd.readouterr()
     assert main(["info", "--partitions", "x", "kafka"]) == 2
     assert capfd.readouterr().err == "kdump: --partitions is like 0,4-7, not 'x'\n"
+
+
+@pytest.mark.parametrize(("words", "processes"), [(["--jobs", "3"], 3), (["--jobs", "3", "--rate", "100MB/s"], 1)])
+def test_a_rate_is_that_of_one_process(words: list[str], processes: int, broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+
+    def overview_of(*_: object, processes: int, **__: object) -> Overview:
+        used.append(processes)
+        return Overview()
+
+    monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
+    monkeypatch.setattr("kdump.cli.looking.run.overview_of", overview_of)
+    assert main(["info", *words, "kafka"]) == 3  # nothing is there
+    assert used == [processes]
 
 
 def test_each_row_fits_its_schema(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,9 @@ def test_a_batch_that_says_it_has_fewer_records_than_it_has_proves_nothing(tmp_p
     short = batch(base_offset=1, records=[record(value=b"v"), record(value=b"w")], records_count=1)
     path = _partition(tmp_path, batch(base_offset=0, records=[record()]), short, batch(base_offset=3, records=[record()]))
     assert _searched(path)[:2] == ([], "not proven")
+    large = [record(value=bytes(9 << 20)), record(value=b"w")]  # which is not decompressed at once
+    path = _partition(tmp_path / "large", batch(records=large, records_count=1, codec="gzip"))
+    assert _searched(path)[:2] == ([], "not proven")
 
 
 @pytest.mark.both_kernels
@@ -94,6 +97,9 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
 
     monkeypatch.setattr(salvage, "walk", walked)
     path = _partition(tmp_path, batch(records=[record(value=b"v")]))
+    if code == "io-error":
+        found = kdump.where("a-0@0", path)
+        assert [fate.answer for fate in found] == ["present"] and not found.is_certain
     search = Search([str(path)], Query(NEEDLE), proves_absence=True)
     if code == "file-missing":
         next(path.glob("*.log")).unlink()
@@ -112,6 +118,13 @@ def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> 
     assert len(list(search)) == 2
     assert (search.verdict.is_whole, search.verdict.not_read_bytes) == (True, 3 * len(bad))
     assert [gap.start for gap in search.not_read] == [len(hit), len(hit) + len(bad), 0]
+
+
+def test_a_limit_is_one_of_the_whole_file(tmp_path: Path) -> None:
+    pairs = [batch(base_offset=offset, records=[record(value=NEEDLE)] * 2) for offset in (0, 2, 4)]
+    path = _partition(tmp_path, pairs[0], b"\xff" * 300, pairs[1], b"\xff" * 300, pairs[2])
+    for limit in range(1, 7):
+        assert [hit.offset for hit in kdump.grep(NEEDLE, path, limit=limit)] == list(range(limit))
 
 
 def test_bytes_of_several_faults_are_counted_once() -> None:
@@ -262,6 +275,16 @@ def test_the_first_marker_after_a_record_counts_whichever_copy_has_it(is_first: 
     _partition(lacking, of(0), *rest)
     copies = (whole, lacking) if is_first else (lacking, whole)
     assert [fate.answer for offset in (0, 2) for fate in kdump.where(f"a-0@{offset}", *copies)] == ["present", "aborted"]
+
+
+def test_a_marker_may_be_in_what_is_damaged(tmp_path: Path) -> None:
+    begun, after = (
+        batch(base_offset=offset, records=[record()], producer_id=7, producer_epoch=0, is_transactional=True, crc=crc)
+        for offset, crc in ((0, None), (1, 1))
+    )
+    for damaged, is_said in ([], False), ([after], True):
+        (fate,) = kdump.where("a-0@0", _partition(tmp_path / str(is_said), begun, *damaged))
+        assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_said)
 
 
 def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ _READERS = {
 _ANYTHING = re.compile(rb".+", re.DOTALL)
 _READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so many in a row
 _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
+_WORDS_OF_METADATA = re.compile(rb"version:\s+\S+\s+topic_id:\s+\S+\s*")
 _AROUND = 16  # bytes around a window; at least what the shortest match lacks there, and the longest word that is known
 _HIGHEST_POSITION = 0x7FFFFFFF
 _MOST_TIMES = 1 << 17
@@ -323,11 +324,13 @@ def _is_sound(name: str, source: Source) -> bool:
     if name not in _READERS:
         return False
     read, max_size = _READERS[name]
+    data = source.read(0, max_size)
     try:
-        read(source.read(0, max_size))
+        read(data)
     except CorruptData:
         return False
-    return source.size <= max_size
+    is_known = name != tree.PARTITION_METADATA or _WORDS_OF_METADATA.fullmatch(data)  # a broker reads on after these
+    return bool(is_known) and source.size <= max_size
 
 
 def _clone(source: Source, out: NewFile, foreign: re.Pattern[bytes] | None) -> int:
