@@ -895,8 +895,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "tests/test_builders.py": (
         "test_an_idempotent_batch_and_its_commit_marker",
-        "test_ten_records_of_six_bytes_take_191",
-        "test_a_wrapper_may_have_a_null_value",
         "test_zstd_may_have_a_content_size_and_a_checksum",
     ),
     "tests/test_documents.py": (
