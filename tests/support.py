@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from kdump.binary.codecs import lz4_library, zstd, zstd_library
 from kdump.binary.source import Source
+from kdump.cli.main import main
 from kdump.errors import CorruptData
 from kdump.formats import records
 from kdump.formats.log import Log
@@ -48,6 +49,32 @@ def forks_only_here() -> Iterator[None]:
 
     with mock.patch.object(os, "fork", fork_here_only):
         yield
+
+
+def run_here(*arguments: str | bytes | Path) -> tuple[int, bytes, bytes]:
+    """Exit code, stdout and stderr of a run of kdump in this process; neither is a terminal."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with mock.patch.object(sys, "argv", ["kdump", *map(os.fsdecode, arguments)]), _as(1, out), _as(2, err):
+            status = main()
+        out.seek(0)
+        err.seek(0)
+        printed = status, out.read(), err.read()
+    assert b"Traceback" not in printed[2] and b"internal error" not in printed[2], printed[2]
+    return printed
+
+
+@contextmanager
+def _as(descriptor: int, file: IO[bytes]) -> Iterator[None]:
+    """Stdout or stderr is this file for a while."""
+    kept = os.dup(descriptor)
+    try:
+        os.dup2(file.fileno(), descriptor)
+        stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # it closes nothing
+        with stream, mock.patch.object(sys, {1: "stdout", 2: "stderr"}[descriptor], stream):
+            yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
 
 
 PACKAGES_OF_CODECS = {

@@ -3,9 +3,6 @@
 import gzip
 import random
 import re
-import struct
-import zlib
-from functools import partial
 from pathlib import Path
 
 import lz4.frame  # the package has no annotations
@@ -28,11 +25,7 @@ from tests.builders.files import (
 )
 from tests.builders.records import (
     Voter,
-    abort_record,
     batch,
-    commit_record,
-    control_record,
-    encode_record,
     kraft_version_record,
     kraft_voters_record,
     leader_change_record,
@@ -42,7 +35,6 @@ from tests.builders.records import (
     snapshot_footer_record,
     snapshot_header_record,
     transaction_marker,
-    unsigned_varint,
     varint,
     varlong,
     wrapper,
@@ -94,11 +86,6 @@ def test_a_varlong_reaches_ten_bytes() -> None:
     assert varlong(-99_999).hex() == "bd9a0c"
     assert varlong(2**63 - 1).hex() == "feffffffffffffffff01"
     assert varlong(-(2**63)).hex() == "ffffffffffffffffff01"
-
-
-def test_a_varint_can_take_more_bytes_than_it_needs() -> None:
-    assert varint(1, size_in_bytes=3).hex() == "828000"
-    assert unsigned_varint(300).hex() == "ac02"
 
 
 # --- whole logs that Kafka's own writers made
@@ -242,138 +229,6 @@ def test_a_new_leader_announces_itself() -> None:
     )
 
 
-# --- sizes
-
-
-def test_a_message_of_magic_1_with_eight_bytes_takes_42() -> None:
-    assert len(message_set(messages=[message(key=b"key", value=b"value")])) == 42
-
-
-def test_a_batch_of_one_record_with_eight_bytes_takes_76() -> None:
-    assert len(batch(records=[record(key=b"key", value=b"value")])) == 76
-
-
-def test_ten_records_of_six_bytes_take_191() -> None:
-    assert len(batch(records=[record(value=b"sixsix")] * 10)) == 191
-
-
-# --- records and batches that no client writes
-
-
-def test_every_header_field_can_be_given() -> None:
-    built = batch(
-        base_offset=1,
-        batch_length=2,
-        partition_leader_epoch=3,
-        magic=4,
-        crc=5,
-        attributes=6,
-        last_offset_delta=7,
-        base_timestamp=8,
-        max_timestamp=9,
-        producer_id=10,
-        producer_epoch=11,
-        base_sequence=12,
-        records_count=13,
-        payload=b"payload",
-    )
-    assert struct.unpack(">qiibIhiqqqhii7s", built) == (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, b"payload")
-
-
-def test_attributes_say_what_the_batch_is() -> None:
-    built = batch(
-        records=[record()],
-        codec="zstd",
-        timestamp_type="LogAppendTime",
-        is_transactional=True,
-        is_control=True,
-        delete_horizon_ms=1,
-    )
-    assert built[21:23].hex() == "007c"
-
-
-def test_a_null_key_is_not_an_empty_key() -> None:
-    assert encode_record(record()).hex() == "0c000000010100"
-    assert encode_record(record(key=b"", value=b"")).hex() == "0c000000000000"
-
-
-def test_every_length_in_a_record_can_lie() -> None:
-    lying = record(length=b"\xff", key_length=-2, value_length=100, headers_count=-1, trailing=b"!")
-    assert encode_record(lying).hex() == "ff" + "000000" + "03" + "c801" + "01" + "21"
-
-
-def test_records_may_leave_gaps_between_offsets() -> None:
-    built = batch(records=[record(offset_delta=2), record(offset_delta=7), b"\x0c\x00\x00\x10\x01\x01\x00"])
-    assert built[23:27].hex() == "00000007"
-    assert built[61:].hex() == "0c0000040101000c00000e0101000c000010010100"
-
-
-def test_control_records_may_have_odd_keys_and_versions() -> None:
-    assert commit_record(coordinator_epoch=1, version=9, key_version=-1) == record(
-        key=b"\xff\xff\x00\x01", value=b"\x00\x09\x00\x00\x00\x01"
-    )
-    assert abort_record(key_size=3).key == b"\x00\x00\x00"
-    assert control_record(control_type=-1, key_size=6, value=None) == record(key=b"\x00\x00\xff\xff\x00\x00")
-    with_directory = leader_change_record(version=1, voters=[Voter(voter_directory_id=b"d" * 16)], granting_voters=[])
-    assert with_directory.value == b"\x00\x01\x00\x00\x00\x01\x02\x00\x00\x00\x01" + b"d" * 16 + b"\x00\x01\x00"
-
-
-# --- wrappers
-
-
-def inner_offsets_of(entry: bytes) -> list[int]:
-    """The offset fields inside a gzip wrapper without a key."""
-    value_position = 12 + (18 if entry[16] == 0 else 26) - 4
-    plain = zlib.decompress(entry[value_position:], wbits=31)
-    offsets = []
-    position = 0
-    while position < len(plain):
-        offset, size = struct.unpack_from(">qi", plain, position)
-        offsets.append(offset)
-        position += 12 + size
-    return offsets
-
-
-def test_inner_offsets_are_relative_in_magic_1_and_keep_their_gaps() -> None:
-    built = wrapper(base_offset=5, messages=[message(offset=6), message(offset=9), message()])
-    assert built[:8] == (10).to_bytes(8)
-    assert inner_offsets_of(built) == [1, 4, 5]
-
-
-def test_inner_offsets_are_absolute_in_magic_0() -> None:
-    built = wrapper(base_offset=5, magic=0, messages=[message(magic=0), message(magic=0)])
-    assert built[:8] == (6).to_bytes(8)
-    assert inner_offsets_of(built) == [5, 6]
-
-
-def test_inner_offsets_can_be_anything() -> None:
-    messages = [message(), message()]
-    assert inner_offsets_of(wrapper(base_offset=5, messages=messages, inner_offsets="absolute")) == [5, 6]
-    assert inner_offsets_of(wrapper(base_offset=5, messages=messages, inner_offsets=[9, -1])) == [9, -1]
-
-
-def test_a_wrapper_holds_messages_of_mixed_magic_and_other_wrappers() -> None:
-    nested = wrapper(base_offset=3, messages=[message()])
-    built = wrapper(base_offset=1, messages=[message(magic=0), nested, message(magic=1)])
-    plain = zlib.decompress(built[34:], wbits=31)
-    first, last = message_set(messages=[message(magic=0)]), message_set(base_offset=2, messages=[message()])
-    assert plain == first + nested + last
-
-
-def test_a_wrapper_may_have_a_null_value() -> None:
-    assert wrapper(has_null_value=True, timestamp=-1)[16:].hex() == "0101ffffffffffffffffffffffffffffffff"
-
-
-def test_every_field_of_a_message_can_be_given() -> None:
-    odd = message(key=b"k", value=b"v", timestamp=7, attributes=0xFF, crc=5, size=6, key_length=-2, value_length=99, offset=4)
-    assert message_set(messages=[odd]) == struct.pack(">qiIbBqisis", 4, 6, 5, 1, 0xFF, 7, -2, b"k", 99, b"v")
-
-
-def test_the_frame_of_a_magic_0_lz4_wrapper_has_the_wrong_header_checksum() -> None:
-    assert b"\x04\x22\x4d\x18\x60\x40\x1a" in wrapper(magic=0, codec="lz4", messages=MAGIC_0_MESSAGES)
-    assert b"\x04\x22\x4d\x18\x60\x40\x82" in wrapper(magic=1, codec="lz4", messages=MAGIC_1_MESSAGES)
-
-
 # --- compression
 
 
@@ -381,11 +236,6 @@ def test_gzip_is_one_member_or_several() -> None:
     assert gzip.decompress(gzip_members(TEN_KILOBYTES)) == TEN_KILOBYTES
     assert gzip.decompress(gzip_members(TEN_KILOBYTES, member_count=3)) == TEN_KILOBYTES
     assert gzip_members(TEN_KILOBYTES, member_count=3).count(b"\x1f\x8b\x08\x00") == 3
-
-
-def test_gzip_may_lack_its_trailer() -> None:
-    whole = gzip_members(TEN_KILOBYTES)
-    assert gzip_members(TEN_KILOBYTES, has_trailer=False, trailing=b"!") == whole[:-8] + b"!"
 
 
 def xerial_blocks(framed: bytes) -> list[bytes]:
@@ -434,13 +284,6 @@ def test_lz4_frames_are_read_by_lz4(frame: bytes, descriptor: str) -> None:
     assert plain == TEN_KILOBYTES[: len(plain)] * (len(plain) // len(TEN_KILOBYTES) or 1)
 
 
-def test_lz4_checksums_can_be_wrong() -> None:
-    assert lz4_frame(b"", header_checksum=0x99, has_end_mark=False).hex() == "04224d18604099"
-    stored = lz4_frame(b"ab", has_block_checksums=True, block_checksum=1, has_content_checksum=True, content_checksum=2)
-    assert stored[7:].hex() == "020000806162010000000000000002000000"
-    assert lz4_frame(b"", flags=0x62)[4] == 0x62
-
-
 def test_zstd_is_streamed_without_a_content_size() -> None:
     frame = zstd_frames(TEN_KILOBYTES)
     assert frame.startswith(bytes.fromhex("28b52ffd0058"))
@@ -458,11 +301,6 @@ def test_zstd_may_come_in_several_frames_before_garbage() -> None:
     frames = zstd_frames(TEN_KILOBYTES, frame_count=4, trailing=b"garbage")
     assert frames.count(bytes.fromhex("28b52ffd")) == 4
     assert frames.endswith(b"garbage")
-
-
-def test_a_batch_takes_any_compressor() -> None:
-    several = batch(records=[record(value=b"v")], codec="gzip", compressor=partial(gzip_members, member_count=2))
-    assert gzip.decompress(several[61:]) == batch(records=[record(value=b"v")])[61:]
 
 
 # --- the files beside the log

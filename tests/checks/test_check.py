@@ -25,7 +25,7 @@ from kdump.checks import catalogue
 from kdump.errors import UsageError
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
-from tests.support import HANG, with_interrupts
+from tests.support import HANG, run_here, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = Path(__file__).parent.parent / "schemas"
@@ -38,19 +38,10 @@ INTERRUPTED = 130
 Json = dict[str, Any]  # what json.loads makes of an object
 
 
-def _run(*arguments: str | Path, environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> tuple[int, str, str]:
+def _run(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, stdout and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kdump", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+    status, out, err = run_here(*arguments)
+    return status, out.decode(), err.decode()
 
 
 def _read_to_end(controller: int) -> bytes:
@@ -387,26 +378,6 @@ def test_the_bytes_of_each_file_add_up(strange: Path) -> None:
     assert [row["path"] for row in rows if sum(row[name] for name in counted) != row["size"]] == []
 
 
-def test_the_json_document_has_the_same_rows(strange: Path) -> None:
-    document = json.loads(_run("check", strange, "--output", "json")[1])
-    rows = _lines(_run("check", strange, "--output", "ndjson")[1])
-    for key, kind in (("findings", "finding"), ("files", "file")):
-        assert [{"kind": kind, **row} for row in document[key]] == [row for row in rows if row["kind"] == kind]
-    assert document["summary"]["errors"] == rows[-1]["errors"]
-
-
-def test_csv_has_a_line_for_each_finding(broken: Path) -> None:
-    lines = _run("check", broken, "--output", "csv")[1].splitlines()
-    assert lines[0].startswith("code,severity,path,fileType,start,end,offsetFirst,")
-    assert [line.partition(",")[0] for line in lines[1:]] == ["crc-mismatch", "crc-mismatch", "torn-tail"]
-
-
-def test_the_table_shows_findings_under_their_files(broken: Path) -> None:
-    out = _run("check", broken, "--output", "table")[1]
-    assert [line for line in out.splitlines() if line.endswith(".log")] == [f"{broken}/{LOG}", f"{broken}/{NEXT_LOG}"]
-    assert out.count("crc-mismatch") == 2
-
-
 def test_sarif_is_valid(strange: Path) -> None:
     log = json.loads(_run("check", strange, "--output", "sarif")[1])
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
@@ -569,8 +540,9 @@ def test_a_terminal_obeys_no_name_of_a_file(broken: Path) -> None:
 # --- explain
 
 
-def test_explain_shows_cause_consequence_and_remedy() -> None:
-    code, out, _ = _run("explain", "torn-header", environment={"COLUMNS": "100"})
+def test_explain_shows_cause_consequence_and_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = _run("explain", "torn-header")
     assert code == CLEAN
     assert out.splitlines()[0] == "torn-header (error): the file ends in the middle of a batch header."
     labels = [line[:21].strip() for line in out.splitlines()[2:] if line[0] != " "]
@@ -582,12 +554,6 @@ def test_explain_without_a_code_lists_all() -> None:
     out = _run("explain")[1]
     assert "Framing and batch headers\n" in out and "Files, and limits of a run\n" in out
     assert [code for code in catalogue.FAULTS if f" {code} " not in out] == []
-
-
-def test_explain_knows_what_may_have_been_meant() -> None:
-    code, _, err = _run("explain", "torn")
-    assert code == USAGE
-    assert "torn-tail" in err and "torn-header" in err
 
 
 def test_every_fault_can_be_explained() -> None:

@@ -21,7 +21,7 @@ from tests.builders import files
 from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import HANG, LOGS, damaged, with_interrupts
+from tests.support import HANG, LOGS, damaged, run_here, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -36,15 +36,6 @@ def _command(*arguments: str | bytes | Path) -> list[str | bytes | Path]:
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-def _run(*arguments: str | bytes | Path, cwd: Path | None = None, stdout: int = subprocess.PIPE) -> tuple[int, bytes, bytes]:
-    """Exit code, stdout and stderr."""
-    done = subprocess.run(
-        _command(*arguments), cwd=cwd, env=_environment(), stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
-    )
-    assert b"Traceback" not in done.stderr and b"internal error" not in done.stderr
-    return done.returncode, done.stdout or b"", done.stderr
 
 
 def _shell(script: str, *arguments: str | Path) -> tuple[int, bytes, bytes]:
@@ -94,7 +85,7 @@ def _rows(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[in
 @pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
 def test_a_clean_partition_is_examined_without_findings(partition: Path, command: str, output: str) -> None:
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.parent.rglob("*") if path.is_file()}
-    status, out, err = _run(command, "--output", output, partition)
+    status, out, err = run_here(command, "--output", output, partition)
     assert (status, err) == (CLEAN, b"") and out
     assert {
         path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.parent.rglob("*") if path.is_file()
@@ -108,7 +99,7 @@ def test_damage_is_a_finding_and_the_listing_goes_on(partition: Path) -> None:
     data[20 * SIZE + 8] ^= 0x40  # the length,
     data[21 * SIZE - 1] ^= 1  # and the CRC does not tell the right one
     path.write_bytes(data)
-    status, out, err = _run("log", "--output", "ndjson", path)
+    status, out, err = run_here("log", "--output", "ndjson", path)
     rows = [json.loads(line) for line in out.splitlines()]
     assert status == FINDINGS
     assert [row["status"] for row in rows] == (
@@ -123,7 +114,7 @@ def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: 
     data = bytearray(path.read_bytes())
     data[20 * SIZE + 8] ^= 0x40
     path.write_bytes(data)
-    status, out, err = _run("log", "--output", "ndjson", path)
+    status, out, err = run_here("log", "--output", "ndjson", path)
     rows = [json.loads(line) for line in out.splitlines()]
     assert status == FINDINGS
     assert [row["status"] for row in rows] == ["intact"] * 20 + ["salvaged"] + ["intact"] * 29
@@ -145,7 +136,7 @@ def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: 
     ],
 )
 def test_a_wrong_command_line_is_one_line(arguments: list[str]) -> None:
-    status, out, err = _run(*arguments)
+    status, out, err = run_here(*arguments)
     assert (status, out) == (USAGE, b"")
     assert err.startswith(b"kdump: ") and err.count(b"\n") == 1
 
@@ -155,21 +146,21 @@ def test_what_cannot_be_examined_does_not_keep_the_rest_from_being_listed(partit
     empty.mkdir()
     (tmp_path / "folder.log").mkdir()
     wrong: list[str | Path] = [empty, tmp_path / "missing.log", tmp_path / "folder.log", f"{tmp_path}/none*"]
-    status, out, err = _run("log", "--output", "ndjson", *wrong, partition)
+    status, out, err = run_here("log", "--output", "ndjson", *wrong, partition)
     assert (status, len(out.splitlines()), err.count(b"\n")) == (NOT_EXAMINED, 100, 4)
 
 
 def test_an_index_without_its_log_cannot_be_examined(partition: Path) -> None:
     (partition / LOG_NAME).unlink()
-    assert _run("index", partition / "00000000000000000000.index")[0] == NOT_EXAMINED
-    assert _run("timeindex", partition / "00000000000000000000.timeindex")[0] == NOT_EXAMINED
+    assert run_here("index", partition / "00000000000000000000.index")[0] == NOT_EXAMINED
+    assert run_here("timeindex", partition / "00000000000000000000.timeindex")[0] == NOT_EXAMINED
     assert not (partition / LOG_NAME).exists()
 
 
 def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000001.snapshot"
     path.write_bytes(files.producer_snapshot(entries=[files.producer_entry()], crc=1))
-    assert _run("snapshot", path)[0] == FINDINGS
+    assert run_here("snapshot", path)[0] == FINDINGS
 
 
 @pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
@@ -179,10 +170,10 @@ def test_a_range_outside_of_a_log_is_answered_with_what_there_is(
 ) -> None:
     held = f"kdump: {partition}: this range is empty; the logs have offsets 0 to 99\n".encode()
     arguments = ["log", "--output", output, *options]
-    assert _run(*arguments, "--from-offset", "5000", partition)[::2] == (CLEAN, held)
-    assert _run(*arguments, "--from-offset", "5000", partition, "--strict-stderr")[::2] == (CLEAN, b"")
-    assert _run(*arguments, "--from-offset", "99", partition)[::2] == (CLEAN, b"")
-    assert _run(*arguments, "--from-time", "2030-01-01", partition)[::2] == (CLEAN, b"")
+    assert run_here(*arguments, "--from-offset", "5000", partition)[::2] == (CLEAN, held)
+    assert run_here(*arguments, "--from-offset", "5000", partition, "--strict-stderr")[::2] == (CLEAN, b"")
+    assert run_here(*arguments, "--from-offset", "99", partition)[::2] == (CLEAN, b"")
+    assert run_here(*arguments, "--from-time", "2030-01-01", partition)[::2] == (CLEAN, b"")
 
 
 # --- words that are no command
@@ -190,34 +181,34 @@ def test_a_range_outside_of_a_log_is_answered_with_what_there_is(
 
 @pytest.mark.parametrize("arguments", [["chekc"], ["chekc", "orders-0"], ["chekc", "--level", "full", "orders-0"], ["Check"]])
 def test_a_misspelled_command_is_answered_with_what_may_be_meant(arguments: list[str]) -> None:
-    status, out, err = _run(*arguments)
+    status, out, err = run_here(*arguments)
     assert (status, out) == (USAGE, b"")
     assert err == f"kdump: there is no command {arguments[0]}; did you mean check?\n".encode()
 
 
 def test_words_before_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
-    status, out, _ = _run("chekc", "--files", partition / LOG_NAME)
+    status, out, _ = run_here("chekc", "--files", partition / LOG_NAME)
     assert status == CLEAN
     assert out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
 
 
 def test_help_shows_the_screens_of_help_options() -> None:
-    assert _run("help") == _run("--help")
-    assert _run("help", "check") == _run("check", "--help")
-    assert _run("help", "--help") == _run("--help")
-    assert _run("help", "chekc") == (USAGE, b"", b"kdump: there is no command chekc; did you mean check?\n")
+    assert run_here("help") == run_here("--help")
+    assert run_here("help", "check") == run_here("check", "--help")
+    assert run_here("help", "--help") == run_here("--help")
+    assert run_here("help", "chekc") == (USAGE, b"", b"kdump: there is no command chekc; did you mean check?\n")
 
 
 def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
     check, log = f"to check it: `kdump check {partition}`", f"to list its logs: `kdump log {partition}`"
-    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {check}; {log}\n".encode())
+    assert run_here(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {check}; {log}\n".encode())
     index = partition / "00000000000000000000.index"
     told = f"kdump: {index} is a file; try `kdump index {index}`, `kdump check {index}` or `kdump --files {index}`\n"
-    assert _run(index) == (USAGE, b"", told.encode())
+    assert run_here(index) == (USAGE, b"", told.encode())
     with_blank = tmp_path / "a copy"
     with_blank.mkdir()
-    assert f"`kdump check '{with_blank}'`".encode() in _run(with_blank)[2]
-    assert _run("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
+    assert f"`kdump check '{with_blank}'`".encode() in run_here(with_blank)[2]
+    assert run_here("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
 
 
 # --- log directories
@@ -230,24 +221,24 @@ def test_the_logs_of_a_log_directory_are_those_of_its_partitions(tmp_path: Path,
     (tmp_path / "meta.properties").write_text("version=1\n")
     (tmp_path / "no-partition-at-all").mkdir()
     (tmp_path / "empty-0").mkdir()
-    status, out, err = _run(command, "--output", "ndjson", tmp_path)
-    alone = [_run(command, "--output", "ndjson", tmp_path / name) for name in ("a-0", "b-0")]
+    status, out, err = run_here(command, "--output", "ndjson", tmp_path)
+    alone = [run_here(command, "--output", "ndjson", tmp_path / name) for name in ("a-0", "b-0")]
     assert (status, err) == (CLEAN, b"")
     assert out == alone[0][1] + alone[1][1]
     assert out.count(b"\n") > 4
     damaged_log = tmp_path / "b-0" / "00000000000000000020.log"
     damaged_log.write_bytes(damaged_log.read_bytes() + b"torn")
-    assert _run("log", "--output", "ndjson", tmp_path)[0] == FINDINGS
+    assert run_here("log", "--output", "ndjson", tmp_path)[0] == FINDINGS
 
 
 def test_a_log_directory_without_any_such_file_cannot_be_examined(tmp_path: Path) -> None:
     files.write_partition(tmp_path, segments={0: _batches(2)})
-    assert _run("txnindex", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .txnindex\n".encode())
+    assert run_here("txnindex", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .txnindex\n".encode())
 
 
 def test_a_directory_in_which_no_partition_is_cannot_be_examined(tmp_path: Path) -> None:
     (tmp_path / "some-folder").mkdir()
-    assert _run("log", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .log\n".encode())
+    assert run_here("log", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .log\n".encode())
 
 
 # --- streams that end early
@@ -455,7 +446,7 @@ def test_a_terminal_gets_control_characters_escaped_and_a_pipe_does_not(tmp_path
     assert b"\x1b[2J" not in shown and b"\x1b[31m.log" not in shown and b"\x07" not in shown
     assert b"[2J" in shown
     if output == "kafka":
-        assert b"key: \x1b[2J payload: \xef\xbf\xbd\x07" in _run(*arguments)[1]
+        assert b"key: \x1b[2J payload: \xef\xbf\xbd\x07" in run_here(*arguments)[1]
 
 
 # --- what paths name
@@ -472,16 +463,16 @@ def test_a_limit_counts_across_files(partition: Path, capfd: pytest.CaptureFixtu
     for output in ([], ["--deep"]):
         rows = _rows(capfd, "log", "--limit", "70", *output, partition)[1]
         assert len(rows) == 70 and len({row["file"] for row in rows}) == 2
-    status, out, _ = _run("log", "--limit", "50", partition)
+    status, out, _ = run_here("log", "--limit", "50", partition)
     assert (status, out.count(b"baseOffset"), out.count(b"Dumping")) == (CLEAN, 50, 1)
 
 
 def test_a_file_whose_name_is_not_utf8_is_listed(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/00000000000000000000\xff.log"
     Path(os.fsdecode(path)).write_bytes(_batches(1)[0])
-    status, out, err = _run("log", path)
+    status, out, err = run_here("log", path)
     assert (status, err) == (CLEAN, b"") and out.startswith(b"Dumping " + path + b"\n")
-    status, out, _ = _run("log", "--output", "ndjson", os.fsencode(tmp_path))
+    status, out, _ = run_here("log", "--output", "ndjson", os.fsencode(tmp_path))
     assert os.fsencode(json.loads(out)["file"]) == path
 
 
@@ -501,7 +492,7 @@ def test_a_file_that_vanishes_is_reported(
 @pytest.mark.parametrize("options", [[], ["--deep-iteration"], ["--deep-iteration", "--print-data-log"]])
 def test_a_sound_log_is_listed_in_kafkas_words(partition: Path, release: str, options: list[str]) -> None:
     path = partition / LOG_NAME
-    assert _run("log", "--release", release, *options, path) == _run("--release", release, *options, "--files", str(path))
+    assert run_here("log", "--release", release, *options, path) == run_here("--release", release, *options, "--files", str(path))
 
 
 @pytest.mark.parametrize(
@@ -511,7 +502,7 @@ def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
     tmp_path: Path, command: str, name: str, better: str
 ) -> None:
     (tmp_path / name).write_bytes(bytes(64))
-    status, out, err = _run(command, tmp_path / name)
+    status, out, err = run_here(command, tmp_path / name)
     assert (status, out) == (USAGE, b"")
     assert err.decode() == f"kdump: {tmp_path / name} is for another command; try: kdump {better} {tmp_path / name}\n"
 
@@ -519,7 +510,7 @@ def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
 def test_a_log_may_have_any_name(tmp_path: Path) -> None:
     path = tmp_path / "copy.log"
     path.write_bytes(_batches(1)[0])
-    status, out, err = _run("log", path)
+    status, out, err = run_here("log", path)
     assert (status, err) == (CLEAN, b"") and out.splitlines()[1].startswith(b"baseOffset: 0 ")
 
 
@@ -531,7 +522,7 @@ def test_a_control_record_that_cannot_be_shown_hides_no_other(tmp_path: Path) ->
     ]
     path = tmp_path / LOG_NAME
     path.write_bytes(b"".join(markers))
-    status, out, err = _run("log", "--print-data-log", path)
+    status, out, err = run_here("log", "--print-data-log", path)
     assert (status, out.count(b"baseOffset: "), out.count(b"| offset: "), out.count(b"endTxnMarker")) == (FINDINGS, 6, 6, 3)
     assert err.count(b"control-key-short") == 3
 
@@ -543,7 +534,7 @@ def test_fail_fast_ends_all_at_the_first_damage(tmp_path: Path, output: str, dep
     data[3 * SIZE - 1] ^= 1  # the header count of the third record
     for name in (LOG_NAME, "00000000000000000099.log"):
         (tmp_path / name).write_bytes(data)
-    status, out, _ = _run("log", "--fail-fast", "--output", output, *depth, tmp_path)
+    status, out, _ = run_here("log", "--fail-fast", "--output", output, *depth, tmp_path)
     assert status == FINDINGS
     assert len(out.splitlines()) <= 2 + (6 if depth and output == "kafka" else 3)
     assert b"000099" not in out

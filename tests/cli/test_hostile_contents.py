@@ -1,5 +1,6 @@
 """Names and contents that would drive a terminal, or whoever reads the output, are shown and not obeyed."""
 
+import contextlib
 import csv
 import io
 import json
@@ -16,7 +17,7 @@ import pytest
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
 from tests.loops import each
-from tests.support import HANG
+from tests.support import HANG, run_here
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = ROOT / "tests" / "schemas"
@@ -78,16 +79,9 @@ def _on_terminal(*arguments: str | Path) -> str:
 
 def _in_pipe(*arguments: str | Path, folder: Path = ROOT) -> str:
     """What a command writes where there is no terminal, on stdout and then on stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kdump", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=HANG,
-        check=False,
-    )
-    return (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
+    with contextlib.chdir(folder):
+        _, out, err = run_here(*arguments)
+    return (out + err).decode("utf-8", "surrogateescape")
 
 
 COMMANDS = [

@@ -6,7 +6,6 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -32,6 +31,7 @@ from tests.builders.records import batch, record
 from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
+from tests.support import run_here
 
 Key = tuple[str, str, str, int]
 """A start: release, case, stop, recovery point."""
@@ -50,8 +50,6 @@ WITH_ALL_FILES = (
 
 STARTS_FOR_ONE = 4
 """How many recorded starts there are for one that is compared by default."""
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -492,9 +490,8 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kdump", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    status, out, err = run_here(*arguments)
+    return subprocess.CompletedProcess(arguments, status, out.decode(), err.decode())
 
 
 def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:

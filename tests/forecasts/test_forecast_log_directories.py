@@ -3,7 +3,6 @@
 import errno
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from kdump.formats import text_checkpoint
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
 from tests.loops import each
+from tests.support import run_here
 
-ROOT = Path(__file__).parent.parent.parent
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
@@ -86,8 +85,8 @@ def _only(path: Path, **options: Any) -> Forecast:
 
 
 def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kdump", "forecast", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    status, out, err = run_here("forecast", *arguments)
+    return subprocess.CompletedProcess(arguments, status, out.decode(), err.decode())
 
 
 # --- meta.properties
@@ -396,10 +395,7 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
     assert f"tuesday/__cluster_metadata-0, up to offset 1, {WRITTEN}" in " ".join(run.stdout.split())
     assert ("renames the directory to -stray" in run.stdout) == (outcome == "stray")
     assert run.returncode == (outcome == "stray")
-    check = subprocess.run(
-        [sys.executable, "-m", "kdump", "check", *paths], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ("start-loses" in check.stdout) == (outcome == "stray")
+    assert (b"start-loses" in run_here("check", *paths)[1]) == (outcome == "stray")
 
 
 def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp_path: Path) -> None:

@@ -67,18 +67,6 @@ def _found(*arguments: Any, **options: Any) -> list[tuple[int | None, list[str]]
     return [(hit.offset, hit.matched) for hit in kdump.grep(*arguments, **options)]
 
 
-def _run(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-    """What `kdump grep` returns and prints in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kdump", "grep", *map(str, arguments)],
-        capture_output=True,
-        input=stdin,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
 # --- what matches
 
 
@@ -505,8 +493,9 @@ def test_context_is_shown_once_and_matches_nowhere(run: Run, data: Path) -> None
 
 
 def test_stdin_is_searched(data: Path) -> None:
-    code, shown, _ = _run("Needle", "-", stdin=_log(data).read_bytes())
-    assert (code, shown.startswith("Dumping -\n")) == (0, True)
+    with _log(data).open("rb") as log:
+        done = subprocess.run([sys.executable, "-m", "kdump", "grep", "Needle", "-"], stdin=log, capture_output=True, check=True)
+    assert done.stdout.startswith(b"Dumping -\n")
 
 
 def test_a_pattern_is_never_taken_for_a_path(run: Run, data: Path) -> None:
@@ -516,11 +505,11 @@ def test_a_pattern_is_never_taken_for_a_path(run: Run, data: Path) -> None:
     assert run("-e", "Needle", "--key", "k", data)[0] == 0
 
 
-def test_several_processes_find_the_same(tmp_path: Path) -> None:
+def test_several_processes_find_the_same(run: Run, tmp_path: Path) -> None:
     _nine_segments(tmp_path)
     (tmp_path / "a-0" / "00000000000000000004.log").write_bytes(b"damaged")
-    alone = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 1)
-    together = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 3)
+    alone = run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 1)
+    together = run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 3)
     assert alone[0] == together[0] == 3
     without_time = [[line for line in shown.splitlines() if "search-verdict" not in line] for _, shown, _ in (alone, together)]
     assert without_time[0] == without_time[1] and len(without_time[0]) == 3
@@ -566,9 +555,11 @@ def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypa
     assert [gap.code for gap in search.not_read] == ["worker-died"] * 9
 
 
-def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(
+    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = str(tmp_path / "certificate.json")
-    _run("--prove-absent", "--certificate", path, "nothing", data)
+    run("--prove-absent", "--certificate", path, "nothing", data)
     opened = os.open
 
     def failing(name: Any, *rest: Any, **given: Any) -> int:

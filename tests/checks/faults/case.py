@@ -94,9 +94,10 @@ def place(parts: Sequence[bytes], row: int) -> tuple[int, int]:
 class FaultCase:
     """Files that show the fault `code` where `at` says, and files that differ little but must not raise it.
 
-    `scope` is what is checked: the first file alone, all of them as the partition directory `orders-3`, or as a log directory:
-    then their paths begin with a partition's name. `also` says what else the shown files lawfully raise, and where; `near_also`
-    names the codes of the near miss. Anything else is a failure. `settings` are those of the check, for both.
+    What is checked is the first file, if the others are of the same segment; else all as the partition directory `orders-3`, or
+    as a log directory, if paths begin with a partition's name: the `scope`. `also` says what else the shown files lawfully raise,
+    and where; `near_also` names the codes of the near miss. Anything else is a failure. `settings` are those of the check, for
+    both.
 
     What bytes alone cannot show is arranged: `arranged` changes the files that were written before they are checked,
     `near_arranged` those of the near miss; `during` stands around the check of the shown files, and may interfere. All are
@@ -107,7 +108,6 @@ class FaultCase:
     shown: Files
     at: At | Sequence[At]
     near_miss: Files
-    scope: str = FILE
     also: Mapping[str, At | Sequence[At]] = field(default_factory=dict)
     near_also: frozenset[str] | set[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -116,6 +116,13 @@ class FaultCase:
     near_arranged: Callable[[Path], None] = lambda _path: None
     during: Callable[[Path], AbstractContextManager[object]] = lambda _path: nullcontext()
     is_isolated: bool = False
+
+    @property
+    def scope(self) -> str:
+        """FILE, PARTITION_DIRECTORY or LOG_DIRECTORY."""
+        if any("/" in name for name in self.shown):
+            return LOG_DIRECTORY
+        return FILE if len({name.partition(".")[0] for name in self.shown}) == 1 else PARTITION_DIRECTORY
 
 
 def partition_files(

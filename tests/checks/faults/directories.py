@@ -3,7 +3,7 @@
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import LOG_DIRECTORY, NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, error, info, partition_files, warning
+from .case import NO_BYTES, WHOLE_FILE, FaultCase, error, info, partition_files, warning
 
 
 def _log(base_offset: int) -> str:
@@ -44,14 +44,12 @@ CASES: tuple[FaultCase, ...] = (
         shown=partition_files({0: [_batch(0), _batch(2)], 3: [_batch(3, 3)]}),
         at=error(NO_BYTES, file=_log(3), offsets=(3, 3), expected="at least 4", found="3"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segments-gap",
         shown=partition_files({0: [_batch(0)], 4: [_batch(4)]}),
         at=info(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segments-gap",
@@ -61,7 +59,6 @@ CASES: tuple[FaultCase, ...] = (
             error(NO_BYTES, file=_log(9), offsets=(6, 8), expected="6", found="9"),
         ),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
         settings={"cleanup_policy": "delete"},
         name="not-compacted",
     ),
@@ -70,7 +67,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
         at=info(NO_BYTES, file=_log(4), offsets=(2, 8), expected="2", found="4"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
         name="two",
     ),
     FaultCase(
@@ -79,7 +75,6 @@ CASES: tuple[FaultCase, ...] = (
         at=warning(NO_BYTES, file=_log(2)),
         near_miss=partition_files({0: [_batch(0)], 2: []}),
         also={"segments-gap": info(NO_BYTES, file=_log(4), offsets=(2, 3))},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segment-empty-newest",
@@ -93,7 +88,6 @@ CASES: tuple[FaultCase, ...] = (
             ]
         },
         near_also={"file-empty"},
-        scope=PARTITION_DIRECTORY,
         settings={"is_pedantic": True},
     ),
     FaultCase(
@@ -101,42 +95,36 @@ CASES: tuple[FaultCase, ...] = (
         shown=_log_dir(log_start_offset_checkpoint=_offsets(7)),
         at=error((16, 26), file="log-start-offset-checkpoint", expected="at most 6", found="7"),
         near_miss=_log_dir(log_start_offset_checkpoint=_offsets(6)),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "recovery-point-beyond-end",
         shown=_log_dir(recovery_point_offset_checkpoint=_offsets(7)),
         at=error((16, 26), file="recovery-point-offset-checkpoint", offsets=(6, 6), expected="at most 6", found="7"),
         near_miss=_log_dir(recovery_point_offset_checkpoint=_offsets(6)),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "high-watermark-beyond-end",
         shown=_log_dir(replication_offset_checkpoint=_offsets(9)),
         at=error((16, 26), file="replication-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
         near_miss=_log_dir(replication_offset_checkpoint=_offsets(6)),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "cleaner-offset-beyond-end",
         shown=_log_dir(cleaner_offset_checkpoint=_offsets(9)),
         at=error((16, 26), file="cleaner-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
         near_miss=_log_dir(cleaner_offset_checkpoint=_offsets(6)),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "leftover-cleaned",
         shown=_with_suffix(".cleaned"),
         at=info(NO_BYTES, file=_log(0) + ".cleaned"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "leftover-swap",
         shown=_with_suffix(".swap"),
         at=warning(NO_BYTES, file=_log(0) + ".swap"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "leftover-swap",
@@ -144,7 +132,6 @@ CASES: tuple[FaultCase, ...] = (
         at=warning(NO_BYTES, file=_log(4) + ".swap"),
         near_miss=_SOUND,
         also={"leftover-cleaned": info(NO_BYTES, file=_log(0) + ".cleaned")},
-        scope=PARTITION_DIRECTORY,
         name="above-cleaned",
     ),
     FaultCase(
@@ -152,7 +139,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
         at=warning(NO_BYTES, file=file_name(4, ".index") + ".swap"),
         near_miss=_SOUND | {f"{4:020d}.log.bak": b""},
-        scope=PARTITION_DIRECTORY,
         name="without-log",
     ),
     FaultCase(
@@ -160,7 +146,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with_suffix(".deleted"),
         at=info(NO_BYTES, file=_log(0) + ".deleted"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "dir-odd",
@@ -172,7 +157,6 @@ CASES: tuple[FaultCase, ...] = (
             error(NO_BYTES, file="orders-1-delete"),
         ),
         near_miss=_log_dir() | {"meta.properties": _META, "remote-log-index-cache/0_a.index": b""},
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "name-not-numeric",
@@ -180,7 +164,6 @@ CASES: tuple[FaultCase, ...] = (
         at=(error(NO_BYTES, file="99999999999999999999.timeindex"), warning(NO_BYTES, file="-0000000000000000005.timeindex")),
         near_miss=_SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
         near_also={"file-not-recognized"},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "name-not-numeric",
@@ -192,7 +175,6 @@ CASES: tuple[FaultCase, ...] = (
             "leftover-cleaned": info(NO_BYTES, file="bar.log.cleaned"),
         },
         near_also={"leftover-deleted"},
-        scope=PARTITION_DIRECTORY,
         name="of-leftovers",
     ),
     FaultCase(
@@ -200,14 +182,12 @@ CASES: tuple[FaultCase, ...] = (
         shown={name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
         at=error(NO_BYTES, file="4.log", expected=_log(4), found="4.log"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "name-width-odd",
         shown=_SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]},
         at=warning(NO_BYTES, file="4.log"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
         name="twice",
     ),
     FaultCase(
@@ -215,7 +195,6 @@ CASES: tuple[FaultCase, ...] = (
         shown={name.replace(f"{4:020d}.timeindex", "4.timeindex"): data for name, data in _SOUND.items()},
         at=warning(NO_BYTES, file="4.timeindex", expected=file_name(4, ".timeindex"), found="4.timeindex"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
         name="of-an-index",
     ),
     FaultCase(
@@ -223,14 +202,12 @@ CASES: tuple[FaultCase, ...] = (
         shown=_SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
         at=[info(NO_BYTES, file=name) for name in ("no\nte,s", "\x1b[31mred")],
         near_miss=_SOUND | {"größe 4": b""},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "log-dir-file-bad",
         shown=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80},
         at=(error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
         near_miss=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META},
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "log-dir-file-bad",

@@ -17,7 +17,7 @@ from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.support import without_packages
 
-from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, error, info, partition_files
+from .case import NO_BYTES, WHOLE_FILE, FaultCase, error, info, partition_files
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
@@ -155,7 +155,6 @@ CASES = (
         shown=_PARTITION,
         at=info(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
-        scope=PARTITION_DIRECTORY,
         during=_once_open(_remove_next),
     ),
     FaultCase(
@@ -183,7 +182,6 @@ CASES = (
         shown=_WITHOUT_NEXT,
         at=error(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
-        scope=PARTITION_DIRECTORY,
         arranged=_link(_NEXT_LOG),
         near_arranged=_link_inside,
         near_also={"file-not-recognized"},  # what the link leads to has a name of its own
@@ -193,7 +191,6 @@ CASES = (
         shown=_WITHOUT_NEXT,
         at=error(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
-        scope=PARTITION_DIRECTORY,
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
         near_also={"file-not-recognized"},  # what the link leads to has a name of its own
@@ -210,7 +207,6 @@ CASES = (
         shown={redpanda.NAME: redpanda.redpanda_batch(_BATCH), "1-1-v1.log": redpanda.redpanda_batch(_NEXT), "tx.snapshot": b"x"},
         at=error(NO_BYTES, found="Redpanda"),
         near_miss=_PARTITION,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "file-not-recognized",
@@ -231,7 +227,6 @@ CASES = (
         shown={**_PARTITION, f"{_NEXT_LOG}.bak": b"x" * 100},
         at=error((0, 100), file=f"{_NEXT_LOG}.bak"),
         near_miss={**_PARTITION, "notes.bak": b""},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "file-not-recognized",
@@ -239,7 +234,6 @@ CASES = (
         shown={**_PARTITION, "notes.txt": b"x" * 100},
         at=info(NO_BYTES, file=""),
         near_miss={**_PARTITION, ".lock": b"", "notes.txt": b""},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "sparse-file",
@@ -282,7 +276,6 @@ CASES = (
         shown=_PARTITION,
         at=error(WHOLE_FILE, file=_LOG, found="SIGKILL"),
         near_miss=_PARTITION,
-        scope=PARTITION_DIRECTORY,
         during=_killed,
         is_isolated=True,
     ),

@@ -8,7 +8,7 @@ from tests.builders.files import file_name, offset_index
 from tests.builders.records import batch, message_set, record
 from tests.builders.records import message as old_message
 
-from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, At, FaultCase, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, At, FaultCase, error, info, partition_files, sparse, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -74,7 +74,6 @@ CASES = (
         shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
         at=warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
         near_miss=_partition({0: [_batch(0), _batch(1)]}),
-        scope=PARTITION_DIRECTORY,
         name="newest",
     ),
     FaultCase(
@@ -82,7 +81,6 @@ CASES = (
         shown=_partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}, {_LOG: _TWO[:-5]}),
         at=error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
         near_miss=_partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
-        scope=PARTITION_DIRECTORY,
         name="sealed",
     ),
     FaultCase(
@@ -90,7 +88,6 @@ CASES = (
         shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),  # the indexes know of offset 1
         at=error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
         near_miss=_partition({0: [_batch(0), _batch(1)]}),
-        scope=PARTITION_DIRECTORY,
         name="attested",
     ),
     _case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
@@ -106,7 +103,6 @@ CASES = (
         },
         at=error((152, 152), file=_LOG, offsets=(2, 3), is_estimated=True, expected="3", found="1"),
         near_miss=_partition(_SEGMENTS),
-        scope=PARTITION_DIRECTORY,
     ),
     _case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
     _case("zero-tail", _ONE + bytes(9), error((76, 85)), _ONE, name="few"),
@@ -115,7 +111,6 @@ CASES = (
         shown=_partition({0: [_batch(0)]}, {_LOG: _ONE + bytes(9)}),
         at=warning((76, 85), file=_LOG),
         near_miss=_partition({0: [_batch(0)]}),
-        scope=PARTITION_DIRECTORY,
         name="newest",
     ),
     _case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),

@@ -3,7 +3,7 @@
 from tests.builders.files import aborted_transaction, file_name, offset_index, time_index, transaction_index
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 
-from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, Files, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, FaultCase, Files, error, info, partition_files, sparse, warning
 
 _LOG, _INDEX, _TIME_INDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
 
@@ -189,7 +189,6 @@ CASES = (
         # a broker writes to it
         at=info((32, 32 + 80), file=_INDEX, found="10"),
         near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "index-zero-tail",
@@ -209,7 +208,6 @@ CASES = (
         shown=partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0),
         at=warning(NO_BYTES, file=_LOG),
         near_miss=_SEALED,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "index-missing",
@@ -217,7 +215,6 @@ CASES = (
         shown=partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
         at=info(NO_BYTES, file=_LOG),
         near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "index-empty-large-log",
@@ -285,7 +282,6 @@ CASES = (
             )
         },
         near_miss=_SEALED,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "timeindex-size-misaligned",
@@ -337,7 +333,6 @@ CASES = (
         # of the newest segment it is made when it is closed
         at=warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
         near_miss=partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "timeindex-last-not-max",
@@ -351,14 +346,12 @@ CASES = (
         ),
         also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
         near_also={"index-zero-tail"},
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "timeindex-missing",
         shown=partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
         at=info(NO_BYTES, file=_LOG),
         near_miss=_SEALED,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "txnindex-size-misaligned",

@@ -6,9 +6,7 @@ from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
 from .case import (
-    LOG_DIRECTORY,
     NO_BYTES,
-    PARTITION_DIRECTORY,
     WHOLE_FILE,
     At,
     FaultCase,
@@ -87,7 +85,6 @@ CASES = (
             )
         },
         near_miss=_partition(0, 10, 20),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segment-missing",
@@ -95,7 +92,6 @@ CASES = (
         at=error(NO_BYTES, file=file_name(20, ".log"), offsets=(10, 19), expected="10", found="20"),
         near_miss=_partition(0, 30, at_20=[_batch(20), _batch(22)]),  # which lacks others, as compaction leaves them
         near_also={"segments-gap", "offset-gap"},
-        scope=PARTITION_DIRECTORY,
         name="not-compacted",
     ),
     FaultCase(
@@ -103,7 +99,6 @@ CASES = (
         shown=_partition(0, at_11=[_batch(offset) for offset in range(11, 21)]),
         at=warning(NO_BYTES, file=file_name(11, ".log"), offsets=(10, 10), expected="10", found="11"),
         near_miss=_partition(0, 10),
-        scope=PARTITION_DIRECTORY,
         name="small",
     ),
     FaultCase(
@@ -113,14 +108,12 @@ CASES = (
         near_miss=_partition(
             10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 10)])}
         ),  # as retention leaves it
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "offset-gap",
         shown=_under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(5)])),
         at=error((76, 3 * 76), file=f"__cluster_metadata-0/{file_name(0, '.log')}", offsets=(2, 4), expected="2", found="5"),
         near_miss=_under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(2)])),
-        scope=LOG_DIRECTORY,
         settings=_HEADERS,
         name="metadata",
     ),
@@ -250,7 +243,6 @@ CASES = (
         near_miss=partition_files(
             {0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=4), _batch(2, epoch=5)]}, topic="orders", partition=3
         ),
-        scope=PARTITION_DIRECTORY,
         name="across-segments",
     ),
     _case(

@@ -20,7 +20,7 @@ from tests.builders.records import (
 )
 from tests.builders.records import message as message_of
 
-from .case import WHOLE_FILE, FaultCase, Files, error, info, warning
+from .case import WHOLE_FILE, At, FaultCase, Files, error, info, warning
 
 _LOG = file_name(0, ".log")
 _PEDANTIC = {"is_pedantic": True}
@@ -59,6 +59,16 @@ def _wrapped(**changes: object) -> Files:
     return {_LOG: wrapper(**{"messages": _MESSAGES, **changes})}  # type: ignore[arg-type]
 
 
+def _second(code: str, second: Record | bytes, sound: Record | bytes = _RECORDS[1], *, name: str = "") -> FaultCase:
+    """The second of three records ends what can be read, and a sound one does not."""
+    return FaultCase(code, name=name, shown=_with(second), at=_UNREAD, near_miss=_with(sound))
+
+
+def _of_wrapper(code: str, at: At, name: str = "", **changes: object) -> FaultCase:
+    """A wrapper differs from a sound one in these fields."""
+    return FaultCase(code, name=name, shown=_wrapped(**changes), at=at, near_miss=_wrapped())
+
+
 def _raw(body: bytes) -> bytes:
     """A record of these bytes after its length."""
     return varint(len(body)) + body
@@ -75,27 +85,9 @@ _ATTRIBUTES_ONLY = record(value=b"second", attributes=5)
 _CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
 CASES = (
-    FaultCase(
-        "record-length-bad",
-        name="past-end",
-        shown=_with(record(value=b"v", length=1000)),
-        at=_UNREAD,
-        near_miss=_with(_RECORDS[1]),
-    ),
-    FaultCase(
-        "record-length-bad",
-        name="zero",
-        shown=_with(record(value=b"v", length=0)),
-        at=_UNREAD,
-        near_miss=_with(_RECORDS[1]),
-    ),
-    FaultCase(
-        "record-length-bad",
-        name="negative",
-        shown=_with(record(value=b"v", length=-3)),
-        at=_UNREAD,
-        near_miss=_with(_RECORDS[1]),
-    ),
+    _second("record-length-bad", record(value=b"v", length=1000), name="past-end"),
+    _second("record-length-bad", record(value=b"v", length=0), name="zero"),
+    _second("record-length-bad", record(value=b"v", length=-3), name="negative"),
     FaultCase(
         "record-length-bad",
         name="compressed",
@@ -103,32 +95,24 @@ CASES = (
         at=error(_FIRST, offsets=(0, 2), expected="3", found="1"),
         near_miss={_LOG: batch(records=_RECORDS, codec="gzip") + _AFTER},
     ),
-    FaultCase(
+    _of_wrapper(
         "record-length-bad",
-        name="inner-message",
-        shown=_wrapped(messages=[message_of(value=b"first", size=3), message_of(value=b"second")]),
-        at=error(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
+        error(WHOLE_FILE, offsets=(0, 1)),
+        "inner-message",
+        messages=[message_of(value=b"first", size=3), message_of(value=b"second")],
     ),
-    FaultCase(
-        "record-body-mismatch",
-        shown=_with(record(value=b"v", trailing=b"??")),
-        at=_UNREAD,
-        near_miss=_with(_RECORDS[1]),
-    ),
-    FaultCase(
+    _second("record-body-mismatch", record(value=b"v", trailing=b"??")),
+    _second(
         "varint-too-long",
+        record(value=b"v", length=b"\xff" * 6),
+        record(value=b"v", length=unsigned_varint(14, size_in_bytes=5)),
         name="of-length",
-        shown=_with(record(value=b"v", length=b"\xff" * 6)),
-        at=_UNREAD,
-        near_miss=_with(record(value=b"v", length=unsigned_varint(14, size_in_bytes=5))),
     ),
-    FaultCase(
+    _second(
         "varint-too-long",
+        _raw(b"\0\0" + b"\xff" * 5 + b"\x01" * 10),
+        _raw(b"\0\0" + unsigned_varint(2, size_in_bytes=5) + b"\x01\x01\0"),
         name="of-offset",
-        shown=_with(_raw(b"\0\0" + b"\xff" * 5 + b"\x01" * 10)),
-        at=_UNREAD,
-        near_miss=_with(_raw(b"\0\0" + unsigned_varint(2, size_in_bytes=5) + b"\x01\x01\0")),
     ),
     FaultCase(
         "varint-truncated",
@@ -144,13 +128,7 @@ CASES = (
         near_miss=_with(_raw(b"\0\0" + unsigned_varint(2) + b"\x01\x01\0")),
         settings=_PEDANTIC,
     ),
-    FaultCase(
-        "key-length-bad",
-        name="past-end",
-        shown=_with(record(key=b"k", key_length=5000)),
-        at=_UNREAD,
-        near_miss=_with(record()),
-    ),
+    _second("key-length-bad", record(key=b"k", key_length=5000), record(), name="past-end"),
     FaultCase(
         "key-length-bad",
         name="negative",
@@ -172,32 +150,14 @@ CASES = (
         at=(error((0, 35), offsets=(0, 0)), warning((35, 35 + 34), offsets=(1, 1), expected="-1", found="-5")),
         near_miss={_LOG: message_set(messages=[message_of(value=b"v", value_length=1), message_of(key_length=-1)])},
     ),
-    FaultCase(
-        "header-count-bad",
-        name="negative",
-        shown=_with(record(headers_count=-1)),
-        at=_UNREAD,
-        near_miss=_with(record()),
-    ),
-    FaultCase(
-        "header-count-bad",
-        name="too-high",
-        shown=_with(record(headers_count=70)),
-        at=_UNREAD,
-        near_miss=_with(record()),
-    ),
-    FaultCase(
-        "header-key-null",
-        shown=_with(record(headers=[(None, b"v")])),
-        at=_UNREAD,
-        near_miss=_with(record(headers=[("", b"v")])),
-    ),
-    FaultCase(
+    _second("header-count-bad", record(headers_count=-1), record(), name="negative"),
+    _second("header-count-bad", record(headers_count=70), record(), name="too-high"),
+    _second("header-key-null", record(headers=[(None, b"v")]), record(headers=[("", b"v")])),
+    _second(
         "header-bytes-odd",
+        _raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(3000)),
+        record(headers=_HEADER),
         name="past-end",
-        shown=_with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(3000))),
-        at=_UNREAD,
-        near_miss=_with(record(headers=_HEADER)),
     ),
     FaultCase(
         "header-bytes-odd",
@@ -252,13 +212,7 @@ CASES = (
         at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("snappy", snappy_raw(_PLAIN)),
     ),
-    FaultCase(
-        "frame-bad-header",
-        name="wrapper",
-        shown=_wrapped(payload=b"no gzip at all"),
-        at=error(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
-    ),
+    _of_wrapper("frame-bad-header", error(WHOLE_FILE, offsets=(0, 1)), "wrapper", payload=b"no gzip at all"),
     *(
         FaultCase(
             "frame-truncated",
@@ -409,33 +363,16 @@ CASES = (
         at=warning(WHOLE_FILE, offsets=(1, 1), expected="1", found="0"),
         near_miss=_wrapped(magic=0, messages=_OLD),
     ),
-    FaultCase(
+    _of_wrapper(
         "legacy-nested-compression",
-        shown=_wrapped(messages=[wrapper(messages=_MESSAGES)], inner_offsets=[0]),
-        at=error(WHOLE_FILE, offsets=(0, 0)),
-        near_miss=_wrapped(),
+        error(WHOLE_FILE, offsets=(0, 0)),
+        "",
+        messages=[wrapper(messages=_MESSAGES)],
+        inner_offsets=[0],
     ),
-    FaultCase(
-        "legacy-wrapper-empty",
-        name="null",
-        shown=_wrapped(has_null_value=True),
-        at=error(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
-    ),
-    FaultCase(
-        "legacy-wrapper-empty",
-        name="no-messages",
-        shown=_wrapped(messages=[]),
-        at=error(WHOLE_FILE, offsets=(0, 0)),
-        near_miss=_wrapped(),
-    ),
-    FaultCase(
-        "legacy-wrapper-empty",
-        name="no-bytes",
-        shown=_wrapped(payload=b""),
-        at=error(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
-    ),
+    _of_wrapper("legacy-wrapper-empty", error(WHOLE_FILE, offsets=(0, 1)), "null", has_null_value=True),
+    _of_wrapper("legacy-wrapper-empty", error(WHOLE_FILE, offsets=(0, 0)), "no-messages", messages=[]),
+    _of_wrapper("legacy-wrapper-empty", error(WHOLE_FILE, offsets=(0, 1)), "no-bytes", payload=b""),
     FaultCase(
         "legacy-wrapper-cut",
         name="magic-0",
@@ -464,31 +401,13 @@ CASES = (
         at=error(WHOLE_FILE, offsets=(2, 4), expected="4", found="1"),
         near_miss=_wrapped(messages=_OLD, magic=0),
     ),
-    FaultCase(
-        "legacy-wrapper-cut",
-        name="padding",
-        shown=_wrapped(trailing=bytes(7)),  # in none of the offsets that the wrapper says it has
-        at=warning(WHOLE_FILE, offsets=(1, 1)),
-        near_miss=_wrapped(),
-    ),
-    FaultCase(
-        "legacy-wrapper-offset",
-        name="low",
-        shown=_wrapped(inner_offsets=[0, 5]),
-        at=error(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
-    ),
-    FaultCase(
-        "legacy-wrapper-offset",
-        name="zero",
-        shown=_wrapped(offset=0),
-        at=info(WHOLE_FILE, offsets=(0, 1)),
-        near_miss=_wrapped(),
-    ),
-    FaultCase(
+    _of_wrapper("legacy-wrapper-cut", warning(WHOLE_FILE, offsets=(1, 1)), "padding", trailing=bytes(7)),
+    _of_wrapper("legacy-wrapper-offset", error(WHOLE_FILE, offsets=(0, 1)), "low", inner_offsets=[0, 5]),
+    _of_wrapper("legacy-wrapper-offset", info(WHOLE_FILE, offsets=(0, 1)), "zero", offset=0),
+    _of_wrapper(
         "legacy-inner-crc",
-        shown=_wrapped(messages=[message_of(value=b"first"), message_of(value=b"second", crc=zlib.crc32(b""))]),
-        at=error(WHOLE_FILE, offsets=(1, 1), found=f"0x{zlib.crc32(b''):08x}"),
-        near_miss=_wrapped(),
+        error(WHOLE_FILE, offsets=(1, 1), found=f"0x{zlib.crc32(b''):08x}"),
+        "",
+        messages=[message_of(value=b"first"), message_of(value=b"second", crc=zlib.crc32(b""))],
     ),
 )

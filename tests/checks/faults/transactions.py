@@ -7,7 +7,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name
 from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
 
-from .case import PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
+from .case import WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
 
 _LOG = file_name(0, ".log")
 _MINUTE = 60_000
@@ -189,7 +189,6 @@ CASES = (
         shown=partition_files({0: [_data(0)], 1: [_data(1, 1), _plain(2, 5)]}),
         at=info((0, _DATA), file=_LOG, offsets=(0, 1)),
         near_miss=partition_files({0: [_data(0)], 1: [_marker(1), _plain(2, 60)]}),
-        scope=PARTITION_DIRECTORY,
         name="across-segments",
     ),
     FaultCase(
@@ -197,7 +196,6 @@ CASES = (
         shown=partition_files(_HANGING),
         at=error((0, _size(2)), file=_LOG, offsets=(0, 1)),
         near_miss=partition_files(_RUNNING),
-        scope=PARTITION_DIRECTORY,
         near_also={"txn-open"},
     ),
     FaultCase(
@@ -217,7 +215,6 @@ CASES = (
         shown=partition_files(_ABORTED),
         at=error((0, _MARKER), file=file_name(1, ".log"), offsets=(0, 1)),
         near_miss=partition_files(_ABORTED, aborted_transactions={1: [_ABORTED_ENTRY]}),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "txn-aborted-not-indexed",
@@ -226,7 +223,6 @@ CASES = (
         also={"control-batch-shape": warning((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(1, 1))},
         near_miss=partition_files(_COMPRESSED_ABORT, aborted_transactions={1: [_ABORTED_ENTRY]}),
         near_also={"control-batch-shape"},
-        scope=PARTITION_DIRECTORY,
         name="compressed",
     ),
     FaultCase(
@@ -240,7 +236,6 @@ CASES = (
             {0: [_data(0), _marker(1, is_commit=False), _marker(2, is_commit=False)]},  # the second aborts nothing
             aborted_transactions={0: [_ABORTED_ENTRY]},
         ),
-        scope=PARTITION_DIRECTORY,
         near_also={"marker-without-txn"},
         name="one-of-two",
     ),

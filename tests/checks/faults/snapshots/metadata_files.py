@@ -5,9 +5,7 @@ from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
 from tests.checks.faults.case import (
-    LOG_DIRECTORY,
     NO_BYTES,
-    PARTITION_DIRECTORY,
     WHOLE_FILE,
     FaultCase,
     Files,
@@ -91,7 +89,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
         at=error((8, 14), file=_EPOCHS),
         near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-malformed",
@@ -119,7 +116,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
         at=error(WHOLE_FILE, file=_EPOCHS, expected="4", found="3"),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-version-unknown",
@@ -132,7 +128,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with_epochs((0, 0), (4, 6), (3, 2)),
         at=error((12, 16), file=_EPOCHS),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-not-monotonic",
@@ -146,7 +141,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
         at=info((12, 16), file=_EPOCHS),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
         name="without-records",
     ),
     FaultCase(
@@ -154,7 +148,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
         at=error((16, 20), file=_EPOCHS, offsets=(8, 8), is_estimated=True, expected="at most 8", found="9"),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-disagree",
@@ -167,14 +160,12 @@ CASES: tuple[FaultCase, ...] = (
             found="0 from 0 on, 4 from 6 on",
         ),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-disagree",
         shown=_with_epochs((4, 6)),
         at=warning(WHOLE_FILE, file=_EPOCHS, offsets=(0, 1), expected=_EPOCHS_OF_BATCHES, found="4 from 6 on"),
         near_miss=_with_epochs((3, 3), (4, 6)),  # records up to offset 2 were deleted: the log starts inside the first segment
-        scope=PARTITION_DIRECTORY,
         name="late",
     ),
     FaultCase(
@@ -184,7 +175,6 @@ CASES: tuple[FaultCase, ...] = (
             (4, 8), file=_EPOCHS, offsets=(3, 4), expected=_EPOCHS_OF_BATCHES, found="2 from 3 on, 3 from 5 on, 4 from 6 on"
         ),
         near_miss=_with_epochs((3, 3), (4, 6)),
-        scope=PARTITION_DIRECTORY,
         name="late-and-wrong",
     ),
     FaultCase(
@@ -192,14 +182,12 @@ CASES: tuple[FaultCase, ...] = (
         shown=partition_files(_SEGMENTS, {_EPOCHS: None}),
         at=warning(NO_BYTES, file=_EPOCHS),
         near_miss=partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-missing",
         shown=_with(_EPOCHS, b""),
         at=warning(NO_BYTES, file=_EPOCHS),
         near_miss=partition_files({0: []}, {_EPOCHS: b""}),
-        scope=PARTITION_DIRECTORY,
         name="empty",
     ),
     FaultCase(
@@ -209,7 +197,6 @@ CASES: tuple[FaultCase, ...] = (
         also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(4, ".index")))},
         near_miss=_SOUND,
         near_also={"file-empty"},
-        scope=PARTITION_DIRECTORY,
         settings={"is_pedantic": True},
         name="of-a-copy",
     ),
@@ -267,14 +254,12 @@ CASES: tuple[FaultCase, ...] = (
             warning((144, 144 + 70), file=f"__cluster_metadata-0/{_LOG}", offsets=(2, 2)),
         ),
         near_miss=_metadata_log({0: _metadata_batch(0)}),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "metadata-record-undecodable",
         shown=_offsets_log(_OFFSET_KEY, int16(99)),
         at=warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
         near_miss=_offsets_log(_OFFSET_KEY, None),
-        scope=LOG_DIRECTORY,
         name="coordinator",
     ),
     FaultCase(
@@ -282,7 +267,6 @@ CASES: tuple[FaultCase, ...] = (
         shown=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
         at=warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
         near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
-        scope=LOG_DIRECTORY,
         name="without-key",
     ),
     FaultCase(
@@ -290,77 +274,46 @@ CASES: tuple[FaultCase, ...] = (
         shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
         at=info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
         near_miss=_with("quorum-state", _QUORUM_STATE),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "snapshot-gap-metadata",
         shown=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
         at=error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
         near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
-        scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "partition-metadata-bad",
         shown=_with(_METADATA, b""),
         at=error(NO_BYTES, file=_METADATA),
         near_miss=_SOUND,
-        scope=PARTITION_DIRECTORY,
     ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA")},
-        at=error(WHOLE_FILE),
-        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n"},
-        name="zero-id",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: bytes(43)},
-        at=error(WHOLE_FILE),
-        near_miss={_METADATA: partition_metadata()},
-        name="zeros",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(version=1)},
-        at=info(WHOLE_FILE, expected="0", found="1"),
-        near_miss={_METADATA: partition_metadata()},
-        name="version",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(version=2)},
-        at=info(WHOLE_FILE, expected="0", found="2"),
-        near_miss={_METADATA: partition_metadata()},
-        name="version-later",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(version=-1)},
-        at=error(WHOLE_FILE),
-        near_miss={_METADATA: partition_metadata()},
-        name="version-negative",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(topic_id="not-a-uuid-by-far-too-long")},
-        at=error(WHOLE_FILE),
-        near_miss={_METADATA: partition_metadata()},
-        name="id",
-    ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ=")},
-        at=error(WHOLE_FILE),
-        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==")},
-        name="id-half-padded",
+    *(
+        FaultCase("partition-metadata-bad", name=name, shown={_METADATA: data}, at=at, near_miss={_METADATA: near})
+        for name, data, at, near in (
+            (
+                "zero-id",
+                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"),
+                error(WHOLE_FILE),
+                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n",
+            ),
+            ("zeros", bytes(43), error(WHOLE_FILE), partition_metadata()),
+            ("version", partition_metadata(version=1), info(WHOLE_FILE, expected="0", found="1"), partition_metadata()),
+            ("version-later", partition_metadata(version=2), info(WHOLE_FILE, expected="0", found="2"), partition_metadata()),
+            ("version-negative", partition_metadata(version=-1), error(WHOLE_FILE), partition_metadata()),
+            ("id", partition_metadata(topic_id="not-a-uuid-by-far-too-long"), error(WHOLE_FILE), partition_metadata()),
+            (
+                "id-half-padded",
+                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ="),
+                error(WHOLE_FILE),
+                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ=="),
+            ),
+        )
     ),
     FaultCase(
         "partition-metadata-bad",
         shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
         at=error(NO_BYTES, file=f"orders-3/{_METADATA}"),
         near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
-        scope=LOG_DIRECTORY,
         name="missing",
     ),
     FaultCase(
@@ -369,7 +322,6 @@ CASES: tuple[FaultCase, ...] = (
         | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
         at=warning(NO_BYTES, file=f"orders-4/{_METADATA}"),
         near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
-        scope=LOG_DIRECTORY,
         name="of-another-topic",
     ),
     *(
@@ -378,7 +330,6 @@ CASES: tuple[FaultCase, ...] = (
             shown=_KRAFT_META | _topics_log(*values) | _in_log_dir(_SOUND),
             at=severity(NO_BYTES, file=f"orders-3/{_METADATA}"),
             near_miss=_KRAFT_META | _topics_log(topic("orders", _ORDERS), replicas(_ORDERS, 3, 1)) | _in_log_dir(_SOUND),
-            scope=LOG_DIRECTORY,
             name=name,
         )
         for name, severity, values in (
@@ -402,7 +353,6 @@ CASES: tuple[FaultCase, ...] = (
             shown=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
             at=error(WHOLE_FILE, file=_QUORUM),
             near_miss=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
-            scope=LOG_DIRECTORY,
             name=name,
         )
         for name, data, near in (

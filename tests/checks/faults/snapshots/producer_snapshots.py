@@ -7,7 +7,6 @@ from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
 from tests.checks.faults.case import (
     NO_BYTES,
-    PARTITION_DIRECTORY,
     WHOLE_FILE,
     FaultCase,
     Files,
@@ -123,7 +122,6 @@ _PRODUCER_SNAPSHOT_CASES = (
             warning(_entry_at(0), file=file_name(3, ".snapshot"), expected="epoch 0", found="epoch 1"),
         ),
         near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
-        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "snapshot-disagrees",
@@ -133,7 +131,6 @@ _PRODUCER_SNAPSHOT_CASES = (
             warning(_entry_at(0), file=file_name(3, ".snapshot")),
         ),
         near_miss=_partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
-        scope=PARTITION_DIRECTORY,
         also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
         near_also={"txn-open"},
         name="transaction",
@@ -144,7 +141,6 @@ _PRODUCER_SNAPSHOT_CASES = (
         # 1.0 took a snapshot when it knew of the next batch already
         at=warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
         near_miss=_partition({2: [_entry(2)], 3: [_entry(2)]}),
-        scope=PARTITION_DIRECTORY,
         name="unknown-producer",
     ),
     FaultCase(
@@ -155,7 +151,6 @@ _PRODUCER_SNAPSHOT_CASES = (
         settings={"is_pedantic": True},
         also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(2, ".index")))},
         near_also={"file-empty"},
-        scope=PARTITION_DIRECTORY,
     ),
 )
 
