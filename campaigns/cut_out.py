@@ -8,17 +8,16 @@ batches, holes, delete horizons and several segments. What a slice must hold fol
 written down here once more: the records in order with all that belongs to them, and what a consumer that reads committed sees.
 """
 
-import argparse
+import contextlib
 import random
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import kdump
+from campaigns import numbered
 from kdump.mending.row import SlicedSegment
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
@@ -390,41 +389,28 @@ def one_case(seed: int, number: int, folder: Path) -> tuple[Partition, Cut, Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m campaigns.cut_out", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="only this case")
-    parser.add_argument("--keep", type=Path, help="a new directory for the case of --number")
+    parser = numbered.parser(__doc__, count=100)
     parser.add_argument("--no-starts", action="store_true", help="do not start log managers")
     chosen = parser.parse_args(arguments)
     missing = kafka_records.why_not_available() or next(filter(None, map(restarts.why_not_available, RELEASES)), None)
     if missing:
         print(missing, file=sys.stderr)
         return 2
-    numbers = range(chosen.count) if chosen.number is None else [chosen.number]
-    wrong = 0
-    with KafkaRecords() as kafka, tempfile.TemporaryDirectory(prefix="kdump-cut-") as temporary:
-        managers = {} if chosen.no_starts else {release: LogManager(release) for release in RELEASES}
-        for number in numbers:
-            folder = chosen.keep or Path(temporary) / str(number)
-            folder.mkdir()
-            partition, cut, source = one_case(chosen.seed, number, folder)
+    with KafkaRecords() as kafka, contextlib.ExitStack() as stack:
+        managers = {} if chosen.no_starts else {release: stack.enter_context(LogManager(release)) for release in RELEASES}
+
+        def faults(seed: int, number: int, folder: Path) -> Iterator[str]:
+            partition, cut, source = one_case(seed, number, folder)
             output = folder / "out" / "orders-0"
             output.parent.mkdir()
-            found = list(differences(partition, cut, source, output, lambda path: read_by_kafka(kafka, path)))
-            if output.exists():
-                found += [f"{release}: {said}" for release, one in managers.items() if (said := is_kept_by(one, output))]
-            for difference in found:
-                print(f"{number}: {cut}: {difference}", flush=True)
-            wrong += bool(found)
-            if chosen.keep is None:
-                shutil.rmtree(folder)
-        for manager in managers.values():
-            manager.__exit__()
-    print(f"{len(numbers)} slices, {wrong} of them wrong")
-    return int(wrong > 0)
+            for difference in differences(partition, cut, source, output, lambda path: read_by_kafka(kafka, path)):
+                yield f"{cut}: {difference}"
+            for release, manager in managers.items():
+                said = is_kept_by(manager, output) if output.exists() else ""
+                if said:
+                    yield f"{cut}: {release}: {said}"
+
+        return numbered.run(chosen, faults, "slices")
 
 
 if __name__ == "__main__":

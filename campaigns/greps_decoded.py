@@ -10,6 +10,7 @@ among those that were not read, if the condition is about it.
 import json
 import random
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -134,13 +135,14 @@ def faults(folder: Path, topic: tuple[str, str, dict[int, Parts]], chance: rando
 
 
 def main() -> int:
-    def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
-        if not any(folder.iterdir()):
-            unpack(folder)
+    def faults_of(seed: int, number: int, _folder: Path) -> Iterator[str]:
         chance = random.Random(f"{seed}/{number}")
-        yield from faults(folder, chance.choice(topics()), chance)
+        yield from faults(Path(registries), chance.choice(topics()), chance)
 
-    return numbered.run(__doc__, faults_of, "searches", count=500)
+    arguments = numbered.parser(__doc__, 500).parse_args()
+    with tempfile.TemporaryDirectory() as registries:
+        unpack(Path(registries))
+        return numbered.run(arguments, faults_of, "searches")
 
 
 if __name__ == "__main__":

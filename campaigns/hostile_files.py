@@ -4,6 +4,7 @@
     python -m campaigns.hostile_files --sizes 1 2 4            how the cost grows with the size
     python -m campaigns.hostile_files --only 'zeros*' --command 'check*' --runs 3
     python -m campaigns.hostile_files --search 600 --keep /tmp/dear
+    python -m campaigns.hostile_files --memory --only '*headers*'   files that would cost much memory
 
 A command may take one CPU second for each MiB that it reads and half a second more, of itself and its worker processes. A
 scan, which makes four tables of a log, may take four times as much, and `redact`, which checks what it reads and what it writes,
@@ -11,11 +12,14 @@ three times. `sha256sum` of the same file shows what the
 machine does meanwhile. `--search` looks for logs that cost more: it puts together and changes pieces of
 these files and of damaged files of the goldens, counts the work of each command, and keeps the dearest. Budgets that every file
 has count little there: what is left is what each byte costs.
+
+For any input, a command takes the memory of a sound file: 64 MiB, and 128 MiB where it reads records.
 """
 
 import argparse
 import contextlib
 import fnmatch
+import json
 import os
 import random
 import subprocess
@@ -27,7 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from campaigns import mutants
+from campaigns import hostile_files_of_memory, mutants
 from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, FULL, Settings
@@ -50,6 +54,11 @@ LARGEST = 60_000  # bytes of a file that the search makes: as work is counted, i
 SMALLEST = 20_000  # bytes that a smaller file counts for: what is done once a file is not the question
 MOST_KEPT = 30
 SEARCHED = ("check directory", "forecast", "log --deep")
+
+BOUND, DEEP_BOUND = 64 << 20, 128 << 20
+STOPWATCH = Path(__file__).parents[1] / "benchmarks" / "stopwatch.py"
+MOST_SECONDS = 120
+"""After so long, a command is ended."""
 
 LOGS, ANY = "*.log", "*"
 
@@ -83,6 +92,30 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "slice by key": ((ANY,), ("slice", "{directory}", "--drop-key", "nowhere in it", "-o", "{out}")),
     "redact": ((ANY,), ("redact", "{directory}", "-o", "{out}")),
 }
+
+_FORMS = ("", " --output ndjson", " --output table")
+_LISTED = {"log": LOGS, **{name: f"*.{name}" for name in ("index", "timeindex", "txnindex", "snapshot")}}
+IN_MEMORY: dict[str, tuple[tuple[str, ...], int]] = {
+    # the files it is for, and the bytes of memory that it may take
+    **dict.fromkeys(("check", "check --level quick", "check --output sarif", "forecast"), ((), BOUND)),
+    "check --level deep": ((), DEEP_BOUND),
+    **{
+        f"{name}{form}": ((kind,), BOUND)
+        for name, kind in _LISTED.items()
+        for form in ("", " --output ndjson", " --output table")
+    },
+    **{f"log --deep{form}": ((LOGS,), DEEP_BOUND) for form in ("", " --output ndjson", " --output csv", " --output table")},
+    "log --output csv": ((LOGS,), BOUND),
+    "checkpoint": (("*-checkpoint", "*.metadata", "*.properties", "quorum-state"), BOUND),
+    "checkpoint --output kafka": (("*.checkpoint",), DEEP_BOUND),
+    "--files": (("*.*",), BOUND),
+    "--index-sanity-check --files": (("*.index",), BOUND),
+    "--cluster-metadata-decoder --files": (("*.checkpoint",), DEEP_BOUND),
+    "--deep-iteration --files": ((LOGS,), DEEP_BOUND),
+    "--print-data-log --files": ((LOGS,), DEEP_BOUND),
+    "--release 0.10.2.0 --deep-iteration --files": ((LOGS,), DEEP_BOUND),
+}
+"""Commands of a directory, or of files of these names, whose memory is bounded; the path follows."""
 
 
 @contextlib.contextmanager
@@ -126,11 +159,12 @@ RUN_HERE: dict[str, Callable[[Path], object]] = {
 
 
 class Cost(NamedTuple):
-    """What one command took on one file."""
+    """What one run of a command took: CPU seconds and bytes of memory, of all its processes."""
 
-    command: str
     seconds: float
     exit_code: int
+    memory: int
+    is_late: bool
 
 
 def allowed(command: str, size: int) -> float:
@@ -170,26 +204,11 @@ def size_for(command: str, path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())
 
 
-def cpu_seconds(words: Sequence[str], runs: int = 1) -> tuple[float, int]:
-    """The least CPU time of these runs of a command, with that of all its children, and its exit code."""
-    return min(_run(words) for _ in range(runs))
-
-
-def _run(words: Sequence[str]) -> tuple[float, int]:
-    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime, process.returncode
-
-
-def costs(path: Path, wanted: str, runs: int) -> Iterator[Cost]:
-    """What each command takes on a file."""
-    for command in COMMANDS:
-        if is_for(command, path.name) and fnmatch.fnmatch(command, wanted):
-            with tempfile.TemporaryDirectory() as folder:
-                words = [sys.executable, "-m", "kdump", *arguments(command, path, Path(folder) / path.parent.name)]
-                seconds, exit_code = cpu_seconds(words, runs)
-            yield Cost(command, seconds, exit_code)
+def measured(words: Sequence[str], runs: int = 1) -> Cost:
+    """The least that these runs of a command took."""
+    stopwatch = [sys.executable, "-I", "-S", str(STOPWATCH), str(MOST_SECONDS), "1", "/dev/null"]
+    took = [json.loads(subprocess.run([*stopwatch, *words], check=True, capture_output=True).stdout) for _ in range(runs)]
+    return min(Cost(one["cpu"], one["exit_code"], int(one["memory"]), bool(one["is_late"])) for one in took)
 
 
 def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs: int) -> int:
@@ -199,17 +218,42 @@ def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs:
         for size in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 path = written(one, int(one.parts * size), Path(folder))
-                digest, _ = cpu_seconds(["sha256sum", str(path)])
+                digest = measured(["sha256sum", str(path)]).seconds
                 print(f"{one.name}, {path.stat().st_size / (1 << 20):.1f} MiB: sha256sum {digest:.2f} s", flush=True)
-                for cost in costs(path, wanted, runs):
-                    limit = allowed(cost.command, size_for(cost.command, path))
-                    is_too_dear = cost.seconds > limit
-                    too_dear += is_too_dear
-                    verdict = f"  no: {cost.seconds / limit:.1f} times" if is_too_dear else ""
+                for command in COMMANDS:
+                    if not is_for(command, path.name) or not fnmatch.fnmatch(command, wanted):
+                        continue
+                    with tempfile.TemporaryDirectory() as out:
+                        words = arguments(command, path, Path(out) / path.parent.name)
+                        cost = measured([sys.executable, "-m", "kdump", *words], runs)
+                    limit = allowed(command, size_for(command, path))
+                    too_dear += cost.seconds > limit
+                    verdict = f"  no: {cost.seconds / limit:.1f} times" if cost.seconds > limit else ""
                     took = f"{cost.seconds:7.2f} s of {limit:.2f}"
-                    print(f"    {cost.command:<22} {took}  exit {cost.exit_code}{verdict}", flush=True)
+                    print(f"    {command:<22} {took}  exit {cost.exit_code}{verdict}", flush=True)
     print(f"{too_dear} too dear")
     return too_dear
+
+
+def measure_memory(only: str, wanted: str, scale: float) -> int:
+    """Print what memory each command takes for each file that may cost much. Returns how often that was too much, or too slow."""
+    above = 0
+    for name in fnmatch.filter(hostile_files_of_memory.FILES, only):
+        with tempfile.TemporaryDirectory(prefix="kdump-hostile-") as folder:
+            directory = hostile_files_of_memory.made(name, Path(folder), scale)
+            largest = max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+            print(f"{name}, {largest.stat().st_size / (1 << 20):.1f} MiB", flush=True)
+            for command, (kinds, bound) in IN_MEMORY.items():
+                is_asked = not kinds or any(fnmatch.fnmatch(largest.name, kind) for kind in kinds)
+                if is_asked and fnmatch.fnmatch(command, wanted):
+                    path = largest if kinds else directory
+                    cost = measured([sys.executable, "-m", "kdump", *command.split(), str(path)])
+                    above += cost.is_late or cost.memory > bound
+                    verdict = "  late" if cost.is_late else "  no" if cost.memory > bound else ""
+                    took = f"{cost.memory >> 20:5} MiB of {bound >> 20}  {cost.seconds:7.2f} s"
+                    print(f"    {command:<44} {took}  exit {cost.exit_code}{verdict}", flush=True)
+    print(f"{above} above what they may take")
+    return above
 
 
 class Dear(NamedTuple):
@@ -304,6 +348,7 @@ def main() -> int:
     parser.add_argument("--only", default="*", metavar="GLOB", help="files of these names")
     parser.add_argument("--command", default="*", metavar="GLOB", help="these commands")
     parser.add_argument("--runs", type=int, default=1, help="how often each command runs; the least counts")
+    parser.add_argument("--memory", action="store_true", help="measure the memory for files that would cost much of it")
     parser.add_argument("--search", type=float, metavar="SECONDS", help="look for files that cost more")
     parser.add_argument("--seed", type=int, default=1, help="of the search")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write the dearest that were found there")
@@ -314,6 +359,8 @@ def main() -> int:
         for dear in found[:10]:
             print(f"{dear.nanoseconds:8.1f} ns a byte  {dear.command}  {len(dear.data):,} bytes  {dear.data[:24].hex()}...")
         return 0
+    if options.memory:
+        return int(measure_memory(options.only, options.command, options.sizes[0]) > 0)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed kdump are compiled, too
     kinds = [one for one in (*HOSTILE, *FAULTS, *CONTENTS) if fnmatch.fnmatch(one.name, options.only)]
     return int(measure(kinds, options.sizes, options.command, options.runs) > 0)

@@ -12,15 +12,13 @@ import snappy
 import zstandard
 from crc32c import crc32c
 
-from tests.builders.compression import CODEC_IDS, XERIAL_MAGIC, lz4_frame
-from tests.builders.records import Record, batch, encode_record, unsigned_varint, varint
+from tests.builders.compression import CODEC_IDS, XERIAL_MAGIC, Codec, lz4_frame
+from tests.builders.hostile_contents import batch_of
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, unsigned_varint, varint
 
 MIB = 1 << 20
-TIMESTAMP = 1_700_000_000_000
 LOG = "00000000000000000000.log"
 _WRITE_SIZE = 4 * MIB
-_FROM_ATTRIBUTES = struct.Struct(">Hiqqqhii")
-_UP_TO_CRC = struct.Struct(">qiibI")
 
 
 class HostileFile(NamedTuple):
@@ -33,24 +31,9 @@ class HostileFile(NamedTuple):
 # --- one batch
 
 
-def _one_batch(folder: Path, payload: bytes, *, codec: int = 0, count: int = 1, is_control: bool = False) -> Path:
+def _one_batch(folder: Path, payload: bytes, *, codec: Codec = "none", count: int = 1, is_control: bool = False) -> Path:
     """A segment of one batch of magic 2, whose CRC is right."""
-    return _log(folder, [_batch(0, payload, codec=codec, count=count, attributes=is_control << 5)])
-
-
-def _batch(
-    base_offset: int,
-    payload: bytes,
-    *,
-    codec: int = 0,
-    count: int = 1,
-    attributes: int = 0,
-    producer: tuple[int, int, int] = (-1, -1, -1),
-    epoch: int = 0,
-    timestamp: int = TIMESTAMP,
-) -> bytes:
-    covered = _FROM_ATTRIBUTES.pack(attributes | codec, max(count - 1, 0), timestamp, timestamp, *producer, count) + payload
-    return _UP_TO_CRC.pack(base_offset, len(covered) + 9, epoch, 2, crc32c(covered)) + covered
+    return _log(folder, [batch_of(payload, codec=codec, count=count, attributes=is_control << 5)])
 
 
 def _log(folder: Path, parts: Iterator[bytes] | list[bytes], name: str = LOG) -> Path:
@@ -96,7 +79,7 @@ def _repeated(data: bytes, count: int) -> Iterator[bytes]:
         yield data * (count % at_once)
 
 
-def _long_record(folder: Path, codec: str, *, key: int = 0, value: int = 0, header: bytes = b"", headers: int = 0) -> Path:
+def _long_record(folder: Path, codec: Codec, *, key: int = 0, value: int = 0, header: bytes = b"", headers: int = 0) -> Path:
     """A batch of one record with a key and a value of zeros of these sizes, and so many headers that are all the same."""
     head = b"\0\0\0"  # attributes, timestamp delta, offset delta
     parts = [(varint(key), key), (varint(value), value)]
@@ -112,27 +95,27 @@ def _long_record(folder: Path, codec: str, *, key: int = 0, value: int = 0, head
         if headers:
             yield from _repeated(header, headers)
 
-    return _one_batch(folder, _compressed(codec, plain()), codec=CODEC_IDS[codec])  # type: ignore[index]  # a codec's name
+    return _one_batch(folder, _compressed(codec, plain()), codec=codec)
 
 
-def _tiny_records(folder: Path, codec: str, count: int, claimed: int) -> Path:
+def _tiny_records(folder: Path, codec: Codec, count: int, claimed: int) -> Path:
     """A batch of so many records without key and value, all of offset delta 0, that claims to hold another number."""
     record = encode_record(Record(offset_delta=0))
-    return _one_batch(folder, _compressed(codec, _repeated(record, count)), codec=CODEC_IDS[codec], count=claimed)  # type: ignore[index]
+    return _one_batch(folder, _compressed(codec, _repeated(record, count)), codec=codec, count=claimed)
 
 
 def _bomb(folder: Path, codec: str, size: int) -> Path:
     """A batch whose payload comes to so many zeros: a record of no length, over and over."""
     if codec == "lz4":
-        return _one_batch(folder, _lz4_bomb(size), codec=3)
+        return _one_batch(folder, _lz4_bomb(size), codec="lz4")
     if codec == "snappy-block":  # without a framing: one block
-        return _one_batch(folder, bytes(snappy.compress(bytes(size))), codec=2)
+        return _one_batch(folder, bytes(snappy.compress(bytes(size))), codec="snappy")
     if codec == "zstd-window":
         parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
         stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
         payload = b"".join([*map(stream.compress, _repeated(b"\0", size)), stream.flush()])
-        return _one_batch(folder, payload, codec=4)
-    return _one_batch(folder, _compressed(codec, _repeated(b"\0", size)), codec=CODEC_IDS[codec])  # type: ignore[index]
+        return _one_batch(folder, payload, codec="zstd")
+    return _one_batch(folder, _compressed(codec, _repeated(b"\0", size)), codec=codec)  # type: ignore[arg-type]  # the others
 
 
 def _lz4_bomb(size: int) -> bytes:
@@ -183,9 +166,15 @@ def _batches(folder: Path, count: int, one: Callable[[int], bytes]) -> Path:
     return _log(folder, map(one, range(count)))
 
 
+def _of_producer(producer_id: int, offset: int, attributes: int) -> bytes:
+    return batch_of(_RECORD, base_offset=offset, producer=(producer_id, 0, 0), attributes=attributes)
+
+
 def _producers(folder: Path, count: int, *, attributes: int = 0) -> Path:
     """Each batch is of another producer; transactional ones are never ended."""
-    return _batches(folder, count, lambda at: _batch(at, _RECORD, producer=(at * 7919, 0, 0), attributes=attributes))
+    return _batches(
+        folder, count, lambda at: batch_of(_RECORD, base_offset=at, producer=(at * 7919, 0, 0), attributes=attributes)
+    )
 
 
 def _aborted(folder: Path, count: int) -> Path:
@@ -194,8 +183,8 @@ def _aborted(folder: Path, count: int) -> Path:
 
     def one(at: int) -> bytes:
         if at < count:
-            return _batch(at, _RECORD, producer=(at, 0, 0), attributes=0x10)
-        return _batch(at, marker, producer=(at - count, 0, -1), attributes=0x30)
+            return batch_of(_RECORD, base_offset=at, producer=(at, 0, 0), attributes=0x10)
+        return batch_of(marker, base_offset=at, producer=(at - count, 0, -1), attributes=0x30)
 
     return _batches(folder, 2 * count, one)
 
@@ -207,9 +196,9 @@ def _random_batches(folder: Path, count: int) -> Path:
     return _batches(
         folder,
         count,
-        lambda _: _batch(
-            number(1 << 31),
+        lambda _: batch_of(
             _RECORD,
+            base_offset=number(1 << 31),
             timestamp=number(1 << 41),
             epoch=number(1 << 31),
             producer=(number(1 << 40), number(1 << 15), number(1 << 31)),
@@ -220,19 +209,19 @@ def _random_batches(folder: Path, count: int) -> Path:
 
 def _epochs(folder: Path, count: int) -> Path:
     """Each batch is of the next leader epoch."""
-    return _batches(folder, count, lambda at: _batch(at, _RECORD, epoch=at))
+    return _batches(folder, count, lambda at: batch_of(_RECORD, base_offset=at, epoch=at))
 
 
 def _holes(folder: Path, count: int) -> Path:
     """Between each two batches stand a few bytes that belong to none."""
-    return _batches(folder, count, lambda at: _batch(at, _RECORD) + b"\xff" * 7)
+    return _batches(folder, count, lambda at: batch_of(_RECORD, base_offset=at) + b"\xff" * 7)
 
 
 def _bad_checksums(folder: Path, count: int) -> Path:
     """Each batch has a byte that its checksum does not fit, and each third one is sound."""
 
     def one(at: int) -> bytes:
-        data = _batch(at, _RECORD)
+        data = batch_of(_RECORD, base_offset=at)
         return data if at % 3 == 0 else data[:-1] + b"\xff"
 
     return _batches(folder, count, one)
@@ -241,7 +230,7 @@ def _bad_checksums(folder: Path, count: int) -> Path:
 def _bad_records(folder: Path, count: int) -> Path:
     """Each batch fits its checksum, but its records cannot be read, in one of several ways."""
     payloads = [_RECORD[:-1], b"\x7f" + _RECORD, _RECORD + b"\0", b"\x01\0", b""]
-    return _batches(folder, count, lambda at: _batch(at, payloads[at % len(payloads)]))
+    return _batches(folder, count, lambda at: batch_of(payloads[at % len(payloads)], base_offset=at))
 
 
 def _messages(folder: Path, count: int, magic: int) -> Path:
@@ -254,8 +243,8 @@ def _messages(folder: Path, count: int, magic: int) -> Path:
 
 def _dense_index(folder: Path, count: int) -> Path:
     """A sound log of small batches, with an entry for each of them in both indexes."""
-    size = len(_batch(0, _RECORD))
-    _batches(folder, count, lambda at: _batch(at, _RECORD, timestamp=TIMESTAMP + at))
+    size = len(batch_of(_RECORD, base_offset=0))
+    _batches(folder, count, lambda at: batch_of(_RECORD, base_offset=at, timestamp=TIMESTAMP + at))
     _write(folder / LOG.replace(".log", ".index"), (struct.pack(">ii", at, at * size) for at in range(1, count)))
     _write(folder / LOG.replace(".log", ".timeindex"), (struct.pack(">qi", TIMESTAMP + at, at) for at in range(1, count)))
     return folder
@@ -269,7 +258,7 @@ def _beside(folder: Path, name: str, parts: Iterator[bytes] | list[bytes]) -> Pa
     folder.mkdir(parents=True)
     for suffix in (".index", ".timeindex"):
         _write(folder / LOG.replace(".log", suffix), [])
-    _log(folder, [_batch(at, _RECORD, timestamp=TIMESTAMP + at) for at in range(2)])
+    _log(folder, [batch_of(_RECORD, base_offset=at, timestamp=TIMESTAMP + at) for at in range(2)])
     _write(folder / name, parts)
     return folder
 
@@ -310,7 +299,7 @@ def _topic_lines(count: int) -> Iterator[bytes]:
     yield from (f"t{at} 0 {at}\n".encode() for at in range(count))
 
 
-def _checkpoint(folder: Path, codec: str, value: int) -> Path:
+def _checkpoint(folder: Path, codec: Codec, value: int) -> Path:
     """A snapshot of KRaft metadata with one record of this size."""
     folder = folder.parent / "__cluster_metadata-0"
     _long_record(folder, codec, value=value)
@@ -323,7 +312,7 @@ def _metadata_records(folder: Path, count: int, *, is_snapshot: bool) -> Path:
     folder = folder.parent / "__cluster_metadata-0"
     value = b"\x01\x05\0" + bytes(range(16)) + b"\0\0\0\1\0"  # frame, type and version; partition, topic id
     records = b"".join([encode_record(Record(offset_delta=delta, value=value)) for delta in range(1000)])
-    _log(folder, (_batch(first, records, count=1000) for first in range(0, count, 1000)))
+    _log(folder, (batch_of(records, base_offset=first, count=1000) for first in range(0, count, 1000)))
     if is_snapshot:
         (folder / LOG).rename(folder / f"{count:020}-0000000001.checkpoint")
     return folder

@@ -1,34 +1,23 @@
-"""Does to partitions what disks, crashes and people do, and gives them to the commands that mend.
-
-    python -m campaigns.incidents --count 500                                 without a broker
-    python -m campaigns.incidents --count 200 --release 4.3.1 --release 2.8.2  with the log managers of these releases
-    python -m campaigns.incidents --seed 1 --number 123 --keep /tmp/incidents  one of them again, its directory kept
+"""Writes sound partitions, and does to them what disks, crashes and people do.
 
 Partitions have several segments with transactions, leader epochs, gaps of compaction, and old messages. Pages and sectors are
 lost, swapped or stale; batches are written twice; segments overlap, are missing or misnamed; companions are those of other times.
-`recover` is judged as by `recovers`, `--merge` of three replicas, too; `reindex` and `slice` must refuse, or make what a log
-manager keeps; of `redact` nothing may leak.
 """
 
-import argparse
 import dataclasses
 import itertools
 import os
 import random
 import shutil
 import struct
-import sys
 import tempfile
-import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
-from campaigns import recovers, redactions
-from kdump.errors import CorruptData, Unreadable, UsageError
-from tests import kernels
+from campaigns import recovers, redactions, starts
+from kdump.errors import CorruptData
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
 from tests.builders.records import (
@@ -40,10 +29,10 @@ from tests.builders.records import (
     control_record,
     message,
     message_set,
+    record,
     wrapper,
 )
 from tests.oracle import batches
-from tests.oracle.restarts import LogManager, why_not_available
 
 PAGE, SECTOR = 4096, 512
 CODECS: tuple[Codec, ...] = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
@@ -116,15 +105,17 @@ def _records(chance: random.Random, contents: list[bytes], offset: int) -> list[
     found = []
     for row in range(chance.randint(1, 6)):
         key, value = (redactions.content(chance, chance.choice(sizes)) for sizes in ((0, 8, 20), (5, 100, 700, 3000)))
-        contents += [key, value]
-        found.append(Record(key=key, value=value, timestamp=TIMESTAMP + offset + row))
+        name, of = (redactions.content(chance, size) for size in (chance.choice((1, 8)), chance.choice((0, 1, 20))))
+        contents += [key, value, name, of]
+        headers = [(name, of)] if chance.random() < 0.3 else []
+        found.append(record(key=key, value=value, headers=headers, timestamp=TIMESTAMP + offset + row))
     return found
 
 
 # --- incidents
 
 
-def _logs(directory: Path) -> list[Path]:
+def intact_logs(directory: Path) -> list[Path]:
     """The logs in which something is left."""
     logs = [log for log in sorted(directory.glob("*.log")) if len(log.stem) == 20 and log.stem.isdigit()]
     return [log for log in logs if any(True for _ in batches.intact(log.read_bytes()))]
@@ -140,7 +131,7 @@ def _overwritten(log: Path, at: int, data: bytes) -> None:
 
 
 def sectors_swapped(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     size = chance.choice((SECTOR, PAGE))
     one, other = (chance.randrange(_blocks(log, size)) * size for _ in range(2))
     data = log.read_bytes()
@@ -150,7 +141,7 @@ def sectors_swapped(directory: Path, chance: random.Random) -> str:
 
 
 def pages_zero(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     size, first = chance.choice((SECTOR, PAGE, PAGE)), chance.randrange(_blocks(log, SECTOR))
     at = first * SECTOR // size * size
     _overwritten(log, at, bytes(size * chance.choice((1, 1, 2, 5))))
@@ -159,7 +150,7 @@ def pages_zero(directory: Path, chance: random.Random) -> str:
 
 def stale_blocks(directory: Path, chance: random.Random) -> str:
     """Blocks of another segment, or of another place of this one."""
-    log, other = (chance.choice(_logs(directory)) for _ in range(2))
+    log, other = (chance.choice(intact_logs(directory)) for _ in range(2))
     size = chance.choice((SECTOR, PAGE))
     data = other.read_bytes()
     start, at = chance.randrange(_blocks(other, size)) * size, chance.randrange(_blocks(log, size)) * size
@@ -168,7 +159,7 @@ def stale_blocks(directory: Path, chance: random.Random) -> str:
 
 
 def stretch_doubled(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     start, end = sorted((chance.randrange(len(found)), chance.randrange(len(found))))
     at = chance.choice((end + 1, len(found), 0))
@@ -178,7 +169,7 @@ def stretch_doubled(directory: Path, chance: random.Random) -> str:
 
 def written_again(directory: Path, chance: random.Random) -> str:
     """A batch with other contents at the same offsets, as an unclean election leaves it."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     row = chance.randrange(len(found))
     old = found[row]
@@ -195,7 +186,7 @@ def written_again(directory: Path, chance: random.Random) -> str:
 
 def offsets_back(directory: Path, chance: random.Random) -> str:
     """From one batch on all offsets are lower, or higher; no checksum covers them."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     row, step = chance.randrange(len(found)), chance.choice((-1, -3, -20, 7, 1 << 31, 1 << 40))
     end = chance.choice((row + 1, len(found)))
@@ -205,7 +196,7 @@ def offsets_back(directory: Path, chance: random.Random) -> str:
 
 
 def epochs_back(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     row, epoch = chance.randrange(len(found)), chance.choice((-1, 0, 1, 9, 1 << 30))
     end = chance.choice((row + 1, len(found)))
@@ -214,15 +205,8 @@ def epochs_back(directory: Path, chance: random.Random) -> str:
     return f"{log.name} batches {row} to {end} of epoch {epoch}"
 
 
-def segment_missing(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
-    for suffix in (".log", ".index", ".timeindex", ".txnindex") if chance.random() < 0.5 else (".log",):
-        log.with_suffix(suffix).unlink(missing_ok=True)
-    return log.name
-
-
 def misnamed(directory: Path, chance: random.Random) -> str:
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     base = max(0, int(log.stem) + chance.choice((-1, 1, 5, -30, 100_000)))
     for path in directory.glob(f"{log.stem}.*") if chance.random() < 0.5 else (log,):
         if not path.with_name(f"{base:020}{path.suffix}").exists():
@@ -232,7 +216,7 @@ def misnamed(directory: Path, chance: random.Random) -> str:
 
 def overlapping(directory: Path, chance: random.Random) -> str:
     """A segment also has the first batches of the next one, or all of another one."""
-    logs = _logs(directory)
+    logs = intact_logs(directory)
     row = chance.randrange(len(logs))
     other = logs[min(row + 1, len(logs) - 1)]
     found = [one.content for one in batches.intact(other.read_bytes())]
@@ -251,21 +235,6 @@ def empty_segment(directory: Path, chance: random.Random) -> str:
         return "nothing"
     path.write_bytes(chance.choice((b"", bytes(PAGE), bytes(13))))
     return path.name
-
-
-def left_over(directory: Path, chance: random.Random) -> str:
-    """Copies of segments, whole or in part, that an operation did not finish."""
-    log = chance.choice(_logs(directory))
-    mark = chance.choice((".swap", ".cleaned", ".deleted"))
-    found = [one.content for one in batches.intact(log.read_bytes())]
-    kept = b"".join(one for one in found if chance.random() < 0.8)
-    log.with_name(f"{log.name}{mark}").write_bytes(kept)
-    for suffix in (".index", ".timeindex"):
-        if chance.random() < 0.5 and log.with_suffix(suffix).exists():
-            shutil.copyfile(log.with_suffix(suffix), log.with_name(f"{log.stem}{suffix}{mark}"))
-    if chance.random() < 0.4:
-        log.unlink()
-    return f"{log.name}{mark}"
 
 
 def foreign_indexes(directory: Path, chance: random.Random) -> str:
@@ -289,16 +258,9 @@ def snapshot_after_the_end(directory: Path, chance: random.Random) -> str:
     return path.name
 
 
-def epochs_contradict(directory: Path, chance: random.Random) -> str:
-    entries = sorted((chance.randrange(9), chance.randrange(400)) for _ in range(chance.randint(0, 5)))
-    text = f"0\n{len(entries)}\n" + "".join(f"{epoch} {start}\n" for epoch, start in entries)
-    (directory / "leader-epoch-checkpoint").write_text(text)
-    return repr(text)
-
-
 def marker_moved(directory: Path, chance: random.Random) -> str:
     """A transaction marker is missing, or stands at another place of its segment."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     markers = [row for row, one in enumerate(found) if one[16] == 2 and one[22] & 0x20]
     if not markers:
@@ -312,7 +274,7 @@ def marker_moved(directory: Path, chance: random.Random) -> str:
 
 
 def preallocated(directory: Path, chance: random.Random) -> str:
-    log = chance.choice((_logs(directory)[-1], chance.choice(_logs(directory))))
+    log = chance.choice((intact_logs(directory)[-1], chance.choice(intact_logs(directory))))
     size = chance.choice((1, 7, 60, PAGE, 50_000))
     log.write_bytes(log.read_bytes() + bytes(size))
     return f"{log.name} {size} bytes"
@@ -320,7 +282,7 @@ def preallocated(directory: Path, chance: random.Random) -> str:
 
 def joined(directory: Path, chance: random.Random) -> str:
     """One file has what two had."""
-    logs = _logs(directory)
+    logs = intact_logs(directory)
     if len(logs) < 2:
         return "nothing"
     row = chance.randrange(len(logs) - 1)
@@ -329,27 +291,9 @@ def joined(directory: Path, chance: random.Random) -> str:
     return f"{logs[row].name} and {logs[row + 1].name}"
 
 
-def cut(directory: Path, chance: random.Random) -> str:
-    """A file ends at a border of pages, or anywhere."""
-    path = chance.choice([path for path in sorted(directory.iterdir()) if path.stat().st_size])
-    size = chance.randrange(path.stat().st_size)
-    size = chance.choice((size, size // PAGE * PAGE, size // SECTOR * SECTOR))
-    path.write_bytes(path.read_bytes()[:size])
-    return f"{path.name} to {size}"
-
-
-def bits_flipped(directory: Path, chance: random.Random) -> str:
-    path = chance.choice([path for path in sorted(directory.iterdir()) if path.stat().st_size])
-    data = bytearray(path.read_bytes())
-    for _ in range(chance.choice((1, 3, 20))):
-        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    path.write_bytes(data)
-    return path.name
-
-
 def odd_batch(directory: Path, chance: random.Random) -> str:
     """A batch that no producer writes, with a right CRC, in the place of another."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     found = [one.content for one in batches.intact(log.read_bytes())]
     row = chance.randrange(len(found))
     first, last = next(
@@ -426,7 +370,7 @@ def of_another_partition(directory: Path, chance: random.Random) -> str:
 
 def cleaning_unfinished(directory: Path, chance: random.Random) -> str:
     """Segments that the cleaner has put into one, or a split into two, with their names half changed."""
-    logs = _logs(directory)
+    logs = intact_logs(directory)
     row = chance.randrange(len(logs))
     group = logs[row : row + chance.choice((1, 2, 3))]
     found = [one for log in group for one in batches.intact(log.read_bytes())]
@@ -450,7 +394,7 @@ def cleaning_unfinished(directory: Path, chance: random.Random) -> str:
 
 def copied(directory: Path, chance: random.Random) -> str:
     """A log is there twice, under another base offset."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     ends = [one.last_offset + 1 for one in batches.intact(log.read_bytes())]
     base = max(0, chance.choice((int(log.stem) + 1, int(log.stem) - 1, ends[0], ends[-1], 0)))
     other = log.with_name(f"{base:020}.log")
@@ -462,7 +406,7 @@ def copied(directory: Path, chance: random.Random) -> str:
 
 def interleaved(directory: Path, chance: random.Random) -> str:
     """The batches of two logs are in both, in turn."""
-    logs = _logs(directory)
+    logs = intact_logs(directory)
     one, other = chance.choice(logs), chance.choice(logs)
     of_one, of_other = ([found.content for found in batches.intact(log.read_bytes())] for log in (one, other))
     mixed = [found for pair in itertools.zip_longest(of_one, of_other, fillvalue=b"") for found in pair]
@@ -475,7 +419,7 @@ def interleaved(directory: Path, chance: random.Random) -> str:
 
 def bytes_shifted(directory: Path, chance: random.Random) -> str:
     """Bytes are missing, or too many, in the middle of a log: often in a control batch."""
-    log = chance.choice(_logs(directory))
+    log = chance.choice(intact_logs(directory))
     data = log.read_bytes()
     at = chance.randrange(len(data))
     markers = [one.content for one in batches.intact(data) if one.content[16] == 2 and one.content[22] & 0x20]
@@ -495,19 +439,6 @@ def sparse(directory: Path, chance: random.Random) -> str:
     return f"{path.name} of {size} bytes"
 
 
-def short_name(directory: Path, chance: random.Random) -> str:
-    """Names that Kafka does not give, though it reads some of them."""
-    log = chance.choice(_logs(directory))
-    name = chance.choice(
-        (f"{int(log.stem)}.log", f"{log.stem}.log.bak", f"{log.stem}.LOG", f"{log.stem} (1).log", f"+{log.stem[1:]}.log")
-    )
-    if chance.random() < 0.5:
-        log.rename(log.with_name(name))
-    else:
-        shutil.copyfile(log, log.with_name(name))
-    return f"{log.name} as {name}"
-
-
 def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
     """The same batches in other segments, often without the first or the last of them."""
     found = [one for log in sorted(directory.glob("*.log")) for one in batches.intact(log.read_bytes())]
@@ -522,23 +453,13 @@ def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
     return f"rolled at {cuts}; "
 
 
-BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, cut, bits_flipped, segment_missing, preallocated)
+BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, starts.cut, starts.flip, starts.remove, preallocated)
 """What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
     *BLOCKS,
-    *(
-        sectors_swapped,
-        stretch_doubled,
-        written_again,
-        offsets_back,
-        epochs_back,
-        misnamed,
-        overlapping,
-        empty_segment,
-        left_over,
-    ),
-    *(foreign_indexes, snapshot_after_the_end, epochs_contradict, marker_moved, joined),
-    *(odd_batch, of_another_partition, cleaning_unfinished, copied, interleaved, bytes_shifted, sparse, short_name),
+    *(sectors_swapped, stretch_doubled, written_again, offsets_back, epochs_back, misnamed, overlapping, empty_segment),
+    *(foreign_indexes, snapshot_after_the_end, marker_moved, joined, odd_batch, of_another_partition, cleaning_unfinished),
+    *(copied, interleaved, bytes_shifted, sparse, starts.leave_over, starts.rename, starts.write_epochs),
 )
 
 
@@ -546,7 +467,7 @@ def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident]
     """Let one to three incidents befall a directory. Returns which."""
     about = []
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        if _logs(directory):
+        if intact_logs(directory):
             incident = chance.choice(incidents)
             about.append(f"{incident.__name__}: {incident(directory, chance)}")
     if chance.random() < 0.1:  # beside it
@@ -555,116 +476,3 @@ def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident]
         )
         about.append("log start")
     return "; ".join(about)
-
-
-# --- judges
-
-
-def measure(
-    numbers: Sequence[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None
-) -> tuple[list[str], Counter[str]]:
-    """Judge these partitions, with both kernels in turn. Returns the failures, and what was seen."""
-    failures: list[str] = []
-    seen: Counter[str] = Counter()
-    judged = recovers.Judged()
-    names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
-    with tempfile.TemporaryDirectory(prefix="kdump-incidents-") as temporary, recovers.log_managers(releases) as managers:
-        for number in numbers:
-            folder = Path(temporary) / str(number)
-            folder.mkdir()
-            with kernels.using(names[number % len(names)]):
-                about, found = _one(seed, number, folder, managers, judged, seen)
-            failures += [f"{number}: {about}: {failure}" for failure in found]
-            for failure in found:
-                print(f"{number}: {about}: {failure}", flush=True)
-            if found and keep is not None:
-                shutil.copytree(folder, keep / str(number), dirs_exist_ok=True)
-            shutil.rmtree(folder)
-    return failures, seen + judged.seen + judged.refusals
-
-
-def _one(
-    seed: int, number: int, folder: Path, managers: Sequence[LogManager], judged: recovers.Judged, seen: Counter[str]
-) -> tuple[str, list[str]]:
-    chance = random.Random(f"incidents {seed} {number}")
-    directory, contents = write(chance, folder)
-    if number % 4 == 3:
-        replicas = [folder / f"replica{row}" / "orders-0" for row in range(3)]
-        about = []
-        for replica in replicas:
-            shutil.copytree(directory, replica)
-            about.append(rolled_elsewhere(replica, chance) if chance.random() < 0.5 else "")
-            about[-1] += befall(replica, chance, BLOCKS)
-        found = recovers.judge(replicas[0], replicas[1:], managers, judged)
-        return " | ".join(about), found + recovers.unmerged(directory, replicas, judged)
-    said = befall(directory, chance)
-    found = recovers.judge(directory, [], managers, judged)
-    shutil.rmtree(folder / "out")
-    found += _refused_or_kept("reindex", lambda out: kdump.reindex(directory, out), folder, managers, seen)
-    low = chance.randrange(60) + min((int(log.stem) for log in _logs(directory)), default=0)
-    options = {"from_offset": low, "to_offset": low + chance.randrange(200), "exact": chance.random() < 0.5}
-    found += _refused_or_kept("slice", lambda out: kdump.slice(directory, out, **options), folder, managers, seen)  # type: ignore[arg-type]
-    return said, found + _redacted(directory, folder / "redacted", contents, seen)
-
-
-def _refused_or_kept(
-    name: str, mend: Callable[[Path], object], folder: Path, managers: Sequence[LogManager], seen: Counter[str]
-) -> list[str]:
-    out = folder / name / "orders-0"
-    out.parent.mkdir()
-    log_starts = folder / recovers.LOG_STARTS
-    try:
-        mend(out)
-    except (CorruptData, Unreadable, UsageError):  # of a slice in which nothing would be
-        seen[f"{name} refused"] += 1
-        return [] if not list(out.parent.iterdir()) else [f"something is left of a refused {name}"]
-    except Exception:
-        return [traceback.format_exc()]
-    seen[name] += 1
-    if log_starts.exists() and name == "reindex":  # a slice starts where it starts
-        shutil.copyfile(log_starts, out.parent / log_starts.name)
-    if name == "reindex":  # makes what a log manager does, and that deletes some at its next start
-        for path in out.glob("*.snapshot"):
-            if not path.with_suffix(".log").exists() and int(path.stem) != recovers.end_of(out):
-                path.unlink()
-    return [
-        f"{name}: {failure}"
-        for manager in managers
-        for start in recovers.STARTS
-        for failure in recovers.not_kept(manager, start, out)
-        if any(out.glob("*.log"))  # or else a start makes a first one
-    ]
-
-
-def _redacted(directory: Path, output: Path, contents: Sequence[bytes], seen: Counter[str]) -> list[str]:
-    try:
-        found = redactions.redacted(directory, output, contents)
-    except Exception:
-        return [traceback.format_exc()]
-    seen["redacted otherwise" if found.differences else "redacted"] += 1
-    for difference in found.differences:
-        seen[f"redact: {difference.split()[0]} {difference.split()[-1]}"] += 1
-    return [f"redact leaves {found.leaks[:3]}"] if found.leaks else []
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="only this one")
-    parser.add_argument("--release", choices=recovers.RELEASES, action="append", default=[], help="with this log manager")
-    parser.add_argument("--keep", type=Path, help="keep the directories that fail here")
-    arguments = parser.parse_args()
-    for missing in filter(None, map(why_not_available, arguments.release)):
-        print(missing, file=sys.stderr)
-        return 2
-    started = time.monotonic()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
-    failures, seen = measure(numbers, arguments.seed, arguments.release, arguments.keep)
-    print(dict(sorted(seen.items())))
-    print(f"{len(numbers):,} partitions, {len(failures):,} failures; {time.monotonic() - started:.0f} s")
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,44 +1,26 @@
-"""Damages partition directories, recovers them, and has real log managers load what was made.
-
-    python -m campaigns.recovers --count 2000                                 without a broker
-    python -m campaigns.recovers --count 500 --release 4.3.1 --release 2.8.2  with the log managers of these releases
-    python -m campaigns.recovers --seed 1 --number 1234 --keep /tmp/recovers  one of them again, its directory kept
-    python -m campaigns.recovers --count 500 --tool 4.3.1                     printed by the real tool
-    python -m campaigns.recovers --merge --count 500                          three replicas, damaged in different places
-    python -m campaigns.recovers --directories DIR...                         these directories as they are
+"""Says what is wrong with what `kdump recover` made of a damaged directory.
 
 Whatever the damage, the input stays as it is; each log of the result consists of intact batches in ascending order; each intact
 batch of the input is in the result, or a row of the report says why it is not; and a log manager keeps all of it, after a clean
 stop and after an unclean one with recovery point 0. Where a recovery refuses, nothing is left behind.
 """
 
-import argparse
-import contextlib
-import itertools
-import random
-import re
 import shutil
-import sys
-import tempfile
-import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import kdump
-from campaigns import partitions
 from kdump.checks.finding import ERROR
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending.recover import recover
 from kdump.mending.recover.pieces import NESTED
 from kdump.mending.row import Dropped, Rewritten
-from tests import kernels, restarts
-from tests.oracle import batches, kafka_tool
-from tests.oracle.restarts import LogManager, Request, Start, why_not_available
+from tests.oracle import batches
+from tests.oracle.restarts import LogManager, Request, Start
 
-Item = TypeVar("Item")
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 STARTS = (Start("clean", 0), Start("unclean", 0))
 UNFIT = ("codec-unknown", "bad-magic")
@@ -47,19 +29,13 @@ LOGS = (".log", ".log.swap")
 LOSING = ("truncated-at-boundary", "segment-missing", "segments-gap", "epochs-beyond-log", "crc-mismatch", "garbage-region")
 OF_ENDS = ("segment-missing", "epochs-beyond-log")
 """These know only where logs begin and end, and batches before the last one in the file may end after it."""
-PRINTED = re.compile(rb"^(?:baseOffset: -?\d+ lastOffset|offset): (-?\d+) .*isvalid: (\w+)", re.MULTILINE)
 
 
 class Judged:
-    """What was seen: failures, and how often a recovery was whole, partial or refused."""
+    """What was seen: how often a recovery was whole, partial or refused, and what the last one was like."""
 
     def __init__(self) -> None:
-        self.failures: list[str] = []
-        self.count = 0
         self.seen: Counter[str] = Counter()
-        self.refusals: Counter[str] = Counter()
-        self.results: list[dict[str, bytes]] = []
-        """The logs that were made."""
         self.codes: set[str] = set()
         """Of what was dropped."""
         self.unfit: set[int] = set()
@@ -70,128 +46,17 @@ class Judged:
         """Whether the last result is called whole."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="only this one")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no other one after this time")
-    parser.add_argument("--merge", action="store_true", help="recover from three replicas")
-    parser.add_argument("--release", choices=RELEASES, action="append", default=[], help="have this log manager load the results")
-    parser.add_argument("--tool", metavar="RELEASE", help="have the dump tool of this release print the results")
-    parser.add_argument("--keep", type=Path, help="keep the directories that fail here")
-    parser.add_argument("--directories", type=Path, nargs="+", help="recover these instead")
-    arguments = parser.parse_args()
-    for missing in filter(None, map(why_not_available, arguments.release)):
-        print(missing, file=sys.stderr)
-        return 2
-    started = time.monotonic()
-    numbers = _in_time(range(arguments.count) if arguments.number is None else [arguments.number], arguments.seconds)
-    measure_all = measure_merges if arguments.merge else measure
-    if arguments.directories:
-        judged = measure_directories(_in_time(arguments.directories, arguments.seconds), arguments.release)
-    else:
-        judged = measure_all(numbers, arguments.seed, arguments.release, arguments.keep)
-    if arguments.tool:
-        failures = differently_printed(arguments.tool, judged.results)
-        judged.failures += failures
-        print(*failures, sep="\n")
-    print(f"{dict(judged.seen)}; refused: {dict(judged.refusals)}")
-    print(f"{judged.count:,} directories, {len(judged.failures):,} failures; {time.monotonic() - started:.0f} s")
-    return 1 if judged.failures else 0
-
-
-def _in_time(items: Iterable[Item], seconds: float) -> Iterator[Item]:
-    """The items, up to a time."""
-    end = time.monotonic() + seconds
-    return itertools.takewhile(lambda _: time.monotonic() < end, items)
-
-
-def measure(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
-    """Recover these damaged directories, with both kernels in turn."""
-    judged = Judged()
-    names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
-        for number in numbers:
-            directory = Path(folder) / f"orders-{number}"
-            about = partitions.make(directory, seed, number)
-            with kernels.using(names[number % len(names)]):
-                found = judge(directory, [], managers, judged)
-            _note(judged, found, f"{number}: {about}", [directory], keep)
-            shutil.rmtree(directory)
-    return judged
-
-
-def measure_directories(directories: Iterable[Path], releases: Sequence[str] = ()) -> Judged:
-    """Recover copies of these directories."""
-    judged = Judged()
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
-        for number, source in enumerate(directories):
-            directory = Path(folder) / f"orders-{number}"
-            directory.mkdir()
-            for path in source.iterdir():
-                if path.is_file():
-                    shutil.copyfile(path, directory / path.name)
-            _note(judged, judge(directory, [], managers, judged), str(source), [], None)
-            shutil.rmtree(directory)
-    return judged
-
-
-def measure_merges(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
-    """Damage three copies of sound directories in different places, and merge them."""
-    judged = Judged()
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
-        restarts.unpack(Path(folder) / "seeds")
-        seeds = _sound(Path(folder) / "seeds")
-        for number in numbers:
-            chance = random.Random(f"merge {seed} {number}")
-            source = chance.choice(seeds)
-            if any(finding.severity == ERROR for finding in kdump.check(source)):
-                continue
-            replicas = [Path(folder) / f"replica{row}" / "orders-0" for row in range(3)]
-            for replica in replicas:
-                shutil.copytree(source, replica)
-                _damage(replica, chance)
-            found = judge(replicas[0], replicas[1:], managers, judged) + unmerged(source, replicas, judged)
-            _note(judged, found, f"{number}: {source.parent.name}/{source.name}", replicas, keep)
-            for replica in replicas:
-                shutil.rmtree(replica.parent)
-            shutil.rmtree(Path(folder) / "out", ignore_errors=True)
-    return judged
-
-
-def differently_printed(release: str, results: Sequence[dict[str, bytes]]) -> list[str]:
-    """Results of which the real tool prints other batches than the intact ones, or not in their order."""
-    failures = []
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder:
-        runs = []
-        for number, logs in enumerate(results):
-            (Path(folder) / str(number)).mkdir()
-            for name, data in logs.items():
-                (Path(folder) / str(number) / name).write_bytes(data)
-            runs.append(kafka_tool.Run(Path(folder) / str(number), ["--files", ",".join(logs)]))
-        for logs, answer in zip(results, kafka_tool.run_many(release, runs), strict=True):
-            wanted = [(batch.last_offset, b"true") for data in logs.values() for batch in batches.intact(data)]
-            printed = [(int(found[1]), found[2]) for found in PRINTED.finditer(answer.stdout)]
-            if printed != wanted or answer.exit_code != 0:
-                failures.append(
-                    f"{release} prints {len(printed)} of {len(wanted)} batches, exit {answer.exit_code}: {answer.stderr[-300:]!r}"
-                )
-    return failures
-
-
 def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManager], judged: Judged) -> list[str]:
     """Recover one directory. Returns what is wrong with the result."""
     out = directory.parents[1] / "out" / "orders-0" if replicas else directory.parent / "out" / "orders-0"
     shutil.rmtree(out.parent, ignore_errors=True)
     out.parent.mkdir()
     before = [_contents(path) for path in (directory, *replicas)]
-    judged.count += 1
     try:
         result = recover.run([str(directory)], str(out), merge=[str(path) for path in replicas], config={})
     except (CorruptData, Unreadable) as error:
         judged.seen["refused"] += 1
-        judged.refusals[error.code] += 1
+        judged.seen[f"refused: {error.code}"] += 1
         failures = [] if not list(out.parent.iterdir()) else ["something is left of a refused recovery"]
         return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
     except Exception:
@@ -202,7 +67,6 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
     judged.seen["whole" if result.is_whole else "partial"] += 1
     failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]
     failures += _wrong_in(out)
-    judged.results.append({log.name: log.read_bytes() for log in sorted(out.glob("*.log"))})
     judged.codes |= {row.code for row in result.rows if isinstance(row, Dropped)}
     judged.unfit = {
         row.offset_first
@@ -367,69 +231,5 @@ def end_of(out: Path) -> int:
     return max((batch.last_offset + 1 for batch in batches.intact(newest.read_bytes())), default=int(newest.stem))
 
 
-def _sound(folder: Path) -> list[Path]:
-    """Directories with several batches, all intact and ascending."""
-    found = []
-    for path in sorted({log.parent for log in folder.rglob("*.log")}):
-        logs = [log for log in sorted(path.glob("*.log")) if log.is_file()]
-        size = sum(log.stat().st_size for log in logs)
-        if not all(len(log.stem) == 20 and log.stem.isdigit() for log in logs) or size > 200_000:
-            continue
-        contents = [list(batches.intact(log.read_bytes())) for log in logs]
-        if sum(len(batch.content) for of_log in contents for batch in of_log) != size:
-            continue
-        offsets = [offset for of_log in contents for batch in of_log for offset in (batch.first_offset, batch.last_offset)]
-        firsts = [batch.first_offset for of_log in contents for batch in of_log]
-        is_ascending = offsets == sorted(offsets) and len(set(firsts)) == len(firsts)
-        if len(offsets) >= 10 and is_ascending and not any(path.glob("*.swap")):
-            found.append(path)
-    return found
-
-
-def _damage(replica: Path, chance: random.Random) -> None:
-    """Damage some bytes: flips, zeros, garbage, a cut, a log that is gone."""
-    logs = sorted(replica.glob("*.log"))
-    for _ in range(chance.choice((1, 1, 2, 3))):
-        log = chance.choice(logs)
-        data = bytearray(log.read_bytes()) if log.exists() else bytearray()
-        if not data:
-            continue
-        start = chance.randrange(len(data))
-        size = min(chance.choice((1, 1, 20, 100, 2000)), len(data) - start)
-        what = chance.choice(("flip", "zero", "garbage", "cut", "gone"))
-        if what == "flip":
-            data[start] ^= 1 << chance.randrange(8)
-        elif what == "zero":
-            data[start : start + size] = bytes(size)
-        elif what == "garbage":
-            data[start : start + size] = chance.randbytes(size)
-        elif what == "cut":
-            del data[start:]
-        elif chance.random() < 0.3:
-            log.unlink()
-            continue
-        log.write_bytes(data)
-
-
 def _contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
-
-
-def _note(judged: Judged, found: list[str], about: str, directories: Sequence[Path], keep: Path | None) -> None:
-    failures = [f"{about}: {failure}" for failure in found]
-    judged.failures += failures
-    for failure in failures:
-        print(failure, flush=True)
-    if found and keep is not None:
-        for directory in directories:
-            shutil.copytree(directory, keep / directory.parent.name / directory.name, dirs_exist_ok=True)
-
-
-@contextlib.contextmanager
-def log_managers(releases: Sequence[str]) -> Iterator[list[LogManager]]:
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(LogManager(release)) for release in releases]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

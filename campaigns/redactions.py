@@ -1,18 +1,10 @@
-"""Damages random partitions, redacts them, and looks for what is left of their contents, and for other findings.
-
-    python -m campaigns.redactions --count 2000
-    python -m campaigns.redactions --seed 1 --number 1234 --keep /tmp/redactions     one of them again, its directories kept
+"""Looks for what is left of the contents of records in a redacted partition, and for other findings.
 
 Contents are bytes that stand nowhere else. Four of them in a row in the output, or in its decompressed payloads, are a leak.
-A batch that is damaged inside becomes its header and filler: then a check may find another fault of it, but some fault. Other
-differences may be in one of a hundred partitions.
+A batch that is damaged inside becomes its header and filler: then a check may find another fault of it, but some fault.
 """
 
-import argparse
 import random
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,12 +15,9 @@ from kdump.mending.row import RedactDifference
 from kdump.tables import Row
 from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec
-from tests.builders.files import write_partition
-from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
 
 CODECS: tuple[Codec, ...] = ("none", "none", "gzip", "snappy", "lz4", "zstd")
 WINDOW = 4
-MOST_DIFFERING = 0.01  # of the partitions
 
 
 class Redaction(NamedTuple):
@@ -41,43 +30,6 @@ class Redaction(NamedTuple):
 def content(chance: random.Random, size: int) -> bytes:
     """Bytes from 0xB0 to 0xFE, which no field of these partitions has four of in a row."""
     return bytes(chance.randrange(0xB0, 0xFF) for _ in range(size))
-
-
-def write(chance: random.Random, folder: Path) -> list[bytes]:
-    """Write a partition `orders-0`. Returns the contents of its records."""
-    contents: list[bytes] = []
-
-    def new() -> bytes:
-        contents.append(content(chance, chance.choice((0, 1, 5, 20, 200))))
-        return contents[-1]
-
-    offset, logs = 0, {}
-    for _ in range(chance.randint(1, 3)):
-        base, batches = offset, []
-        for _ in range(chance.randint(1, 6)):
-            count = chance.randint(1, 5)
-            if not offset and chance.random() < 0.3:
-                messages = [message(key=new(), value=new(), offset=offset + row) for row in range(count)]
-                codec = chance.choice(("gzip", "snappy", "lz4"))
-                batches.append(wrapper(messages=messages, base_offset=offset, codec=codec))  # type: ignore[arg-type]  # a codec
-            elif chance.random() < 0.2:
-                batches.append(transaction_marker(base_offset=offset, producer_id=9))
-                count = 1
-            else:
-                records = [
-                    record(key=new(), value=new(), headers=[(content_name(new()), new())], timestamp=TIMESTAMP + row)
-                    for row in range(count)
-                ]
-                batches.append(batch(records=records, base_offset=offset, codec=chance.choice(CODECS)))
-            offset += count
-        logs[base] = batches
-    write_partition(folder, topic="orders", segments=logs)
-    return contents
-
-
-def content_name(data: bytes) -> bytes:
-    """The name of a header, which is not empty."""
-    return data or b"\xb0"
 
 
 def windows(contents: Sequence[bytes]) -> set[bytes]:
@@ -116,18 +68,6 @@ def texts(log: bytes) -> Iterator[bytes]:
     yield bytes(rest)
 
 
-def one_case(seed: int, number: int, folder: Path) -> list[bytes]:
-    """Write a damaged partition into a folder; it depends only on the seed and the number. Returns its contents."""
-    chance = random.Random(f"{seed} {number}")
-    contents = write(chance, folder)
-    partition = folder / "orders-0"
-    for _ in range(chance.choice((0, 1, 1, 2))):
-        path = chance.choice(sorted(partition.glob("*.log")))
-        other = chance.choice(sorted(partition.glob("*.log")))
-        path.write_bytes(damage.damage(".log", path.read_bytes(), other.read_bytes(), chance).data)
-    return contents
-
-
 def faulty(partition: Path) -> set[tuple[str, int | None]]:
     """Where a deep check finds something: names of files, and first offsets as redact compares them."""
     found = kdump.check(partition, level="deep")
@@ -155,36 +95,3 @@ def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> Redact
         for row in differing(rows, partition, output)
     ]
     return Redaction(leaks, differences)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m campaigns.redactions", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="only this case")
-    parser.add_argument("--keep", type=Path, help="a new directory for the case of --number")
-    chosen = parser.parse_args(arguments)
-    numbers = range(chosen.count) if chosen.number is None else [chosen.number]
-    leaks = differing = 0
-    with tempfile.TemporaryDirectory(prefix="kdump-redactions-") as temporary:
-        for number in numbers:
-            folder = chosen.keep or Path(temporary) / str(number)
-            folder.mkdir()
-            contents = one_case(chosen.seed, number, folder)
-            found = redacted(folder / "orders-0", folder / "out", contents)
-            leaks += bool(found.leaks)
-            differing += bool(found.differences)
-            if found.leaks:
-                print(f"{number}: {len(found.leaks)} runs of content are left: {found.leaks[:3]}", flush=True)
-            if found.differences:
-                print(f"{number}: {'; '.join(found.differences)}", flush=True)
-            if chosen.keep is None:
-                shutil.rmtree(folder)
-    print(f"{len(numbers)} partitions, contents left in {leaks}, other findings in {differing}")
-    return int(leaks > 0 or differing > len(numbers) * MOST_DIFFERING)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

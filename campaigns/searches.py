@@ -514,7 +514,7 @@ def main() -> int:
         for fault in faults(case, folder / "case"):
             yield f"{case.name} {[part.kind for part in case.parts]}: {fault}"
 
-    return numbered.run(__doc__, faults_of, "partitions")
+    return numbered.run(numbered.parser(__doc__).parse_args(), faults_of, "partitions")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@
 A directory is one of those in tests/restarts with one to three changes, which depend only on the seed and its number.
 """
 
-import argparse
+import contextlib
 import random
-import shutil
 import struct
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kdump
+from campaigns import numbered
 from kdump.forecasts.row import Forecast
 from tests import restarts
 from tests.builders.checksums import crc32c
@@ -69,46 +69,34 @@ EPOCHS = (
 class Trial(NamedTuple):
     """A start to compare, and a description of its directory."""
 
-    number: int
     request: Request
     start: Start
     about: str
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="only this one")
+    parser = numbered.parser(__doc__, count=200)
     parser.add_argument("--release", choices=RELEASES, action="append")
-    parser.add_argument("--keep", type=Path, help="keep the directories of starts that differ here")
     arguments = parser.parse_args()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
     releases = arguments.release or RELEASES
     for missing in filter(None, map(why_not_available, releases)):
         print(missing, file=sys.stderr)
         return 2
-    different = 0
-    with tempfile.TemporaryDirectory(prefix="kdump-campaign-") as folder:
-        restarts.unpack(Path(folder) / "seeds")
-        seeds = _seeds(Path(folder) / "seeds")
-        for release in releases:
-            with LogManager(release) as manager:
-                for trial in _trials(seeds, Path(folder) / release, numbers, arguments.seed):
-                    line = comparison.fields_of(manager.record(trial.request, trial.start))
-                    found = comparison.differences(line, _foretold(release, trial), leave_out=NOT_COMPARED)
-                    if found:
-                        different += 1
-                        print(f"{release} {trial.number}: {trial.about}")
-                        for name, seen, foretold in found:
-                            print(f"  {name}: foretold {foretold}")
-                            print(f"  {' ' * len(name)}  seen     {seen}")
-                        print(f"  said {line['said']}")
-                        if arguments.keep is not None:
-                            kept = arguments.keep / f"{arguments.seed}-{trial.number}"
-                            shutil.copytree(trial.request.directory, kept, dirs_exist_ok=True)
-            print(f"{release}: {len(numbers)} starts, {different} different so far", flush=True)
-    return 1 if different else 0
+    with tempfile.TemporaryDirectory(prefix="kdump-campaign-") as name, contextlib.ExitStack() as stack:
+        restarts.unpack(Path(name))
+        seeds = _seeds(Path(name))
+        managers = {release: stack.enter_context(LogManager(release)) for release in releases}
+
+        def faults(seed: int, number: int, folder: Path) -> Iterator[str]:
+            for release, manager in managers.items():
+                trial = _trial(seeds, folder / release, seed, number)
+                line = comparison.fields_of(manager.record(trial.request, trial.start))
+                found = comparison.differences(line, _foretold(release, trial), leave_out=NOT_COMPARED)
+                if found:
+                    differing = "; ".join(f"{field}: foretold {foretold}, seen {seen}" for field, seen, foretold in found)
+                    yield f"{release}: {trial.about}: {differing}; said {line['said']}"
+
+        return numbered.run(arguments, faults, "starts")
 
 
 def _foretold(release: str, trial: Trial) -> Forecast:
@@ -130,31 +118,29 @@ def _seeds(folder: Path) -> list[Path]:
     )
 
 
-def _trials(seeds: Sequence[Path], folder: Path, asked: Sequence[int], seed: int) -> Iterator[Trial]:
-    for number in asked:
-        chance = random.Random(f"{seed} {number}")
-        source = chance.choice(seeds)
-        root = folder / str(number)
-        directory = root / "topic-0"
-        directory.mkdir(parents=True)
-        for file in sorted(source.iterdir()):
-            if file.is_file():
-                (directory / file.name).write_bytes(file.read_bytes())
-        about = [source.relative_to(source.parents[1]).as_posix()]
-        for _ in range(chance.choice((1, 1, 2, 3))):
-            change = chance.choice(CHANGES)
-            about.append(f"{change.__name__[1:]}: {change(directory, chance)}")
-        numbers = [int(log.name[:20]) for log in directory.glob("*.log") if log.name[:20].isdigit()]
-        bases = sorted(base for base in numbers if base < LARGEST_BASE) or [0]
-        recovery_point = chance.choice((0, 0, bases[-1], chance.choice(bases), 1 << 40))
-        log_start = chance.choice((0, 0, 0, 0, chance.choice(bases), bases[-1] + chance.randrange(200)))
-        if log_start:
-            (root / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {log_start}\n")
-        config = chance.choice(SETTINGS)
-        stop = chance.choice(("clean", "unclean"))
-        about.append(f"{stop} {recovery_point} log start {log_start} {config or ''}")
-        request = Request(directory, config=config, now=restarts.CLOCK)
-        yield Trial(number, request, Start(stop, recovery_point), "; ".join(about))
+def _trial(seeds: Sequence[Path], root: Path, seed: int, number: int) -> Trial:
+    chance = random.Random(f"{seed} {number}")
+    source = chance.choice(seeds)
+    directory = root / "topic-0"
+    directory.mkdir(parents=True)
+    for file in sorted(source.iterdir()):
+        if file.is_file():
+            (directory / file.name).write_bytes(file.read_bytes())
+    about = [source.relative_to(source.parents[1]).as_posix()]
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        change = chance.choice(CHANGES)
+        about.append(f"{change.__name__.strip('_')}: {change(directory, chance)}")
+    numbers = [int(log.name[:20]) for log in directory.glob("*.log") if log.name[:20].isdigit()]
+    bases = sorted(base for base in numbers if base < LARGEST_BASE) or [0]
+    recovery_point = chance.choice((0, 0, bases[-1], chance.choice(bases), 1 << 40))
+    log_start = chance.choice((0, 0, 0, 0, chance.choice(bases), bases[-1] + chance.randrange(200)))
+    if log_start:
+        (root / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {log_start}\n")
+    config = chance.choice(SETTINGS)
+    stop = chance.choice(("clean", "unclean"))
+    about.append(f"{stop} {recovery_point} log start {log_start} {config or ''}")
+    request = Request(directory, config=config, now=restarts.CLOCK)
+    return Trial(request, Start(stop, recovery_point), "; ".join(about))
 
 
 # --- changes: each says what it did
@@ -182,7 +168,7 @@ def _batches(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def _flip(directory: Path, chance: random.Random) -> str:
+def flip(directory: Path, chance: random.Random) -> str:
     file = _one(directory, chance.choice((".log", ".log", ".index", ".txnindex", ".snapshot", "checkpoint", ".metadata")), chance)
     if file is None or not file.stat().st_size:
         return "nothing"
@@ -227,7 +213,7 @@ def _rewrite_field(directory: Path, chance: random.Random) -> str:
     return f"{file.name} batch at {start}: {name} {old} to {new}"
 
 
-def _cut(directory: Path, chance: random.Random) -> str:
+def cut(directory: Path, chance: random.Random) -> str:
     file = _one(directory, chance.choice((".log", ".log", ".index", ".txnindex", ".snapshot", "checkpoint", ".metadata")), chance)
     if file is None:
         return "nothing"
@@ -280,7 +266,7 @@ def _rearrange(directory: Path, chance: random.Random) -> str:
     return f"{file.name} {what} {first} {second}"
 
 
-def _remove(directory: Path, chance: random.Random) -> str:
+def remove(directory: Path, chance: random.Random) -> str:
     file = _one(directory, chance.choice(REMOVED), chance)
     if file is None:
         return "nothing"
@@ -288,7 +274,7 @@ def _remove(directory: Path, chance: random.Random) -> str:
     return file.name
 
 
-def _leave_over(directory: Path, chance: random.Random) -> str:
+def leave_over(directory: Path, chance: random.Random) -> str:
     """Renamed or copied files of a segment."""
     log = _one(directory, ".log", chance)
     if log is None:
@@ -309,7 +295,7 @@ def _leave_over(directory: Path, chance: random.Random) -> str:
     return f"{log.name} {mark} {'copied' if is_copy else 'renamed'} {len(suffixes)}"
 
 
-def _rename(directory: Path, chance: random.Random) -> str:
+def rename(directory: Path, chance: random.Random) -> str:
     file = _one(directory, chance.choice((".log", ".index", ".snapshot")), chance)
     if file is None or not file.name[:20].isdigit():
         return "nothing"
@@ -326,30 +312,30 @@ def _leave_checkpoint(directory: Path, chance: random.Random) -> str:
     return name
 
 
-def _write_epochs(directory: Path, chance: random.Random) -> str:
+def write_epochs(directory: Path, chance: random.Random) -> str:
     text = chance.choice(EPOCHS)
     (directory / "leader-epoch-checkpoint").write_text(text)
     return repr(text)
 
 
 CHANGES: tuple[Callable[[Path, random.Random], str], ...] = (
-    _flip,
-    _flip,
+    flip,
+    flip,
     _rewrite_field,
     _rewrite_field,
     _rewrite_field,
-    _cut,
-    _cut,
+    cut,
+    cut,
     _append,
     _append,
     _rearrange,
     _rearrange,
-    _remove,
-    _remove,
-    _leave_over,
+    remove,
+    remove,
+    leave_over,
     _leave_checkpoint,
-    _rename,
-    _write_epochs,
+    rename,
+    write_epochs,
 )
 
 

@@ -486,7 +486,7 @@ def main() -> int:
     def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
         yield from faults(History(seed, number), folder / "history")
 
-    return numbered.run(__doc__, faults_of, "histories")
+    return numbered.run(numbered.parser(__doc__).parse_args(), faults_of, "histories")
 
 
 if __name__ == "__main__":

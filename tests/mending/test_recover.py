@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import kdump
-from campaigns import recovers
+from campaigns import directories
 from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
@@ -910,8 +910,8 @@ def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.Captur
 
 
 def test_codes_are_those_of_checks() -> None:
-    judged = recovers.measure(range(12), seed=3)
-    assert judged.codes and judged.codes <= FAULTS.keys() | {""}
+    _, seen = directories.measure(range(12), 3, directories.GOLDEN, "recover")
+    assert seen.recoveries.codes and seen.recoveries.codes <= FAULTS.keys() | {""}
 
 
 def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: Path) -> None:

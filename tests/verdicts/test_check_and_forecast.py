@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kdump
-from campaigns import partitions
+from campaigns import directories
 from kdump.checks.settings import DEEP, FULL, QUICK
 from kdump.errors import KdumpError
 from kdump.forecasts.forecast import Request, of_path
@@ -74,7 +74,7 @@ def test_no_damaged_directory_is_better_in_a_check(tmp_path: Path, all_cases: bo
     found = []
     for number in range(400 if all_cases else 60):
         directory = tmp_path / f"orders-{number}"
-        about = partitions.make(directory, seed=59, number=number)
+        about = directories.make(directory, seed=59, number=number)
         worse = _worse(directory, (QUICK, FULL, DEEP)[number % 3])
         found += [f"{about}: {worse}"] if worse else []
         shutil.rmtree(directory)

@@ -1,0 +1,89 @@
+"""The short form of the campaign of damaged partition directories."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+from campaigns import directories, recovers  # what needs Arrow
+from campaigns.directories import GOLDEN, REPLICAS, WRITTEN
+from campaigns.nonsense import nonsense
+from tests.loops import each
+from tests.oracle.restarts import why_not_available
+
+
+@pytest.mark.slow
+def test_damaged_directories_are_judged_and_mended_without_a_slip(all_cases: bool) -> None:
+    failures, seen = directories.measure(range(40 if all_cases else 15), 1, GOLDEN)
+    assert failures == []
+    assert seen.counts["partial"] and seen.counts["whole"]
+
+
+@pytest.mark.slow
+def test_damaged_directories_are_recovered_without_a_slip() -> None:
+    failures, seen = directories.measure(range(40, 80), 1, GOLDEN, "recover")
+    assert failures == []
+    assert seen.counts["partial"] > 5 and seen.counts["whole"] > 5
+
+
+@pytest.mark.slow
+def test_partitions_that_incidents_befell_are_judged_and_mended_without_a_slip() -> None:
+    failures, seen = directories.measure(range(30), 1, WRITTEN)
+    assert failures == []
+    assert seen.counts["partial"] > 5 and seen.counts["reindex refused"] > 5 and seen.counts["redacted"] > 20
+
+
+@pytest.mark.slow
+def test_replicas_that_are_damaged_in_different_places_make_one_whole_log() -> None:
+    failures, seen = directories.measure(range(30), 1, REPLICAS, "recover")
+    assert failures == []
+    assert seen.counts["merged whole"] > 10
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("release", recovers.RELEASES)
+def test_log_managers_keep_what_was_recovered(release: str) -> None:
+    missing = why_not_available(release)
+    if missing:
+        pytest.skip(missing)
+    assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
+
+
+@pytest.mark.parametrize("source", directories.SOURCES)
+def test_a_directory_depends_on_its_number_and_the_seed_only(source: str, tmp_path: Path) -> None:
+    first, again = (directories.case_of(source, 5, 17, tmp_path / run / "x") for run in ("0", "1"))
+    assert first.about == again.about and first.contents == again.contents
+    of_first, of_again = ({file.name: file.read_bytes() for file in case.directory.iterdir()} for case in (first, again))
+    assert of_first == of_again
+
+
+@each(
+    "text",
+    [
+        "Its length says 58 and should be 58.",
+        "1 records can be read.",
+        "offsets 20 to 20 have room",
+        "-3 bytes are lost",
+        "2 byte follows",
+        "at byte None",
+        "codec {name}",
+        "bytes 90 to 70",
+        "lost: , and more",
+    ],
+)
+def test_nonsense_is_recognized(text: str) -> None:
+    assert list(nonsense(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Its length says 58 and should be 580.",
+        "1 record, 21 records, 1,001 records; 0 of 1 record can be read. None of its messages can be read.",
+        "A record batch says it is -1 bytes long.",
+        "bytes 7 to 8, offsets 20 to 200, offset 9; all 3 entries are off by -7 offsets",
+    ],
+)
+def test_sense_is_not_taken_for_nonsense(text: str) -> None:
+    assert list(nonsense(text)) == []
