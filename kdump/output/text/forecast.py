@@ -148,11 +148,11 @@ class ForecastReport:
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
-        found = totals.verdict
-        reasons = found.reasons
-        if self._worst is not None and found.exit_code == FINDINGS:
-            reasons = [f"{found.words[0]}: {self._worst[1]}"]
-        write_verdict(self._out, found.text, reasons, found.exit_code, self._steps)
+        judged = totals.verdict
+        reasons = judged.reasons
+        if self._worst is not None and judged.exit_code == FINDINGS:
+            reasons = [f"{judged.words[0]}: {self._worst[1]}"]
+        write_verdict(self._out, judged.text, reasons, judged.exit_code, self._steps)
 
     def _write_alike(self, alike: Alike) -> None:
         """Some directories in full, some in a line, and how many more there are."""
