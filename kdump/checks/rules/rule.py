@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks.rules.tally import Tally
 from kdump.reading.items import Damage
 
 TYPE_CHECKING = False
@@ -40,6 +41,7 @@ class SegmentRule:
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self.context = context
         self.facts = facts
+        self._tallies: list[Tally] = []
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
@@ -93,5 +95,14 @@ class SegmentRule:
             else:
                 self.batches(item)
 
+    def tally(self, code: str, message: str, one: str = "batch", many: str = "batches", *, severity: str | None = None) -> Tally:
+        """Counts what is one finding at the end of the segment; those of a rule are reported in the order they were made in."""
+        made = Tally(code, message, one, many, severity)
+        self._tallies.append(made)
+        return made
+
     def end(self) -> None:
         """Report what only the whole segment shows."""
+        for tally in self._tallies:
+            if tally.count:
+                tally.report(self.context)

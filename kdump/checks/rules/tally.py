@@ -11,11 +11,17 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """The number of things of a kind, called `one` or `many`, and the first place."""
+    """The number of things of a kind, called `one` or `many`, and the first place.
 
-    __slots__ = ("count", "end", "many", "note", "offsets", "one", "start")
+    {count} in the message becomes the count with its noun, {note} the note.
+    """
 
-    def __init__(self, one: str = "batch", many: str = "batches") -> None:
+    __slots__ = ("code", "count", "end", "many", "message", "note", "offsets", "one", "severity", "start")
+
+    def __init__(self, code: str, message: str, one: str, many: str, severity: str | None) -> None:
+        self.code = code
+        self.message = message
+        self.severity = severity
         self.one = one
         self.many = many
         self.count = 0
@@ -33,8 +39,7 @@ class Tally:
         """Count a batch."""
         self.add(batch.position, batch.position + batch.size, (batch.first_offset, batch.last_offset), note, count)
 
-    def report(self, context: FileContext, code: str, message: str, *, severity: str | None = None) -> None:
-        """Report them, if there were any. {count} in the message becomes the count with its noun, {note} the note."""
-        if self.count:
-            text = message.format(count=counted(self.count, self.one, self.many), note=self.note)
-            context.report(code, self.start, self.end, text, severity=severity, offsets=self.offsets, found=self.count)
+    def report(self, context: FileContext) -> None:
+        """Report them in one finding."""
+        text = self.message.format(count=counted(self.count, self.one, self.many), note=self.note)
+        context.report(self.code, self.start, self.end, text, severity=self.severity, offsets=self.offsets, found=self.count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
@@ -24,7 +23,8 @@ class CompactedKeys(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._missing = Tally("record", "records")
+        message = "{count} without a key, though the topic is compacted; the first is in this batch."
+        self._missing = self.tally("key-missing-compacted", message, "record", "records")
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
@@ -43,7 +43,3 @@ class CompactedKeys(SegmentRule):
                 offset = part.records["offset"][missing[0]]
                 start = batches["position"][row]
                 self._missing.add(start, start + batches["size"][row], (offset, offset), count=len(missing))
-
-    def end(self) -> None:
-        message = "{count} without a key, though the topic is compacted; the first is in this batch."
-        self._missing.report(self.context, "key-missing-compacted", message)

@@ -10,7 +10,6 @@ from kdump.binary.kernel import HEADERS, OFFSET_DELTA
 from kdump.checks import record_bytes
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.reading import salvage
 
@@ -37,9 +36,12 @@ class RecordFields(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._attributes = Tally("record", "records")
-        self._long_varints = Tally("number", "numbers")
-        self._no_text = Tally("key", "keys")
+        message = "{count} with attributes, which no Kafka release uses; the first, here, has {note}."
+        self._attributes = self.tally("record-attributes-set", message, "record", "records")
+        message = "{count} longer than needed; the first, here, is the {note}."
+        self._long_varints = self.tally("varint-noncanonical", message, "number", "numbers")
+        message = "{count} of headers with invalid UTF-8; the first is '{note}'. Readers replace what they cannot decode."
+        self._no_text = self.tally("header-bytes-odd", message, "key", "keys", severity=INFO)
         self._text_keys: set[bytes] = set()
 
     def content(self, content: Content, status: str) -> None:
@@ -65,14 +67,6 @@ class RecordFields(SegmentRule):
         for _, offset_delta, _, _, headers, _, _ in content.rows:
             if headers:
                 self._check_keys(content, content.header[BASE_OFFSET] + offset_delta, [key for key, _ in headers])
-
-    def end(self) -> None:
-        message = "{count} with attributes, which no Kafka release uses; the first, here, has {note}."
-        self._attributes.report(self.context, "record-attributes-set", message)
-        message = "{count} longer than needed; the first, here, is the {note}."
-        self._long_varints.report(self.context, "varint-noncanonical", message)
-        message = "{count} of headers with invalid UTF-8; the first is '{note}'. Readers replace what they cannot decode."
-        self._no_text.report(self.context, "header-bytes-odd", message, severity=INFO)
 
     def _to_look_at(self, content: Content) -> Iterator[tuple[int, int, int, bool]]:
         """The records of `irregular_records`, except those in which there is nothing but what is counted without a look."""

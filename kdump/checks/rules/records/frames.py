@@ -6,7 +6,6 @@ from kdump.binary import codecs
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, lz4
 from kdump.checks.finding import INFO
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.reading import salvage
 
@@ -29,9 +28,12 @@ class Frames(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._raw = Tally()
-        self._several = Tally()
-        self._legacy_headers = Tally("LZ4 header")
+        message = "Snappy without the framing of the Java clients in {count}; the first is here."
+        self._raw = self.tally("snappy-raw", message)
+        message = "More than one frame in {count}; the first, here, holds {note}."
+        self._several = self.tally("frame-multi-member", message)
+        message = "{count} with the checksum of clients before magic 1, which is valid in magic 0; the first is here."
+        self._legacy_headers = self.tally("lz4-legacy-header", message, "LZ4 header", severity=INFO)
 
     def payload(self, payload: Payload, status: str) -> None:
         if status != salvage.DAMAGED:
@@ -54,11 +56,3 @@ class Frames(SegmentRule):
         if found.count and trailing and (codec in (GZIP, LZ4) or codec == SNAPPY and trailing <= _MAX_BYTES_IGNORED_BY_SNAPPY):
             message = f"{counted(trailing, 'byte')} after the end of the {CODECS[codec]} stream, which readers ignore."
             self.context.report("frame-trailing-bytes", end - trailing, end, message, offsets=offsets, expected=0, found=trailing)
-
-    def end(self) -> None:
-        self._raw.report(
-            self.context, "snappy-raw", "Snappy without the framing of the Java clients in {count}; the first is here."
-        )
-        self._several.report(self.context, "frame-multi-member", "More than one frame in {count}; the first, here, holds {note}.")
-        message = "{count} with the checksum of clients before magic 1, which is valid in magic 0; the first is here."
-        self._legacy_headers.report(self.context, "lz4-legacy-header", message, severity=INFO)

@@ -6,7 +6,6 @@ from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.reading import salvage
 from kdump.reading.items import BY_LENGTH
@@ -29,7 +28,8 @@ class Messages(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._absolute = Tally("wrapper", "wrappers")
+        message = "{count} with offset 0 and absolute offsets inside, as old librdkafka wrote them; the first is here."
+        self._absolute = self.tally("legacy-wrapper-offset", message, "wrapper", "wrappers", severity=INFO)
 
     def records(self, part: RecordChunk, status: str) -> None:
         batches = part.batches
@@ -49,10 +49,6 @@ class Messages(SegmentRule):
         if part.counts.count(1) == len(part.counts) and batches["compresscodec"].count(CODECS[NONE]) == len(part.counts):
             return
         self._check_wrapper(part)
-
-    def end(self) -> None:
-        message = "{count} with offset 0 and absolute offsets inside, as old librdkafka wrote them; the first is here."
-        self._absolute.report(self.context, "legacy-wrapper-offset", message, severity=INFO)
 
     def _check_wrapper(self, part: RecordChunk) -> None:
         """Check a wrapper, the only batch of the part."""

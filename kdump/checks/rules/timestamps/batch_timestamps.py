@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
+    from kdump.checks.rules.tally import Tally
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Section
@@ -32,7 +32,11 @@ class BatchTimestamps(SegmentRule):
         super().__init__(context, facts)
         written = context.source.status().st_mtime_ns // 1_000_000
         self._latest = max(written, context.settings.now) + _DAY_MS
-        self._future = Tally()
+        self._future = self.tally(
+            "timestamp-future",
+            "maxTimestamp is in the future in {count}; the latest, here, is {note}. "
+            "Until then, time-based retention does not delete this segment.",
+        )
         self._latest_seen = self._latest
         self._units: dict[str, Tally] = {}
 
@@ -64,16 +68,6 @@ class BatchTimestamps(SegmentRule):
     def _are_plausible(self, lowest: int, highest: int) -> bool:
         return lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)
 
-    def end(self) -> None:
-        message = (
-            "maxTimestamp is in the future in {count}; the latest, here, is {note}. "
-            "Until then, time-based retention does not delete this segment."
-        )
-        self._future.report(self.context, "timestamp-future", message)
-        for suspicion, tally in self._units.items():
-            message = f"maxTimestamp of {{count}} {suspicion}; the first is {{note}}."
-            tally.report(self.context, "timestamp-unit-suspect", message)
-
     def _report_negative(self, batch: RecordBatch) -> None:
         message = f"maxTimestamp is {batch.timestamp}; only -1 (none) may be negative."
         report_batch(self.context, "timestamp-negative", batch, message, expected=-1, found=batch.timestamp)
@@ -82,7 +76,7 @@ class BatchTimestamps(SegmentRule):
         timestamp, count = batches["timestamp"][row], self._future.count
         if not count or timestamp > self._latest_seen:
             self._latest_seen = timestamp
-            self._future = Tally()
+            self._future.count = 0  # the latest is the place that is kept
             self._future.add_batch(batches.row(row), moment(timestamp), count=count + 1)
         else:
             self._future.count += 1
@@ -98,5 +92,7 @@ class BatchTimestamps(SegmentRule):
             suspicion += ": time-based retention deletes such a segment at once"
         elif unit is None:
             return  # counted as one in the future
-        tally = self._units.setdefault(suspicion, Tally())
-        tally.add_batch(batch, moment(timestamp))
+        if suspicion not in self._units:
+            message = f"maxTimestamp of {{count}} {suspicion}; the first is {{note}}."
+            self._units[suspicion] = self.tally("timestamp-unit-suspect", message)
+        self._units[suspicion].add_batch(batch, moment(timestamp))

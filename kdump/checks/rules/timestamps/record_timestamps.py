@@ -7,7 +7,6 @@ from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, D
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted, moment
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.reading import salvage
@@ -40,7 +39,8 @@ class RecordTimestamps(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._irregular_bases = Tally()
+        message = "The first record does not have baseTimestamp in {count}, as after compaction; the first is here."
+        self._irregular_bases = self.tally("base-timestamp-odd", message)
         self._open: tuple[Table[RecordBatch], int, int] | None = None  # the row of the last batch, and its highest time so far
 
     def content(self, content: Content, status: str) -> None:
@@ -140,8 +140,7 @@ class RecordTimestamps(SegmentRule):
 
     def end(self) -> None:
         self._close()
-        message = "The first record does not have baseTimestamp in {count}, as after compaction; the first is here."
-        self._irregular_bases.report(self.context, "base-timestamp-odd", message)
+        super().end()
 
     def _close(self) -> None:
         """Compare the last batch, of which no more records come."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import duration
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -20,7 +19,9 @@ class TimestampOrder(SegmentRule):
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
         self._previous = NO_TIMESTAMP
-        self._steps_back = Tally()
+        self._steps_back = self.tally(
+            "timestamp-out-of-order", "maxTimestamp goes back in {count}, at worst by {note}; the first is here."
+        )
         self._largest_step = 0
 
     @classmethod
@@ -43,5 +44,5 @@ class TimestampOrder(SegmentRule):
             self._previous = timestamp
 
     def end(self) -> None:
-        message = f"maxTimestamp goes back in {{count}}, at worst by {duration(self._largest_step)}; the first is here."
-        self._steps_back.report(self.context, "timestamp-out-of-order", message)
+        self._steps_back.note = duration(self._largest_step)
+        super().end()

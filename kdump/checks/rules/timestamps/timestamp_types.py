@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kdump.binary.batch_header import TIMESTAMP_TYPE_BIT
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE
@@ -12,6 +11,7 @@ from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAM
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
+    from kdump.checks.rules.tally import Tally
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
@@ -27,8 +27,10 @@ class TimestampTypes(SegmentRule):
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
         self._type: str | None = None
-        self._changes = Tally("time", "times")
-        self._unset = Tally()
+        message = "It changes {count} from CreateTime to LogAppendTime or back; the first change, here, is to {note}."
+        self._changes = self.tally("log-append-time-odd", message, "time", "times")
+        message = "LogAppendTime without a timestamp in {count}; the first is here."
+        self._unset = self.tally("log-append-time-odd", message)
         self._horizons: dict[str, Tally] = {}
 
     @classmethod
@@ -41,14 +43,6 @@ class TimestampTypes(SegmentRule):
             self._check_types(section.sound)
         if summary is None or summary.horizons and not self._has_ordinary_horizons(summary):
             self._check_horizons(section.sound)
-
-    def end(self) -> None:
-        message = "It changes {count} from CreateTime to LogAppendTime or back; the first change, here, is to {note}."
-        self._changes.report(self.context, "log-append-time-odd", message)
-        message = "LogAppendTime without a timestamp in {count}; the first is here."
-        self._unset.report(self.context, "log-append-time-odd", message)
-        for what, tally in self._horizons.items():
-            tally.report(self.context, "delete-horizon-odd", f"The delete horizon of {{count}} {what}; the first is {{note}}.")
 
     def _has_one_type(self, summary: BatchSummary) -> bool:
         """Whether all batches have the type of those before, and a time where that is LogAppendTime."""
@@ -96,5 +90,7 @@ class TimestampTypes(SegmentRule):
             else:
                 continue
             batch = batches.row(row)
-            tally = self._horizons.setdefault(what, Tally())
-            tally.add_batch(batch, moment(horizon))
+            if what not in self._horizons:
+                message = f"The delete horizon of {{count}} {what}; the first is {{note}}."
+                self._horizons[what] = self.tally("delete-horizon-odd", message)
+            self._horizons[what].add_batch(batch, moment(horizon))
