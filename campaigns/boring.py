@@ -236,6 +236,8 @@ def _headline(case: Case, text: str) -> Iterator[str]:
     at_least, count, total = bool(found[1]), _number(found[2]), _number(found[3])
     if case.kind in ("missing-batches", "missing-segment"):
         lowest = 0
+    elif at_least:  # those whose offsets are wrong may have some of those that are gone
+        lowest -= sum(batch.records for batch in truth.changed.values())
     if not (lowest <= count <= highest or (at_least and count <= highest and lowest < count_of(truth.gone))):
         yield f"{found[0]!r} instead of {lowest} to {highest} of {truth.end_offset}: {_brief(truth.gone_or_changed)}"
     elif not truth.last_kept < total <= truth.end_offset and not _has_high_offsets(case):
