@@ -32,9 +32,8 @@ from tests.builders.records import batch, record
 
 NAMES = (
     "check,check ndjson,check jobs,check log directory,forecast ndjson,log,log csv,log tail,log offset,log parquet,index"
-    ",timeindex"
-    ",snapshot,scan,scan log directory,grep,grep jobs,grep certificate,where,where text,recover text,recover log directory"
-    ",reindex,slice,redact,drop-in,drop-in deep,drop-in index"
+    ",timeindex,snapshot,scan,scan log directory,grep,grep jobs,grep certificate,where,where text,recover text"
+    ",recover log directory,reindex,slice,redact,drop-in,drop-in deep,drop-in index"
 )
 """Of the commands of `failing_calls`."""
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
-from campaigns import recovers, redactions, starts
+from campaigns import damage, recovers, redactions, starts
 from kdump.errors import CorruptData
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
@@ -439,6 +439,14 @@ def sparse(directory: Path, chance: random.Random) -> str:
     return f"{path.name} of {size} bytes"
 
 
+def at_random(directory: Path, chance: random.Random) -> str:
+    """Any damage of a log, also inside of batches whose checksums then fit."""
+    log, other = (chance.choice(intact_logs(directory)) for _ in range(2))
+    damaged = damage.damage(".log", log.read_bytes(), other.read_bytes(), chance)
+    log.write_bytes(damaged.data)
+    return f"{log.name} {damaged.what}"
+
+
 def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
     """The same batches in other segments, often without the first or the last of them."""
     found = [one for log in sorted(directory.glob("*.log")) for one in batches.intact(log.read_bytes())]
@@ -457,6 +465,7 @@ BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, starts.cut, starts.fli
 """What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
     *BLOCKS,
+    *(at_random,) * 12,
     *(sectors_swapped, stretch_doubled, written_again, offsets_back, epochs_back, misnamed, overlapping, empty_segment),
     *(foreign_indexes, snapshot_after_the_end, marker_moved, joined, odd_batch, of_another_partition, cleaning_unfinished),
     *(copied, interleaved, bytes_shifted, sparse, starts.leave_over, starts.rename, starts.write_epochs),
