@@ -672,16 +672,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "bytes-counted-twice",
-        "kdump/output/html/drawing.py",
+        "kdump/output/html/charts.py",
         "            sums[bucket] += size / (high - low + 1)",
         "            sums[bucket] += size",
     ),
-    Mutation("places-start-again", "kdump/output/html/drawing.py", "places.append(before + span.end)", "places.append(span.end)"),
+    Mutation("places-start-again", "kdump/output/html/charts.py", "places.append(before + span.end)", "places.append(span.end)"),
     Mutation(
         "chart-from-its-lowest",
-        "kdump/output/html/drawing.py",
-        "    low, high = (0 if is_filled else min(ys)), max(max(ys), 1)",
-        "    low, high = min(ys), max(max(ys), 1)",
+        "kdump/output/html/charts.py",
+        "low, high = (0 if self.is_of_sizes else min(self.ys)),",
+        "low, high = min(self.ys),",
     ),
     Mutation(
         "page-without-end",
@@ -783,12 +783,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("untold", "kdump/output/text/forecast.py", "        self.count += 1\n", "        self.count += 2\n"),
     Mutation("kinds-of-stops", "kdump/output/text/forecast.py", "if len(totals.stops) < 2 else", "if len(totals.stops) > 2 else"),
     Mutation(
-        "readers-hide-findings",
-        "kdump/output/text/map.py",
-        "sorted(marks, key=lambda mark: (mark.role == FINDING, mark.role == READERS))",
-        "sorted(marks, key=lambda mark: (mark.role == READERS, mark.role == FINDING))",
-    ),
-    Mutation(
         "o08",
         "kdump/output/text/scan.py",
         "is_measured = bool(whole) and len(measured) == len(of_topic)",
@@ -838,10 +832,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         'group.type, group.members = "", set()',
     ),
     Mutation(
-        "last-odd-segments-drawn",
-        "kdump/overview/map_scale.py",
-        "    return {*odd[: most - 4],",
-        "    return {*odd[-(most - 4) :],",
+        "last-odd-segments-drawn", "kdump/overview/map_scale.py", "(news + others)[: most - 4]", "(news + others)[-(most - 4) :]"
     ),
     Mutation(
         "sound-hides-damage",
