@@ -448,7 +448,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "unlisted-directory-dropped",
         "kdump/formats/selection.py",
-        "        if below in unlisted or _is_meant(below, selection) and",
+        "        if unlisted or _is_meant(below, selection) and",
         "        if _is_meant(below, selection) and",
     ),
     Mutation(
@@ -754,14 +754,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("16", "kdump/output/sarif.py", 'WARNING: "warning"', 'WARNING: "note"'),
     Mutation("unproved-logs", "kdump/output/text/check/advice.py", "return self._proves_logs and is_whole", "return is_whole"),
     Mutation("witnesses-stay", "kdump/output/text/check/advice.py", " and segment not in self._lacking", ""),
-    Mutation("implausible-claims", "kdump/output/text/check/directory.py", "or is_implausible(finding)", ""),
-    Mutation(
-        "ranges-touch",
-        "kdump/output/text/check/ranges.py",
-        "if merged and first <= merged[-1][1] + 1:",
-        "if merged and first <= merged[-1][1]:",
-    ),
-    Mutation("60-o20", "kdump/output/text/check/results.py", "counted(len(others) - most, ", "counted(len(others), "),
     Mutation(
         "60-o21",
         "kdump/output/text/check/results.py",
@@ -1414,6 +1406,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if watcher.fails or watcher.is_doubtful or not watcher.is_active",
     ),
     Mutation(
+        "ranges-touch",
+        "kdump/verdicts/ranges.py",
+        "if merged and first <= merged[-1][1] + 1:",
+        "if merged and first <= merged[-1][1]:",
+    ),
+    Mutation(
         "torn-ends-of-logs-that-grow",
         "kdump/verdicts/starts.py",
         "elif row.severity == INFO and row.code in _ACTIVE",
@@ -1427,6 +1425,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "all(row.bad_checkpoint for row in rows)",
     ),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
+    Mutation("implausible-claims", "kdump/verdicts/unreadable.py", " or is_implausible(finding):", ":"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation(
