@@ -448,7 +448,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "unlisted-directory-dropped",
         "kdump/formats/selection.py",
-        "        if below in unlisted or _is_meant(below, selection) and",
+        "        if unlisted or _is_meant(below, selection) and",
         "        if _is_meant(below, selection) and",
     ),
     Mutation(
@@ -672,16 +672,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "bytes-counted-twice",
-        "kdump/output/html/drawing.py",
+        "kdump/output/html/charts.py",
         "            sums[bucket] += size / (high - low + 1)",
         "            sums[bucket] += size",
     ),
-    Mutation("places-start-again", "kdump/output/html/drawing.py", "places.append(before + span.end)", "places.append(span.end)"),
+    Mutation("places-start-again", "kdump/output/html/charts.py", "places.append(before + span.end)", "places.append(span.end)"),
     Mutation(
         "chart-from-its-lowest",
-        "kdump/output/html/drawing.py",
-        "    low, high = (0 if is_filled else min(ys)), max(max(ys), 1)",
-        "    low, high = min(ys), max(max(ys), 1)",
+        "kdump/output/html/charts.py",
+        "low, high = (0 if self.is_of_sizes else min(self.ys)),",
+        "low, high = min(self.ys),",
     ),
     Mutation(
         "page-without-end",
@@ -754,14 +754,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("16", "kdump/output/sarif.py", 'WARNING: "warning"', 'WARNING: "note"'),
     Mutation("unproved-logs", "kdump/output/text/check/advice.py", "return self._proves_logs and is_whole", "return is_whole"),
     Mutation("witnesses-stay", "kdump/output/text/check/advice.py", " and segment not in self._lacking", ""),
-    Mutation("implausible-claims", "kdump/output/text/check/directory.py", "or is_implausible(finding)", ""),
-    Mutation(
-        "ranges-touch",
-        "kdump/output/text/check/ranges.py",
-        "if merged and first <= merged[-1][1] + 1:",
-        "if merged and first <= merged[-1][1]:",
-    ),
-    Mutation("60-o20", "kdump/output/text/check/results.py", "counted(len(others) - most, ", "counted(len(others), "),
     Mutation(
         "60-o21",
         "kdump/output/text/check/results.py",
@@ -782,12 +774,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("untold", "kdump/output/text/forecast.py", "        self.count += 1\n", "        self.count += 2\n"),
     Mutation("kinds-of-stops", "kdump/output/text/forecast.py", "if len(totals.stops) < 2 else", "if len(totals.stops) > 2 else"),
-    Mutation(
-        "readers-hide-findings",
-        "kdump/output/text/map.py",
-        "sorted(marks, key=lambda mark: (mark.role == FINDING, mark.role == READERS))",
-        "sorted(marks, key=lambda mark: (mark.role == READERS, mark.role == FINDING))",
-    ),
     Mutation(
         "o08",
         "kdump/output/text/scan.py",
@@ -838,10 +824,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         'group.type, group.members = "", set()',
     ),
     Mutation(
-        "last-odd-segments-drawn",
-        "kdump/overview/map_scale.py",
-        "    return {*odd[: most - 4],",
-        "    return {*odd[-(most - 4) :],",
+        "last-odd-segments-drawn", "kdump/overview/map_scale.py", "(news + others)[: most - 4]", "(news + others)[-(most - 4) :]"
     ),
     Mutation(
         "sound-hides-damage",
@@ -1423,6 +1406,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if watcher.fails or watcher.is_doubtful or not watcher.is_active",
     ),
     Mutation(
+        "ranges-touch",
+        "kdump/verdicts/ranges.py",
+        "if merged and first <= merged[-1][1] + 1:",
+        "if merged and first <= merged[-1][1]:",
+    ),
+    Mutation(
         "torn-ends-of-logs-that-grow",
         "kdump/verdicts/starts.py",
         "elif row.severity == INFO and row.code in _ACTIVE",
@@ -1436,6 +1425,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "all(row.bad_checkpoint for row in rows)",
     ),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
+    Mutation("implausible-claims", "kdump/verdicts/unreadable.py", " or is_implausible(finding):", ":"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation(
