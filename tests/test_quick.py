@@ -212,7 +212,7 @@ def _hang(orders: Path) -> None:
 
 VERDICTS: dict[str, tuple[Callable[[Path], None], list[str], int, str]] = {
     verdict.FINE: (lambda orders: None, ["check", "orders-0"], 0, "orders-0   2 segments, 840 bytes, offsets 0 to 6   fine"),
-    verdict.UNREADABLE: (_damage_first, ["check", "--select", "crc-*", "orders-0"], 1, "Verdict: unreadable (1 record): crc-"),
+    verdict.UNREADABLE: (_damage_first, ["forecast", "--after", "clean", "orders-0"], 1, "Verdict: unreadable: orders-0"),
     verdict.DAMAGED: (_break_index, ["check", "orders-0"], 1, "Verdict: damaged"),
     verdict.LOSES_AT_START: (_damage_first, ["forecast", "orders-0"], 1, "Verdict: loses at start"),
     verdict.DOES_NOT_START: (_empty_metadata, ["forecast", "orders-0"], 1, "Verdict: does not start"),

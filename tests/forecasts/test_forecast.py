@@ -506,7 +506,8 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
         "       1 damaged batch stays: consumers stop at offset 1.",
         "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
     ]
-    assert "Verdict: loses at start: " in run.stdout and " Also unreadable. Exit status 1." in " ".join(lines)
+    text = " ".join(" ".join(lines).split())
+    assert "Verdict: loses at start: " in text and " Also unreadable. Exit status 1." in text
     assert lines[-1] == f"Do: kdump recover {path} -o NEW/orders-0"
     assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
     assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
@@ -714,7 +715,7 @@ def test_a_check_and_a_forecast_move_the_same_out_of_a_log_directory(
         code = commands.main([command, "data"])
         assert code == (1 if has_properties else 0)  # nothing in any other folder says that a broker starts with it
         advice = capfd.readouterr().out.partition("Next\n")[2].splitlines()
-        moved = [line.partition("   # ")[0].strip() for line in advice if " mv " in line]
+        moved = [line.partition("   # ")[0].strip() for line in advice if line.startswith("  ") and " mv " in line]
         expected = [f"mkdir -p KEEP && mv data/{name} KEEP/{name}" for name in ("backups", "lost+found")]
         assert moved == (expected if has_properties else [])
 
@@ -790,7 +791,7 @@ def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> No
     assert [_run("--recovery-point", point, *options).returncode for point in ("end", "zero")] == [0, 1]
     run = _run(*options)
     assert run.returncode == 1
-    assert [line for line in run.stdout.splitlines() if "after an unclean stop" in line] == [
+    assert [line for line in run.stdout.splitlines() if line.startswith(("loss", "safe"))] == [
         "loss   after an unclean stop, recovery point 0 (assumed)",
         "safe   after an unclean stop, recovery point 4 (assumed)",
     ]

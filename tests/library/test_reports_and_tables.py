@@ -43,7 +43,7 @@ def _break(partition: Path) -> None:
 def test_a_report_is_false_where_nothing_is_wrong(partition: Path) -> None:
     report = kdump.check(partition)
     assert not report and report.exit_code == 0 and len(report) == 0 and list(report) == []
-    assert repr(report) == f"<kdump.Report {partition}: clean>"
+    assert repr(report) == f"<kdump.Report {partition}: fine>"
     _break(partition)
     report = kdump.check(partition)
     assert report and report.exit_code == 1
