@@ -119,7 +119,7 @@ class Steps:
             return order.judge_found(extent, batch.position, batch.size)
         if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
             return SALVAGED  # one of the two headers is wrong
-        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, 2, _MOST_FOLLOWING))
+        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, 3, _MOST_FOLLOWING))
 
     # Batches whose CRC does not fit
 

@@ -155,9 +155,8 @@ class Order:
             if after and (self.fits(after[0]) or after[0][0] <= extent[1]):
                 return SALVAGED
         else:
-            after = following()
-            if len(after) > 1 and after[1][1] >= self._ceiling:
-                after = after[:1]  # the second is wrong itself, and vouches for none
+            # what is too high is wrong itself, and vouches for none
+            after = [other for other in following() if other[1] < self._ceiling][:2]
             if self._is_outlier(extent, after):
                 expected = self._last_offset + 1
                 if len(after) == 1 and not after[0][0] == expected != extent[0]:

@@ -485,6 +485,15 @@ def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuse
     assert "".join(one.status[0] for one in _ranges(b"".join(batches))) == statuses
 
 
+def test_a_batch_whose_offset_no_segment_has_vouches_for_none() -> None:
+    """Two batches one after the other have wrong fields: a leader epoch, and an offset."""
+    fields = [(0, 3), (1, 3), (2, 19), (1 << 36, 3), (4, 3), (5, 3)]
+    batches = [batch(records=[record()], base_offset=offset, partition_leader_epoch=epoch) for offset, epoch in fields]
+    with opened(b"".join(batches)) as source:
+        statuses = [status for item in walk(source, base_offset=0) if isinstance(item, Section) for status in item.statuses]
+    assert statuses == [INTACT, INTACT, SALVAGED, SALVAGED, INTACT, INTACT]
+
+
 @pytest.mark.parametrize("distance", [-1, 0, 1])
 def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int) -> None:
     damaged = bytearray(_batch(1))
