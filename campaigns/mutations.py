@@ -27,7 +27,7 @@ TESTS = {
     "cli/checking": ("tests/checks/test_check.py", "tests/checks/test_check_options.py", "tests/verdicts"),
     "cli/forecasting": ("tests/forecasts", "tests/verdicts"),
     "cli/listing": ("tests/cli",),
-    "cli/looking": ("tests/overview",),
+    "cli/looking": ("tests/overview", "tests/output/test_report_page.py"),
     "cli/mending": ("tests/mending",),
     "cli/scanning": ("tests/cli/test_scan.py", "tests/cli/test_repeated_scan.py", "tests/output/test_scan_text.py"),
     "cli/screens": ("tests/cli", "tests/output/test_explain.py"),
@@ -35,6 +35,7 @@ TESTS = {
     "decoding": ("tests/searching/test_grep_decoded.py", "tests/cli/test_decoding.py", "tests/registries", "tests/library"),
     "kdump": ("tests/test_tables.py", "tests/cli"),
     "messages": ("tests/messages", "tests/decoders"),
+    "overview": ("tests/overview", "tests/output/test_report_page.py"),
     "releases": ("tests/releases", "tests/dropin"),
     "schemas": ("tests/schemas", "tests/registries"),
 }
