@@ -142,6 +142,13 @@ class LogDirectory:
         """Whether it contains files of a broker or a partition. Raises Unreadable if it cannot be listed."""
         return self.is_of_broker or any(map(places.may_be_partition, self.partitions))
 
+    def is_cleaned(self, topic: str, partition: int) -> bool:
+        """Whether the cleaner of the broker has been at a partition, by its checkpoint."""
+        try:
+            return (topic, partition) in (_checkpoint_at(os.path.join(self.path, text_checkpoint.CLEANER_OFFSETS)).offsets or {})
+        except Unreadable:
+            return False
+
     @property
     def was_stopped_cleanly(self) -> bool:
         """Whether the broker left the marker of a clean stop."""

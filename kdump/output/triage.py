@@ -45,8 +45,13 @@ def add_commands(triage: Triage) -> None:
     steps, known = Steps(), set[str]()
     for event in triage.events[:_MOST_EVENTS]:
         _add(steps, triage, event)
-        event.commands = [line for line in steps.lines() if line not in known]
-        known.update(event.commands)
+        event.commands = [line for line in steps.lines() if _command(line) not in known]
+        known.update(map(_command, event.commands))
+
+
+def _command(line: str) -> str:
+    """A line without what it says of itself."""
+    return line.rpartition("   # ")[0] or line
 
 
 def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
@@ -66,13 +71,24 @@ def _add(steps: Steps, triage: Triage, event: TriageEvent) -> None:
         advice.add_steps(steps, (), is_sound=False)
         return
     elif event.heading == GOING:
-        steps.keep(path, "at once, if that was a mistake")
+        above = {os.path.dirname(one) for one in event.paths}
+        for directory in sorted(above)[:_MOST_MOVED] if event.places > len(above) else ():
+            steps.keep_all(directory or os.curdir, f"*-{tree.DELETE}", "at once, if that was a mistake")
+        for one in () if event.places > len(above) else event.paths[:_MOST_MOVED]:
+            steps.keep(one, "at once, if that was a mistake")
         return
     elif _is_mended_by_reindex(triage, path):
         steps.reindex(os.path.dirname(path))
-    word = shell_word(_checked(triage, path))
+    word = " ".join(map(shell_word, dict.fromkeys(_checked(triage, one) for one in _together(triage, event))))
     about = "whether it hangs, and how to end it" if event.heading == MAYBE_STUCK else "where, and what to do"
     steps.look(f"kdump check {word}", about)
+
+
+def _together(triage: Triage, event: TriageEvent) -> list[str]:
+    """The paths of an event of which one alone does not show what is wrong: log directories that do not fit together."""
+    named = [place.path for place in triage.overview.places]
+    is_between = event.heading in _OF_STARTS and len(event.paths) > 1 and all(path in named for path in event.paths)
+    return event.paths[:_MOST_MOVED] if is_between else [event.path]
 
 
 def _checked(triage: Triage, path: str) -> str:

@@ -14,7 +14,7 @@ from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time
-from kdump.checks.wording import as_sentence
+from kdump.checks.wording import as_sentence, counted
 from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
@@ -60,7 +60,8 @@ _MOST_SCANNED = 256 << 20  # bytes that forecasts may scan in all, with the leve
 _MOST_CHECKED = 64 << 20  # bytes of a partition that is checked because its headers end
 _STRAY = "the directory is marked -stray"
 _TAILS = ("active-tail", "torn-tail", "torn-header", "zero-tail")
-_HANGING = "txn-hanging"
+_HANGING, _OPEN = "txn-hanging", "txn-open"
+_MOST_RANGES = 2  # of offsets that cannot be read
 _DAY_MS = 86_400_000
 _LONG_MS = 10_000  # an open transaction that is worth a line
 
@@ -80,6 +81,7 @@ class Triage:
         self.overview = Overview(HEADERS)
         self.verdict = Verdict(level=level)
         self.findings: list[Finding] = []
+        self.waiting: list[Finding] = []  # infos of open transactions
         self.starts: list[Start] = []
         self._told = ToldStarts()
         self.left: list[tuple[str, int]] = []  # partitions that were not forecast, and how much a start scans of each
@@ -94,6 +96,7 @@ class Triage:
             if not self._told.is_told(found):
                 self.verdict.add_finding(found)
                 self.findings += [found] if found.severity != INFO else []
+                self.waiting += [found] if found.code == _OPEN else []
         elif isinstance(found, Start):
             self.verdict.add_start(found)
             self.starts.append(found)
@@ -283,6 +286,11 @@ class NextStarts:
         points = self._directory(path)[0].recovery_points or {}
         return _size_from(path, 0 if name is None else points.get((name.topic, name.partition), 0))
 
+    def is_cleaned(self, path: str) -> bool:
+        """Whether the cleaner of the broker has been at a partition."""
+        name = tree.directory_name(path)
+        return name is not None and self._directory(path)[0].is_cleaned(name.topic, name.partition)
+
     def _directory(self, path: str) -> tuple[LogDirectory, Request]:
         """The log directory of a partition, and what to forecast in it."""
         above = log_directory_of(path)
@@ -355,7 +363,8 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
             stray.append(start)
     for reason, starts_ in failing.items():
         yield _event(DOES_NOT_START, [start.path for start in starts_], as_sentence(reason))
-    yield from _told(triage, {*worst, *later}, failing)
+    losing_starts = {path for starts in (worst, later) for path, start in starts.items() if start.verdict in LOSING}
+    yield from _told(triage, losing_starts, failing)
     if stray:
         reason = stray[0].message.partition(": ")[2]
         yield _event(row.SET_ASIDE, [start.path for start in stray], as_sentence(f"a KRaft broker marks it -stray: {reason}"))
@@ -428,14 +437,26 @@ def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent
             errors.setdefault(finding.path, []).append(finding)
         elif keeps_from_reading(finding):
             errors.setdefault(os.path.dirname(finding.path), []).append(finding)
-    for path, findings in sorted(errors.items(), key=lambda item: -len(item[1])):
+    totals = {path: held.ranges.total for path in errors if (held := triage.verdict.unreadable_in(path)) is not None}
+    for path, findings in sorted(errors.items(), key=lambda item: (-totals.get(item[0], 0), -len(item[1]))):
         codes = list(dict.fromkeys(finding.code for finding in findings))
         stops = worst[path].consumers_stop_at if path in worst else None
-        consumers = "" if stops is None else f" Consumers stop at offset {stops:,}."
-        yield _event(UNREADABLE, [path], f"{findings[0].message}{consumers}", codes)
+        consumers = "" if stops is None else f"Consumers stop at offset {stops:,}. "
+        if path in totals and triage.next_starts.is_cleaned(path):
+            consumers += "The log cleaner stops, too: the partition grows. "
+        yield _event(UNREADABLE, [path], f"{_offsets_lost(triage, path)}{consumers}{findings[0].message}", codes)
     for one in triage.overview.partitions:
         if _is_left_broken(one) and one.path not in errors:
             yield _event(UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
+
+
+def _offsets_lost(triage: Triage, path: str) -> str:
+    """How many records of a partition cannot be read, and at which offsets, as far as findings say."""
+    found = triage.verdict.unreadable_in(path)
+    if found is None or not found.ranges:
+        return ""
+    least = "At least " if found.is_least else ""
+    return f"{least}{counted(found.ranges.total, 'record')} cannot be read: {found.ranges.text('offset', _MOST_RANGES)}. "
 
 
 def _is_left_broken(one: PartitionSum) -> bool:
@@ -457,7 +478,11 @@ def _stuck(triage: Triage) -> Iterable[TriageEvent]:
         which = "A transaction is open" if len(still_open) == 1 else f"Of {len(still_open):,} open transactions the longest is"
         where = f"from offset {longest.first_offset:,} on, of producer {longest.producer_id:,}"
         goes_on = f"the log goes on for {(longest.open_for_ms or 0) // 1000:,} s after it"
-        doubt = "" if longest.is_certain else ", and a marker may be in what was not read"
+        is_certain = longest.is_certain or any(
+            os.path.dirname(finding.path) == longest.path and finding.offset_first == longest.first_offset
+            for finding in triage.waiting
+        )
+        doubt = "" if is_certain else ", and a marker may be in what was not read"
         paths = list(dict.fromkeys([longest.path, *(one.path for one in still_open)]))
         yield _event(row.MAYBE_STUCK, paths, f"{which} {where}: {goes_on}{doubt}.", offset=longest.first_offset)
 
@@ -478,4 +503,6 @@ def _others(triage: Triage) -> Iterable[TriageEvent]:
         yield _event(row.ALSO, list(dict.fromkeys(finding.path for finding in findings)), findings[0].message, [code])
     going = [one.path for one in triage.overview.partitions if one.state == tree.DELETE and one.size]
     if going:
-        yield _event(row.GOING, going, "A broker that runs here deletes it within minutes.")
+        them = "it" if len(going) == 1 else "them"
+        message = f"A broker that runs here deletes {them} within minutes. If that is a mistake, copy at once."
+        yield _event(row.GOING, going, message)

@@ -56,6 +56,7 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
+_DIRECTORY = "directory"  # the type of a finding that is about one
 _MARKED = ".deleted"  # how the names of files end that brokers are about to delete
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
@@ -76,7 +77,7 @@ class Verdict:
         self._is_more_unread = False
         self._unreplayed: dict[str, None] = {}  # the names of directories
         self._failing = frozenset(failing)
-        self._found: dict[str, dict[str, int]] = {word: {} for word in WORDS}  # how often, by word and reason
+        self._found: dict[str, dict[tuple[str, str], int]] = {word: {} for word in WORDS}  # how often, by word, place and reason
         self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
         self._known = self._left_out = 0
         self._starts_left_out = False
@@ -84,6 +85,7 @@ class Verdict:
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
         self._unreadable: dict[str, UnreadableOffsets] = {}  # by directory
+        self._lost: dict[str, int] = {}  # records, by the reason that names the start
         self._unreadable_besides = 0  # records
         self._is_more_unreadable = False
         self._files_left = self._bytes_left = 0  # that were not examined
@@ -104,7 +106,7 @@ class Verdict:
         if is_known:
             self._known += 1
         elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:
-            self._add_reason(NOT_EXAMINED, finding.code)
+            self._add_reason(NOT_EXAMINED, finding.code, place=finding.path)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
             self._open_transactions += finding.code == _OPEN_TRANSACTION
@@ -112,10 +114,12 @@ class Verdict:
             word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
             self._add_reason(word, f"{finding.path}: {finding.message}")
         elif keeps_from_reading(finding):
-            self._add_reason(UNREADABLE, finding.code)
-            self._unreadable.setdefault(os.path.dirname(finding.path), UnreadableOffsets()).add(finding)
+            place = os.path.dirname(finding.path)
+            self._add_reason(UNREADABLE, finding.code, place=place or finding.path)
+            self._unreadable.setdefault(place, UnreadableOffsets()).add(finding)
         else:
-            self._add_reason(_word_of(finding.code), finding.code)
+            place = finding.path if finding.file_type == _DIRECTORY else os.path.dirname(finding.path) or finding.path
+            self._add_reason(_word_of(finding.code), finding.code, place=place)
 
     def leave_out(self) -> None:
         """Count a finding that --select or --ignore leaves out."""
@@ -181,7 +185,9 @@ class Verdict:
         """Add a possible next start of a directory with findings: it may be worse than those."""
         if start.verdict in LOSING:
             word = DOES_NOT_START if start.verdict == _FAILS else LOSES_AT_START
-            self._add_reason(word, f"{start.path}, {start.after} stop: {start.message}")
+            reason = f"{start.path}, {start.after} stop: {start.message}"
+            self._lost[reason] = start.lost_records
+            self._add_reason(word, reason)
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
@@ -273,8 +279,11 @@ class Verdict:
     @property
     def reasons(self) -> list[str]:
         """The reasons, the worst first: `loses at start: ...`."""
-        found = [(word, reason, count) for word in WORDS for reason, count in self._found[word].items()]
-        reasons = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
+        found = [(word, *reason, count) for word in WORDS for reason, count in self._worst_first(word)]
+        reasons = [
+            f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
+            for word, place, reason, count in found[:_MAX_REASONS]
+        ]
         if len(found) > _MAX_REASONS:
             reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
         reasons += self._left_open
@@ -303,9 +312,23 @@ class Verdict:
             return exit_codes.NOT_EXAMINED
         return exit_codes.FINDINGS if any(self._found.values()) else exit_codes.CLEAN
 
-    def _add_reason(self, word: str, reason: str, count: int = 1) -> None:
+    def unreadable_in(self, directory: str) -> UnreadableOffsets | None:
+        """The offsets of a partition that consumers do not get; None if no finding says that there are some."""
+        return self._unreadable.get(directory)
+
+    def _worst_first(self, word: str) -> list[tuple[tuple[str, str], int]]:
+        """The reasons for a word; those of the partition with most records that cannot be read, or are lost, first."""
+        found = list(self._found[word].items())
+        if word == LOSES_AT_START:
+            found.sort(key=lambda item: -self._lost.get(item[0][1], 0))
+        elif word == UNREADABLE:
+            totals = {place: held.ranges.total for place, held in self._unreadable.items()}
+            found.sort(key=lambda item: -totals.get(item[0][0], 0))
+        return found
+
+    def _add_reason(self, word: str, reason: str, count: int = 1, *, place: str = "") -> None:
         reasons = self._found[word]
-        reasons[reason] = reasons.get(reason, 0) + count
+        reasons[place, reason] = reasons.get((place, reason), 0) + count
 
 
 def _word_of(code: str) -> str:

@@ -105,6 +105,7 @@ def test_a_hanging_transaction_is_aborted_by_a_command_that_is_filled_in(
     assert [line.partition("   #")[0] for line in _commands(out) if "kafka-" in line] == [
         f"{tool} find-hanging --topic pay-ments --partition 3",
         f"{tool} abort --topic pay-ments --partition 3 --start-offset 0",
+        f"Do: {tool.removeprefix('# ')} find-hanging --topic pay-ments --partition 3",
     ]
     assert not any(line.startswith("kdump recover ") for line in _commands(out))
     assert "running  read-committed consumers stop at the last stable offset" in out
@@ -114,6 +115,11 @@ def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Pa
     for number in range(8):
         _with_bad_index(tmp_path, topic=f"t{number}")
     commands = _commands(_said(capfd, tmp_path))
+    assert sum(line.startswith("kdump reindex ") for line in commands) == 5 and not any(
+        line.startswith("rm ") for line in commands
+    )
+    assert "# and 3 more partitions like this; --all lists each" in commands
+    commands = _commands(_said(capfd, "--all", tmp_path))
     assert sum(line.startswith("rm ") for line in commands) == 5
     assert "# and 3 more indexes like this; --all lists each" in commands
 

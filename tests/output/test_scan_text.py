@@ -134,13 +134,16 @@ def test_a_scan_ends_with_what_to_type() -> None:
     ]
     assert scan_steps(findings, ["/data/1", "/data/it's"]).lines() == [
         "mkdir -p KEEP && cp -a /data/1/orders-0 KEEP/orders-0.damaged   # before any restart, with the broker stopped",
-        """kdump where orders-0@5 /data/1 '/data/it'"'"'s'   # which copy has it""",
+        """kdump where orders-0@5 /data/1 '/data/it'"'"'s'   # replica-divergence: which copy has it""",
         "kdump check /data/1/orders-1   # crc-mismatch, and what to do",
         "kdump check /data/1/orders-2   # timestamp-future, and what it means",
         "kdump check /data/1/orders-3   # crc-mismatch, and what to do",
-        """kdump where orders-7@5 /data/1 '/data/it'"'"'s'   # the first record that it lacks""",
+        """kdump where orders-7@5 /data/1 '/data/it'"'"'s'   # replica-behind: the first record that it lacks""",
         "# and 2 more partitions to check",
     ]
+    steps = scan_steps(findings, ["/data/1"])
+    assert steps.main("4 x replica-divergence") == "kdump where orders-0@5 /data/1"
+    assert steps.main("crc-mismatch") == "kdump check /data/1/orders-1"
     assert not scan_steps([], ["/data"])
     assert scan_steps(findings[-2:-1], ["/data"] * 9).lines() == []
 

@@ -384,3 +384,68 @@ def test_of_several_brokers_it_says_what_compares_their_replicas(broker: Path) -
     lines = _screen(_triage("deep", "kafka", "other broker"))
     assert "  kdump scan kafka 'other broker'" in lines
     assert not any("kdump scan" in line for line in _screen(_triage("deep")))
+
+
+def test_a_topic_that_was_deleted_is_kept_by_one_command(broker: Path) -> None:
+    for number in range(3):
+        write_partition(broker, topic="gone", partition=number, segments={0: [data(0, 10)]})
+        (broker / f"gone-{number}").rename(broker / f"gone-{number}.{'ab12' * 8}-delete")
+    triage = _triage("deep")
+    (command,) = triage.events[0].commands
+    subprocess.run(command, shell=True, check=True)
+    assert sorted(os.listdir("KEEP/kafka")) == [f"gone-{number}.{'ab12' * 8}-delete" for number in range(3)]
+    assert "  kdump info kafka   # each kind, topics by size" in _screen(triage)
+
+
+def test_a_transaction_of_a_young_log_is_certain_where_all_was_read(broker: Path) -> None:
+    batches = [data(0, producer=5, sequence=0, is_transactional=True)]
+    batches += [data(offset, value=b"v" * 1000, at=TIMESTAMP + offset * 100) for offset in range(1, 600)]
+    write_partition(broker, topic="pay", segments={0: batches})
+    doubt = ", and a marker may be in what was not read"
+    assert doubt in _triage("headers").events[0].message
+    assert _triage("deep").events[0].message.endswith("the log goes on for 59 s after it.")
+
+
+def test_unreadable_records_are_named_before_the_fault_and_the_most_come_first(broker: Path) -> None:
+    batches = [data(offset, 10) for offset in range(0, 50, 10)]
+    few, many = [*batches], [*batches]
+    few[1] = flipped(few[1])
+    many[1:4] = map(flipped, many[1:4])
+    for topic, segments in (("few", few), ("many", many)):
+        write_partition(broker, topic=topic, segments={0: segments})
+    (broker / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("many", 0, 5)]))
+    triage = _triage("deep")
+    events = [event for event in triage.events if event.heading == "unreadable"]
+    assert [event.path for event in events] == ["kafka/many-0", "kafka/few-0"]
+    cleaner = "The log cleaner stops, too: the partition grows. "
+    stop = "Consumers stop at offset 10. "
+    assert events[0].message.startswith(f"30 records cannot be read: offsets 10 to 39. {stop}{cleaner}")
+    assert events[1].message.startswith(f"10 records cannot be read: offsets 10 to 19. {stop}One batch")
+    reasons = [reason for reason in triage.verdict.reasons if reason.startswith("unreadable")]
+    assert reasons == ["unreadable: kafka/many-0: 3 x crc-mismatch", "unreadable: kafka/few-0: crc-mismatch"]
+
+
+def test_log_directories_that_do_not_fit_together_are_checked_together(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree("kafka", "other", ignore=shutil.ignore_patterns("orders-*"))
+    write_partition(Path("other"), segments={0: [data(0, 10)]})
+    Path("other/meta.properties").write_text(META.replace("abcdefghijklmnopqrstuv", "bbcdefghijklmnopqrstuv"))
+    (event,) = [event for event in _triage("deep", "kafka", "other").events if event.heading == "does not start"]
+    command = event.commands[-1].partition("   #")[0]
+    assert command == "kdump check kafka other"
+    capfd.readouterr()
+    main(shlex.split(command)[1:])
+    assert capfd.readouterr().out.endswith("\nDo: cat kafka/meta.properties other/meta.properties\n")
+
+
+def test_metadata_that_are_missing_come_as_what_a_start_does(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    batches = [data(offset, epoch=1) for offset in (*range(5), *range(8, 12))]
+    write_partition(broker, topic="__cluster_metadata", segments={0: batches})
+    triage = _triage("deep")
+    assert triage.verdict.words[0] == "loses at start"
+    event = triage.events[0]
+    assert (event.heading, event.path) == ("loses at start", "kafka/__cluster_metadata-0")
+    assert event.message.startswith("Offsets 5 to 7 of the metadata are missing")
+    main(["check", event.path])
+    shutil.copytree("kafka", "OTHER")
+    do = capfd.readouterr().out.splitlines()[-1].removeprefix("Do: ")
+    assert do == "kdump where __cluster_metadata-0@5 kafka OTHER"

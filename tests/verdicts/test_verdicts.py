@@ -57,7 +57,11 @@ def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code(
     for row in (_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")):
         verdict.add(row)
     assert verdict.words == ["loses at start", "unreadable", "not examined"]
-    assert verdict.reasons == ["loses at start: /a-0: All goes.", "unreadable: 2 x crc-mismatch", "not examined: file-vanished"]
+    assert verdict.reasons == [
+        "loses at start: /a-0: All goes.",
+        "unreadable: /: 2 x crc-mismatch",
+        "not examined: /a-0: file-vanished",
+    ]
     assert verdict.exit_code == 3
 
 
@@ -85,7 +89,7 @@ def test_a_broker_that_does_not_start_loses_nothing(forecast: str, word: str) ->
 def test_readers_that_wait_are_stuck_where_nothing_is_damaged() -> None:
     verdict = Verdict()
     verdict.add(_finding("txn-hanging"))
-    assert (verdict.text, verdict.reasons, verdict.exit_code) == ("stuck", ["stuck: txn-hanging"], 1)
+    assert (verdict.text, verdict.reasons, verdict.exit_code) == ("stuck", ["stuck: /: txn-hanging"], 1)
 
 
 def test_counted_findings_say_how_many_starts_fail() -> None:
@@ -110,7 +114,7 @@ def test_findings_count_from_the_chosen_severity_on(failing: tuple[str, ...], se
     verdict = Verdict(failing)
     verdict.add(_finding(severity=severity))
     assert verdict.exit_code == code
-    assert verdict.reasons == (["damaged: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
+    assert verdict.reasons == (["damaged: /: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
 
 
 def test_clean_names_what_it_does_not_count() -> None:

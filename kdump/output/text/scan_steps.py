@@ -38,7 +38,7 @@ def scan_steps(findings: Iterable[Mapping[str, Any]], paths: Sequence[str]) -> S
                 steps.save(directory)
             question = shell_word(f"{place[0]}-{place[1]}@{offset}")
             about = "the first record that it lacks" if finding["code"] == REPLICA_BEHIND else "which copy has it"
-            steps.look(f"kdump where {question} {' '.join(map(shell_word, paths))}", about)
+            steps.look(f"kdump where {question} {' '.join(map(shell_word, paths))}", f"{finding['code']}: {about}")
         elif finding["severity"] != INFO and finding["topic"] is not None and directory not in examined:
             if len(examined) < _MOST_PLACES:
                 what = "what to do" if finding["severity"] == ERROR else "what it means"

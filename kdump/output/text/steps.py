@@ -27,6 +27,8 @@ _DAMAGED = ".damaged"
 _MOST_SAVED, _MOST_SAVED_BRIEFLY = 5, 2
 _STOPPED = "with the broker stopped"
 _COMMENT = "   # "
+_COUNT = re.compile(r"^[\d,]+ x ")  # how often there is a fault
+_FAULT = re.compile("[:,] ")  # what follows the code of a fault in a comment
 _INDENT = 2
 
 
@@ -61,16 +63,19 @@ class Steps:
         return lines
 
     def main(self, about: str = "") -> str:
-        """The one command to type: what mends before what changes a file, copies or looks; of the path that `about` begins with.
+        """The one command to type: what mends before what changes a file, copies or looks; of the path that `about` begins with,
+        or of the fault that it is, where that is what a line says of itself.
 
         Never a last resort. A command with a word to fill in only if there is no other.
         """
-        commands: list[tuple[bool, bool, int, str]] = []
+        commands: list[tuple[int, bool, int, str]] = []
+        about = _COUNT.sub("", about)
         for line, rank in self._lines.items():
-            command = line.removeprefix("# ").rpartition(_COMMENT)[0] or line.removeprefix("# ")
+            command, _, comment = line.removeprefix("# ").rpartition(_COMMENT)
+            command = command or comment
             if rank in _MAIN and not command.startswith(("or: ", "and ", "kdump explain ")):
-                is_about = any(about.startswith((f"{word}:", f"{word},", f"{word}/", f"{word} ")) for word in command.split()[1:])
-                commands.append((not is_about, line.startswith("#"), _MAIN.index(rank), command))
+                distance = 0 if about and _FAULT.split(comment)[0] == about else _distance(command, about)
+                commands.append((distance, line.startswith("#"), _MAIN.index(rank), command))
         return min(commands, key=lambda found: found[:3])[3] if commands else ""
 
     def write(self, out: ReportWriter) -> None:
@@ -112,6 +117,13 @@ class Steps:
             return
         place, how = self._place(KEEP, path), "-a" if os.path.isdir(path) else "-p"
         self._add(_SAVE, f"{_made(place)} && cp {how} {shell_word(path)} {shell_word(place)}   # {about}")
+
+    def keep_all(self, directory: str, pattern: str, about: str) -> None:
+        """Copy all that is in a directory under names of a pattern."""
+        place = os.path.join(self._place(KEEP, directory), "")
+        self._add(
+            _SAVE, f"mkdir -p {shell_word(place)} && cp -a {shell_word(directory)}/{pattern} {shell_word(place)}   # {about}"
+        )
 
     def recover(self, path: str) -> None:
         """Copy what is whole of a damaged partition."""
@@ -236,6 +248,15 @@ def shell_word(path: str) -> str:
     parts = [chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}" for byte in os.fsencode(path)]
     quoted = "".join("\\" + part if part in ("\\", "'") else part for part in parts)
     return f"$'{quoted}'"
+
+
+def _distance(command: str, about: str) -> int:
+    """How near a command is to what the path at the start of a text names: 0 for that or what is in it, 1 for what it is in."""
+    place = re.split("[:,] ", about)[0]
+    words = [word.strip("'") for word in command.split()[1:]]
+    if any(about.startswith((f"{word}:", f"{word},", f"{word} ")) or place and word.startswith(f"{place}/") for word in words):
+        return 0
+    return 1 if any(about.startswith(f"{word}/") for word in words) else 2
 
 
 def _made(place: str) -> str:

@@ -11,6 +11,7 @@ from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import shell_word
 from kdump.output.text.writer import ReportWriter, wrapped
 from kdump.overview.row import ALSO, GOING, RUNNING
+from kdump.overview.space import DELETED, FOREIGN, MARKED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _RED, _YELLOW, _GREEN = "31", "33", "32"
 _NOT_SO_BAD = (ALSO, GOING)
 _CUT = " ..."
 _ABOUT = "   # "
+_MAY_GO = (FOREIGN, DELETED, MARKED[tree.DELETE], MARKED[tree.STRAY])  # kinds of files that fill a disk, and are no live logs
+_MUCH = 10  # such a part of all is worth a look
 _STOPPED = "with the broker stopped"
 
 
@@ -107,6 +110,7 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
             lines.append((" " * _HEADING if number else shown + " " * (_HEADING - len(heading))) + line)
 
     overview = triage.overview
+    all_places = " ".join(out.shown(shell_word(place.path)) for place in overview.places)
     sums: dict[str, int] = {}
     for space in overview.spaces:
         sums[space.what] = sums.get(space.what, 0) + space.disk
@@ -116,6 +120,8 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
         foreign = next((space.largest for space in overview.spaces if space.largest), None)
         odd = f"; not Kafka's: {foreign}" if foreign else ""
         add("FILLS IT", f"{size_text(sum(sums.values()))} on the disk: {what}{odd}")
+        if sum(sums.get(kind, 0) for kind in _MAY_GO) * _MUCH > sum(sums.values()):
+            lines.append(f"  kdump info {all_places}   # each kind, topics by size")
     replicas = _replicas(triage)
     not_read = _not_read(triage) + (["whether replicas agree"] if replicas else [])
     if not_read:

@@ -93,12 +93,12 @@ class Advice:
 
         Open transactions are a matter only where all else `is_sound`: those of a running broker mostly end by themselves.
         """
-        made_anew: set[str] = set()
-        for path in list(self._partitions)[:_MAX_COMMANDS]:
-            if path and path not in recovered and self._is_sound_partition(path):
-                steps.reindex(path)
-                made_anew.add(path)
-        made_anew = made_anew if is_brief else set()
+        sound = [path for path in self._partitions if path and path not in recovered and self._is_sound_partition(path)]
+        for path in sound[:_MAX_COMMANDS]:
+            steps.reindex(path)
+        if is_brief:
+            _add_more(steps, sound, "partition", "partitions")
+        made_anew = set(sound if is_brief else ())
         whole = [one for one in self._indexes if self._is_sound(one) and os.path.dirname(one) not in made_anew]
         for segment in whole[:_MAX_COMMANDS]:
             steps.remove(self._indexes[segment], "the log is sound, the next start rebuilds its indexes")

@@ -6,7 +6,7 @@ import os
 import zlib
 
 from kdump.binary import system
-from kdump.binary.paths import is_url
+from kdump.binary.paths import absolute, is_url
 from kdump.binary.source import Source
 from kdump.checks import catalogue
 from kdump.checks.catalogue import STARTS, fault_kind
@@ -36,7 +36,7 @@ _NOT_RECOGNIZED = "file-not-recognized"
 _ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
 _MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
 """Codes whose remedy is under Next."""
-_NOT_A_SEGMENT = "not-a-segment"
+_NOT_A_SEGMENT, _GAP = "not-a-segment", "offset-gap"
 _GZIP = zlib.MAX_WBITS | 16  # zlib takes this for the format of gzip
 _PROBED = 4096  # bytes
 _NEVER_SEGMENTS = ("not-a-segment", "name-not-numeric", "index-missing", "timeindex-missing")
@@ -86,10 +86,18 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
         _add_for_start(steps, fold)
     endangered = [fold for fold in worst if _is_endangered(fold, directories)]
     data = [fold for fold in worst if not _holds_nothing(fold, directories)]
-    for path in dict.fromkeys(_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)):
-        if path is not None:
-            steps.save(path)
+    evidence = [_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)]
     damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
+    only_counted = [one for one in directories.values() if one.unreadable and one.path not in damaged and _is_partition(one.path)]
+    evidence += [one.path for one in only_counted if any(start.verdict in LOSING for start in one.starts)]
+    damaged += [one.path for one in only_counted]
+
+    def unreadable(path: str) -> int:
+        return directories[path].unreadable if path in directories else 0
+
+    for path in sorted(dict.fromkeys(filter(None, evidence)), key=unreadable, reverse=True):
+        steps.save(path)
+    damaged.sort(key=unreadable, reverse=True)
     for path in damaged[: _MOST_MENDED_BRIEFLY if is_brief else _MOST_MENDED]:
         if is_url(path):
             steps.save(path)
@@ -120,6 +128,11 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     """Add what makes a start work again that fails because of one file or one name, or shows why."""
     finding = fold.finding
     path, word = finding.path, finding.broker_forecast.partition(" ")[0]
+    above = tree.parent(absolute(path))
+    if finding.code == _GAP and finding.severity == ERROR and tree.is_metadata_log(above) and tree.directory_name(above):
+        question = f"{os.path.basename(above)}@{finding.offset_first}"
+        about = "other controllers have copies of the metadata log: is one whole?"
+        steps.look(f"# kdump where {question} {shell_word(tree.parent(os.path.dirname(path)))} OTHER", about)
     if finding.severity != ERROR or word not in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY) or is_url(path):
         return
     if finding.code == _ODD_DIRECTORY:
