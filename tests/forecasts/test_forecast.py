@@ -494,6 +494,18 @@ def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(arguments, status, out.decode(), err.decode())
 
 
+def test_the_answer_names_what_fails_after_any_stop_before_what_fails_after_one(tmp_path: Path) -> None:
+    cut = bytearray(_batch(1))
+    cut[8:12] = bytes(4)
+    once = _partition(tmp_path, (0, [_batch(0), bytes(cut)]), name="once-0")
+    always = _partition(tmp_path, (0, [_batch(0)]), name="zz-0")
+    (always / "partition.metadata").write_bytes(b"")
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n")
+    out = " ".join(_run(str(tmp_path)).stdout.split())
+    assert f"{once} 1 segment" in out
+    assert f"Verdict: does not start: {always}: partition.metadata is empty. " in out
+
+
 def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
     run = _run("--recovery-point", "zero", str(path))

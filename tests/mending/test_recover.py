@@ -1160,3 +1160,15 @@ def test_a_transaction_that_a_compressed_marker_aborts_is_indexed(tmp_path: Path
     assert (tmp_path / "out" / f"{FIRST}.txnindex").stat().st_size == 34
     codes = [[one.code for one in kdump.check(tmp_path / "out", level=level)] for level in ("full", "deep")]
     assert codes == [["control-batch-shape"], ["control-batch-shape"]]
+
+
+@pytest.mark.parametrize("name", ["__cluster_metadata-0", "orders-0"])
+def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "kafka"
+    root.mkdir()
+    (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n")
+    path = _partition(root, {0: [_batch(0), _broken(_batch(1)), _batch(2)]}, name=name)
+    assert main(["recover", str(path), "-o", str(tmp_path / "NEW" / name)]) == 1
+    out = capfd.readouterr().out
+    assert ("chown -R" in out) == (name == "orders-0")
+    assert ("  # not to be put into its place where another controller has a whole copy" in out) == (name != "orders-0")

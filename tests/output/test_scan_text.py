@@ -144,6 +144,8 @@ def test_a_scan_ends_with_what_to_type() -> None:
     steps = scan_steps(findings, ["/data/1"])
     assert steps.main("4 x replica-divergence") == "kdump where orders-0@5 /data/1"
     assert steps.main("crc-mismatch") == "kdump check /data/1/orders-1"
+    whole = _finding("start-leaves-damage", "error") | {"path": "/data/1/orders-0"}
+    assert scan_steps([whole], ["/data/1"]).lines() == ["kdump check /data/1/orders-0   # start-leaves-damage, and what to do"]
     assert not scan_steps([], ["/data"])
     assert scan_steps(findings[-2:-1], ["/data"] * 9).lines() == []
 

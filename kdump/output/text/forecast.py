@@ -104,7 +104,7 @@ class ForecastReport:
         self._alike: dict[tuple[object, ...], Alike] = {}
         self._steps = Steps()
         self._told_of_log_directories: set[str] = set()
-        self._worst: tuple[tuple[int, bool, int, int], str] | None = None
+        self._worst: tuple[tuple[int, ...], str] | None = None
 
     def directory(self, rows: list[Forecast]) -> None:
         self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
@@ -115,8 +115,11 @@ class ForecastReport:
                 self._safe.append(rows)
             return
         worst = max(rows, key=rank)
-        if self._worst is None or rank(worst) > self._worst[0]:
-            self._worst = rank(worst), _reason(worst)
+        by_verdict, *rest = rank(worst)
+        after_how_many = sum(verdict(row) == verdict(worst) for row in rows)  # stops: what fails after any is worse
+        badness = by_verdict, after_how_many, *rest
+        if self._worst is None or badness > self._worst[0]:
+            self._worst = badness, _reason(worst)
         self._is_failing |= any(verdict(row) == FAILS for row in rows)
         self._alike.setdefault(_kind(rows), Alike()).add(rows)
 

@@ -64,12 +64,15 @@ class RecoverReport(MendReport):
                 f"a broker serves it as {name.topic}-{name.partition}, if there is such a topic: create it if it was deleted,"
             )
             steps.note("then, with the broker stopped, put the .log files in the place of those of its new, empty directory")
+        elif summary.replaces and summary.holes and tree.is_metadata_log(summary.replaces):
+            steps.note("not to be put into its place where another controller has a whole copy of the log: what a node makes of")
+            steps.note("metadata after a hole cannot be told")
         elif summary.replaces:
             steps.replace(summary.replaces, summary.path, "the new directory takes its place, and has its owner")
         else:
             steps.note("each new directory takes the place of the old one, under the same name, with the broker stopped")
             steps.note("first move the old one out of the log directory; then give the new one its owner (chown -R)")
-        if summary.holes:
+        if summary.holes and not (summary.replaces and tree.is_metadata_log(summary.replaces)):
             steps.after_all(
                 "then start. Followers keep what they have, and fetch only from their ends on: holes stay as they are"
             )

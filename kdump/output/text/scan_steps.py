@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import ERROR, INFO
 from kdump.output.text.steps import Steps, shell_word
 
@@ -27,7 +28,7 @@ def scan_steps(findings: Iterable[Mapping[str, Any]], paths: Sequence[str]) -> S
     asked: dict[tuple[str, int], None] = {}
     examined: dict[str, None] = {}
     for finding in findings:
-        directory = os.path.dirname(finding["path"])
+        directory = finding["path"] if finding["code"] in STARTS else os.path.dirname(finding["path"])
         if finding["code"] in BETWEEN_REPLICAS:
             place = finding["topic"], finding["partition"]
             offset = finding["offsetFirst"]
