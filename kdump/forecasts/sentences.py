@@ -82,7 +82,7 @@ def summary(row: Forecast) -> str:
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     if verdict(row) == UNSURE:
-        return "; ".join(row.conditions)
+        return f"it depends, and the worse is assumed: {'; '.join(row.conditions)}"
     start = _scans(row)
     if row.is_safe:
         stays = row.consumers_stop_at
@@ -221,8 +221,15 @@ def stop(rows: list[Forecast]) -> str:
     """The stop before one start, or before several identical ones."""
     if rows[0].after == CLEAN:
         return "a clean stop"
-    points = " or ".join(f"{row.recovery_point:,}" for row in rows)
-    return f"an unclean stop, recovery point {points}{' (assumed)' if rows[0].recovery_point_is_assumed else ''}"
+    points = {row.recovery_point for row in rows}
+    is_assumed = rows[0].recovery_point_is_assumed
+    if len(points) > 1:
+        flushed = "whatever was flushed"
+    elif points == {0}:
+        flushed = "nothing flushed"
+    else:
+        flushed = "all flushed" if is_assumed else f"all flushed below offset {rows[0].recovery_point:,}"
+    return f"a crash, {flushed}{' (no checkpoint here)' if is_assumed else ''}"
 
 
 def _logs(base_offsets: list[int]) -> str:

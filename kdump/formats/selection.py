@@ -38,6 +38,19 @@ class Selection:
                 return False
         return self.numbers is None or partition in self.numbers
 
+    def chosen(self, directories: Sequence[str]) -> list[str]:
+        """Those partition directories that are meant. Raises UsageError if there are some, and none of them is."""
+        found = [path for path in directories if self.is_all or _is_meant(path, self)]
+        if directories and not found:
+            count = len(directories)
+            what = f"{directories[0]} is not" if count == 1 else f"none of {count:,} partitions is"
+            raise UsageError(f"{what} of these topics with these numbers", remedy="`kdump info` lists what is there")
+        return found
+
+
+EVERYTHING = Selection()
+"""Every partition."""
+
 
 def selected(given: Sequence[str], topics: str | None, partitions: str | None, *, has_going: bool = True) -> list[str]:
     """The paths that match patterns, each once; with topics or partitions, what is meant of the partitions and files below.

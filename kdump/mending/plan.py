@@ -10,11 +10,14 @@ from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.formats import file_name, foreign, partition_metadata, properties, text_checkpoint, tree
+from kdump.formats.selection import EVERYTHING
 from kdump.mending.settings import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from kdump.formats.selection import Selection
 
 OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
 _UNFINISHED = ".swap"
@@ -76,19 +79,23 @@ class PartitionPlan:
 
 
 class Plan:
-    """All partitions of an input, and the names of the files of a log directory that are cloned.
+    """All partitions of an input that are in a selection, and the names of the files of a log directory that are cloned.
 
-    Raises Unreadable if the path is neither a partition directory nor a log directory, and CorruptData for what would be lost.
+    Raises Unreadable if the path is neither a partition directory nor a log directory, CorruptData for what would be lost, and
+    UsageError if nothing is selected.
     """
 
-    def __init__(self, path: str, kinds: Iterable[str]) -> None:
+    def __init__(self, path: str, kinds: Iterable[str], selection: Selection = EVERYTHING) -> None:
         kinds = list(kinds)
         self.path = path
         self.cloned: list[str] = []
         self.is_log_directory = False
+        self.left_out = 0
+        """How many partitions of the log directory are not in the selection."""
         system.entries(path)  # says why it cannot be listed
         kind = places.kind_of(path)
         if kind == places.PARTITION:
+            selection.chosen([path])
             log_directory = LogDirectory(tree.parent(path))
             self.partitions = [PartitionPlan(path, "", _log_start(path, log_directory), kinds)]
             return
@@ -97,12 +104,13 @@ class Plan:
         if not found:
             message = "is neither a partition directory nor a log directory"
             raise Unreadable("file-not-regular", message, path=path)
+        served = [place for place in found if not is_deleted(place)]
+        chosen = selection.chosen(served)
+        self.left_out = len(served) - len(chosen)
         self.is_log_directory = True
         self.cloned = [name for name in tree.log_dir_files(path) if name in OF_LOG_DIRECTORY]
         self.partitions = [
-            PartitionPlan(place, os.path.basename(place), _log_start(place, log_directory), kinds)
-            for place in found
-            if not _is_deleted(place)
+            PartitionPlan(place, os.path.basename(place), _log_start(place, log_directory), kinds) for place in chosen
         ]
 
 
@@ -111,7 +119,8 @@ def _log_start(path: str, log_directory: LogDirectory) -> int:
     return 0 if name is None else log_directory.log_starts.get((name.topic, name.partition), 0)
 
 
-def _is_deleted(path: str) -> bool:
+def is_deleted(path: str) -> bool:
+    """Whether a partition directory is one that brokers are about to delete."""
     name = tree.directory_name(path)
     return name is not None and name.state == tree.DELETE
 

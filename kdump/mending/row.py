@@ -31,7 +31,7 @@ class ReindexSummary(Row, kind="reindex-summary"):
     """The sum of a run of `kdump reindex`: what the new directory holds, and how its rebuilt files compare with the input's.
 
     `to_remove` files of the input have no place beside the rebuilt ones. They are only counted `without_logs`, where the new
-    directory has nothing but rebuilt companions.
+    directory has nothing but rebuilt companions. Partitions are left out if others were chosen.
     """
 
     path: Text
@@ -44,6 +44,7 @@ class ReindexSummary(Row, kind="reindex-summary"):
     missing: Int64
     without_logs: Bool
     to_remove: Int64
+    partitions_left_out: Int64
     seconds: Float64
     exit_code: Int32
 
@@ -175,7 +176,7 @@ class RecoverSummary(Row, kind="recover-summary"):
     """The sum of a run of `kdump recover`: what the new directory holds, and what it lacks.
 
     Dropped batches are those in rows of dropped bytes, as far as their headers could be read. Remaining errors are findings of
-    `kdump check` in intact batches that were taken over as they are.
+    `kdump check` in intact batches that were taken over as they are. Partitions are left out if others were chosen.
     """
 
     path: Text
@@ -191,6 +192,7 @@ class RecoverSummary(Row, kind="recover-summary"):
     holes: Int64
     offsets_missing: Int64
     remaining_errors: Int64
+    partitions_left_out: Int64
     seconds: Float64
     exit_code: Int32
 
@@ -325,6 +327,7 @@ DESCRIPTIONS = {
         "different": "How many of these differ from the input's file.",
         "missing": "How many of these the input lacks.",
         "without_logs": "Whether the new directory has only what was rebuilt.",
+        "partitions_left_out": "The number of partitions of the log directory that --topics and --partitions left out.",
         "to_remove": "How many files are to be removed from the input when the new ones are copied there; counted without logs.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
@@ -383,6 +386,7 @@ DESCRIPTIONS = {
         "bytes_lost": "The number of these bytes with which something may be lost.",
         "holes": "The number of gaps in the offsets with damage.",
         "offsets_missing": "The number of offsets in these gaps.",
+        "partitions_left_out": "The number of partitions of the log directory that --topics and --partitions left out.",
         "remaining_errors": "The number of errors that a check finds in the batches that were taken over.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",

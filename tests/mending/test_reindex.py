@@ -173,6 +173,25 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
     assert kdump.verdict(tmp_path / "out" / "orders-0").exit_code == 0
 
 
+def test_of_a_log_directory_only_the_chosen_partitions_are_copied(
+    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        shutil.copytree(partition, partition.parent / f"orders-{number}")
+    write_partition(partition.parent, topic="sums", segments={0: [b"damaged"]})
+    choice = ["--topics", "ord*", "--partitions", "0,2-3"]
+    assert main(["reindex", str(partition.parent), "-o", str(tmp_path / "out"), *choice]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "orders-2"]
+    assert "Only a selection: 2 other partitions are not copied: they were not chosen." in capfd.readouterr().out
+    rows = kdump.reindex(partition.parent, tmp_path / "one", topics=["ord*"], partitions=[1])
+    assert {os.path.dirname(row.path) for row in rows} == {"orders-1"}
+    with pytest.raises(UsageError, match="none of 4 partitions is of these topics"):
+        kdump.reindex(partition.parent, tmp_path / "none", topics=["ORDERS"])
+    with pytest.raises(UsageError, match="orders-0 is not of these topics"):
+        kdump.reindex(partition, tmp_path / "none", partitions=[1])
+    assert not (tmp_path / "none").exists()
+
+
 # --- what is refused
 
 

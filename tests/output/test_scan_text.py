@@ -107,8 +107,16 @@ def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counte
         "",
         "error    crc-mismatch             12",
         "warning  timestamp-future          1",
-        "info     offset-gap                1",
+        "1 info: offset-gap; --tables-to DIR lists each.",
     ]
+
+
+def test_infos_are_one_line_and_a_directory_called_broker_is_not_broker_broker() -> None:
+    counts = {(f"code-{number}", "info"): number for number in range(1, 6)}
+    assert text_of_findings([], counts, 100) == ["15 infos: code-5, code-4, code-3 and 2 more; --tables-to DIR lists each."]
+    finding = _finding("crc-mismatch", "error", broker="broker 2")
+    head = text_of_findings([finding], {("crc-mismatch", "error"): 1}, 100)[0]
+    assert head == "error    crc-mismatch  orders-0 on broker 2, offsets 5 to 9"
 
 
 def test_replicas_that_only_end_at_different_offsets_are_said_to_have_the_same_before() -> None:

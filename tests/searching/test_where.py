@@ -220,22 +220,32 @@ def test_a_torn_batch_whose_header_contradicts_itself_may_hold_any_later_offset(
 
 
 @pytest.mark.parametrize(
-    ("question", "lines"),
+    ("question", "answer", "lines"),
     [
-        ("a-0@1", ["kdump log --deep --output table --offset 1 new/a-0/00000000000000000001.log   # shows the record"]),
+        (
+            "a-0@1",
+            "present. Exit status 0.",
+            ["kdump log --deep --output table --offset 1 new/a-0/00000000000000000001.log   # shows the record"],
+        ),
         (
             "a-0@0",
+            "present-in-deleted-file. Exit status 1.",
             [
                 "mkdir -p KEEP && cp -p old/a-0/{log}.deleted KEEP/{log}.deleted"
                 "   # now: brokers delete it after a minute (file.delete.delay.ms)",
                 "kdump log --deep --output table --offset 0 old/a-0/{log}.deleted   # shows the record",
             ],
         ),
-        ("a-0@9", []),
+        ("a-0@9", "beyond the end (not-written). Exit status 1.", []),
     ],
 )
-def test_the_last_lines_show_the_record(
-    question: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_the_last_lines_show_the_record_and_the_answer(
+    question: str,
+    answer: str,
+    lines: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     log = f"{FIRST}.log"
@@ -243,8 +253,18 @@ def test_the_last_lines_show_the_record(
     old.rename(f"{old}.deleted")
     _partition(Path("new"), batch(base_offset=1, records=[record(key=b"k")]), base=1)
     commands.main(["where", question, "old", "new"])
-    shown = capfd.readouterr().out.partition("Next\n")[2].splitlines()
-    assert shown == [f"  {line.format(log=log)}" for line in lines]
+    steps, _, end = capfd.readouterr().out.partition("\n\n")
+    assert steps.partition("Next\n")[2].splitlines() == [f"  {line.format(log=log)}" for line in lines]
+    command = [f"Do: {line.format(log=log).partition('   # ')[0]}" for line in lines[:1]]
+    assert end.splitlines() == [f"Answer: {question}: {answer}", *command]
+
+
+def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
+    rows[1] = rows[1][:-1] + bytes([rows[1][-1] ^ 1])
+    data = _partition(tmp_path / "one", *rows)
+    assert commands.main(["where", "--key", "k", str(data)]) == 3
+    assert capfd.readouterr().out.splitlines()[-2] == "Answer: 2 records: present. Exit status 3."
 
 
 def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from kdump.cli.shared_options import (
     COLOR,
     CSV_FORMULAS,
     NICE,
+    PARTITIONS,
     RATE,
+    TOPICS,
     offset_range,
     output_option,
     time_range,
@@ -46,6 +48,8 @@ class ReindexOptions(CommandOptions):
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
     out: str | None = OUT
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     only: str = text(
         "--only",
         f"Rebuild only these companions, and clone the others as they are: {', '.join(KINDS)}.",
@@ -97,6 +101,8 @@ class RecoverOptions(CommandOptions):
 
     paths: tuple[str, ...] = arguments("PATH...", is_required=True, completes=DIRECTORIES)
     out: str | None = OUT
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     merge: tuple[str, ...] = texts(
         "--merge",
         "A directory of the same partition, or a log directory, of another broker: holes are filled from it. Repeatable.",

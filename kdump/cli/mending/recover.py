@@ -10,6 +10,7 @@ from kdump.cli.shared_options import settings_of
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.formats import tree
+from kdump.formats.selection import Selection
 from kdump.mending.recover import recover
 from kdump.output.mending import RECOVER
 
@@ -26,9 +27,12 @@ def recover_paths(options: RecoverOptions) -> int:
     """Make the new directory, then report on stdout what is in it and what is not. Returns the exit code."""
     accept = [_offset(word) for word in options.accept]
     config = settings_of(options.config)
+    selection = Selection.of_texts(options.topics, options.partitions)
 
     def make(out: str, progress: Progress) -> command.Made:
-        result = recover.run(options.paths, out, merge=options.merge, accept=accept, config=config, progress=progress)
+        result = recover.run(
+            options.paths, out, merge=options.merge, accept=accept, config=config, selection=selection, progress=progress
+        )
         exit_code = CLEAN if result.is_whole else FINDINGS
 
         def summary(seconds: float) -> RecoverSummary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.exit_codes import CLEAN, FINDINGS
+from kdump.formats.selection import Selection
 from kdump.mending.reindex import reindex
 from kdump.mending.row import DIFFERENT, MISSING, REBUILT, TO_REMOVE, ReindexSummary
 from kdump.output.mending import REINDEX
@@ -20,9 +21,18 @@ def reindex_path(options: ReindexOptions) -> int:
     """Make the new directory, then report its files on stdout. Returns the exit code."""
     only = [word for word in options.only.split(",") if word]
     config = settings_of(options.config)
+    selection = Selection.of_texts(options.topics, options.partitions)
 
     def make(out: str, progress: Progress) -> command.Made:
-        result = reindex.run(options.path, out, only=only, config=config, without_logs=options.without_logs, progress=progress)
+        result = reindex.run(
+            options.path,
+            out,
+            only=only,
+            config=config,
+            without_logs=options.without_logs,
+            selection=selection,
+            progress=progress,
+        )
         exit_code = FINDINGS if result.holes else CLEAN
         rows = [*result.holes, *result.files]
         return command.Made(rows, lambda seconds: _summary(result, options, out, seconds, exit_code), exit_code)
@@ -43,6 +53,7 @@ def _summary(result: Result, options: ReindexOptions, out: str, seconds: float, 
         missing=sum(row.before == MISSING for row in rebuilt),
         without_logs=options.without_logs,
         to_remove=sum(row.action == TO_REMOVE for row in result.files),
+        partitions_left_out=result.left_out,
         seconds=seconds,
         exit_code=exit_code,
     )

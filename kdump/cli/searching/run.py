@@ -27,7 +27,7 @@ from kdump.output.kafka.record_contents import contents_column
 from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.hits import ABSENT, ROW_CLASSES, SAME, UNREADABLE, Hit, NotRead, SearchedFile, SearchVerdict, VerifiedFile
 from kdump.output.rows.row_writer import RowWriter
-from kdump.output.text.grep import verdict_lines
+from kdump.output.text.grep import steps_after, verdict_lines
 from kdump.searching.grep import Search
 from kdump.tables import Table
 from kdump.workers.cores import jobs_here
@@ -118,18 +118,22 @@ def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
         except BrokenPipeError:
             pass  # nobody reads on: the verdict stands
         if request.output not in _OF_ROWS and not request.options.is_strict:
-            _say_verdict(err, search, verdict, is_terminal=stderr.isatty())
+            _say_verdict(err, search, verdict, shown.first_match, is_terminal=stderr.isatty())
         return verdict.exit_code
 
 
-def _say_verdict(err: Blocks, search: Search, verdict: SearchVerdict, *, is_terminal: bool) -> None:
+def _say_verdict(
+    err: Blocks, search: Search, verdict: SearchVerdict, first_match: tuple[str, int] | None = None, *, is_terminal: bool
+) -> None:
+    """Say the verdict, and last what to type now."""
     scope = ""
     if search.only_partition is not None:
         scope = f" in partition {search.only_partition}, the only one that was searched"
     for line in verdict_lines(verdict, search.not_read, scope):
         err.write(f"kdump: {escaped(line) if is_terminal else line}\n")
-    if verdict.certificate is not None:
-        err.write(f"kdump: certificate: {escaped(verdict.certificate)}\n")
+    command = steps_after(search.not_read, first_match).main()
+    if command:
+        err.write(f"Do: {command}\n")
     err.flush()
 
 
@@ -145,6 +149,8 @@ class _Shown:
         self._classes: tuple[Any, ...] = (SearchedFile, NotRead, SearchVerdict) if self._shows_files else ROW_CLASSES
         self._is_terminal = is_terminal
         self._path = ""
+        self.first_match: tuple[str, int] | None = None
+        """The file and the offset of the first match."""
         if request.output != "kafka":
             style = style_of_rows(is_terminal=is_terminal, color=request.options.color, escapes_formulas=request.escapes_formulas)
             self._output = formatter_of(request.output, out.write, style)
@@ -153,6 +159,9 @@ class _Shown:
     def all(self) -> None:
         """Show each match, or each file."""
         for item, found in self._search.found():
+            if self.first_match is None:
+                row = next((row for row, matched in enumerate(found.matched) if matched), 0)
+                self.first_match = self._search.name_of(item), found.part.records["offset"][row]
             if self._shows_files:
                 continue
             self._show(item, found)

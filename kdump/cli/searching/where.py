@@ -42,15 +42,16 @@ def find_record(options: WhereOptions) -> int:
                 rows.write(fate)
         if rows is not None:
             rows.end()
-        elif report is not None:
-            report.end()
+        exit_code = CLEAN if is_there else FINDINGS
+        lacks_some = is_there and options.key is not None and bool(found.not_read)
+        if lacks_some or not found.is_certain:
+            exit_code = NOT_EXAMINED  # the evidence says why
+        if report is not None:
+            report.end(exit_code)
         out.flush()
-    if is_there and options.key is not None and found.not_read:
+    if lacks_some:
         say(escaped(f"not everything could be read, so there may be more records with this key: {found.not_read[0]}"))
-        return NOT_EXAMINED
-    if not found.is_certain:
-        return NOT_EXAMINED  # the evidence says why
-    return CLEAN if is_there else FINDINGS
+    return exit_code
 
 
 def _question(options: WhereOptions) -> Whereabouts:

@@ -11,9 +11,10 @@ from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Member
 from kdump.formats import foreign, text_checkpoint, tree
+from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
-from kdump.mending.plan import OF_LOG_DIRECTORY
+from kdump.mending.plan import OF_LOG_DIRECTORY, is_deleted
 from kdump.mending.progress import Progress
 from kdump.mending.recover.damaged_partition import replicas_of
 from kdump.mending.recover.partition_recovery import PartitionRecovery, dropped
@@ -34,7 +35,7 @@ from kdump.mending.settings import Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from kdump.tables import Row
 
@@ -47,6 +48,8 @@ class Result:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.partitions = 0
+        self.left_out = 0
+        """How many partitions are not in the selection."""
         self.segments = 0
         self.remaining_errors = 0
         self.is_whole = True
@@ -71,6 +74,7 @@ class Result:
             holes=len(holes),
             offsets_missing=sum(row.offsets for row in holes),
             remaining_errors=self.remaining_errors,
+            partitions_left_out=self.left_out,
             seconds=seconds,
             exit_code=exit_code,
         )
@@ -92,13 +96,16 @@ def recover(
     merge: Iterable[str | os.PathLike[str]] = (),
     accept: Iterable[int] = (),
     config: Mapping[str, str | int] | None = None,
+    topics: Sequence[str] = (),
+    partitions: Collection[int] | None = None,
 ) -> list[Row]:
     """Make a sound copy of a damaged partition directory, or of all partitions of a log directory.
 
     `output` is the new directory; it must not exist, and may not lie inside an input, which is only read. It has every whole
     batch with the same offsets and bytes, holes where data is lost, and new companions. Holes are filled from the replicas in
     `merge`: directories of the same partition, or log directories that have one. `accept` are offsets of batches whose CRC does
-    not match, which are taken over with a new CRC if they decode. `config` is as of `reindex`.
+    not match, which are taken over with a new CRC if they decode. `config` is as of `reindex`. Of a
+    log directory, `topics` (globs) and `partitions` (numbers) choose what is copied.
 
     Returns rows: Recovered, Rewritten, Dropped, LostRecord, Hole and Companion. The output appears when it is complete, synced
     and verified, or not at all: a check that reads every record finds no error that the batches did not have before, and a start
@@ -106,11 +113,12 @@ def recover(
     wrappers; of other batches, rebuilding has scanned all as a start does.
 
     Raises CorruptData if the result cannot be verified, or if two replicas contradict each other; Unreadable if a file cannot be
-    read or changes meanwhile; UsageError for an output that cannot be made, unknown settings, and an offset to accept that no
-    damaged batch has; OSError if the output cannot be written.
+    read or changes meanwhile; UsageError for an output that cannot be made, unknown settings, an offset to accept that no
+    damaged batch has, and a choice that no partition fits; OSError if the output cannot be written.
     """
     replicas = [os.fspath(replica) for replica in merge]
-    return run([os.fspath(path)], os.fspath(output), merge=replicas, accept=accept, config=config or {}).rows
+    selection = Selection(topics, partitions)
+    return run([os.fspath(path)], os.fspath(output), merge=replicas, accept=accept, config=config or {}, selection=selection).rows
 
 
 def run(
@@ -120,12 +128,13 @@ def run(
     merge: Sequence[str] = (),
     accept: Iterable[int] = (),
     config: Mapping[str, str | int],
+    selection: Selection = EVERYTHING,
     progress: Progress | None = None,
 ) -> Result:
     """As `recover`, of several partition directories, with the sums, and with the progress reported."""
     rules = Rules(config)
     with NewDirectory(output, [*paths, *merge]) as directory:
-        return _Run(directory, paths, merge, set(accept), rules, progress or Progress()).to_end()
+        return _Run(directory, paths, merge, set(accept), rules, selection, progress or Progress()).to_end()
 
 
 class _Run:
@@ -136,6 +145,7 @@ class _Run:
         merge: Sequence[str],
         accept: set[int],
         rules: Rules,
+        selection: Selection,
         progress: Progress,
     ) -> None:
         self._directory = directory
@@ -143,6 +153,7 @@ class _Run:
         self._merge = merge
         self._accept = accept
         self._rules = rules
+        self._selection = selection
         self._progress = progress
         self._inputs = Inputs()
         self._result = Result()
@@ -181,6 +192,7 @@ class _Run:
             foreign.require_kafka_path(path)
             system.entries(path)  # says why it cannot be listed
             if places.kind_of(path) == places.PARTITION:
+                self._selection.chosen([path])
                 name = "" if len(self._paths) == 1 else os.path.basename(os.path.abspath(path))
                 if any(name == other.name for other in found):
                     raise UsageError(f"two partitions are called {name}: recover them one by one")
@@ -199,11 +211,12 @@ class _Run:
         places_ = [place for place in tree.partitions(path) if places.may_be_partition(place)]
         if not places_:
             raise Unreadable("file-not-regular", "is neither a partition directory nor a log directory", path=path)
+        chosen = self._selection.chosen(places_)
+        self._result.left_out = sum(not is_deleted(place) for place in places_ if place not in chosen)
         log_directory = LogDirectory(path)
         found = []
-        for place in places_:
-            name = tree.directory_name(place)
-            if name is not None and name.state == tree.DELETE:
+        for place in chosen:
+            if is_deleted(place):
                 size = sum(system.size(entry.path) for entry in system.entries(place) if not entry.is_directory)
                 left = LeftOut(place, 0, size, "", "a directory that brokers are about to delete", is_lost=False)
                 self._result.rows.append(dropped(left))

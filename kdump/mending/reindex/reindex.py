@@ -8,6 +8,7 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import entries, file_name, offset_index, time_index, tree
+from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.attested import Witnesses
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
@@ -19,7 +20,7 @@ from kdump.mending.settings import Rules, kinds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from kdump.mending.attested import Attested
     from kdump.mending.plan import PartitionPlan
@@ -31,12 +32,13 @@ _ENTRY_SIZES = {file_name.OFFSET_INDEX: offset_index.ENTRY_SIZE, file_name.TIME_
 class Result:
     """What was made: a row for each file, what is missing in the logs, and the sums."""
 
-    __slots__ = ("batches", "files", "holes", "log_bytes", "partitions", "segments")
+    __slots__ = ("batches", "files", "holes", "left_out", "log_bytes", "partitions", "segments")
 
     def __init__(self) -> None:
         self.files: list[Companion] = []
         self.holes: list[Hole] = []
         self.partitions = 0
+        self.left_out = 0
         self.segments = 0
         self.log_bytes = 0
         self.batches = 0
@@ -49,21 +51,27 @@ def reindex(
     only: Iterable[str] = (),
     config: Mapping[str, str | int] | None = None,
     without_logs: bool = False,
+    topics: Sequence[str] = (),
+    partitions: Collection[int] | None = None,
 ) -> list[Companion | Hole]:
     """Make a copy of a partition or log directory with new companions: indexes, producer snapshots and leader epochs.
 
     `output` is the new directory; it must not exist, and may not lie inside the input, which is only read. `only` are words
     of `index`, `timeindex`, `txnindex`, `snapshot` and `epochs`; other companions are cloned as they are. `config` are
     settings of the topic or broker: `index.interval.bytes`, `segment.index.bytes`, `producer.id.expiration.ms`.
+    Of a log directory, `topics` (globs) and `partitions` (numbers) choose what is copied.
     `without_logs` writes only the rebuilt companions, to be copied beside the logs; files of the input that must go then have a
     row, too. Returns a row for each file, and one for offsets that the logs do not have, though other files know of them. The
     output appears when it is complete, synced and verified, or not at all.
 
     Raises CorruptData if the input is damaged, or if the result does not pass the check; Unreadable if a file cannot be read
-    or changes meanwhile; UsageError for an output that cannot be made, and unknown words and settings; OSError if the output
-    cannot be written.
+    or changes meanwhile; UsageError for an output that cannot be made, unknown words and settings, and a choice that no partition
+    fits; OSError if the output cannot be written.
     """
-    result = run(os.fspath(path), os.fspath(output), only=only, config=config or {}, without_logs=without_logs)
+    selection = Selection(topics, partitions)
+    result = run(
+        os.fspath(path), os.fspath(output), only=only, config=config or {}, without_logs=without_logs, selection=selection
+    )
     return [*result.files, *result.holes]
 
 
@@ -74,13 +82,15 @@ def run(
     only: Iterable[str] = (),
     config: Mapping[str, str | int],
     without_logs: bool = False,
+    selection: Selection = EVERYTHING,
     progress: Progress | None = None,
 ) -> Result:
     """As `reindex`, with the sums, and with the progress reported."""
     kinds, rules = kinds_of(only), Rules(config)
     with NewDirectory(output, [path]) as directory:
         try:
-            run = _Run(Plan(path, kinds), directory, kinds, rules, progress or Progress(), without_logs=without_logs)
+            plan = Plan(path, kinds, selection)
+            run = _Run(plan, directory, kinds, rules, progress or Progress(), without_logs=without_logs)
             return run.to_end()
         except CorruptData as fault:
             fault.remedy = fault.remedy or f"`kdump check {path}` says what is wrong: reindex takes only sound logs"
@@ -104,6 +114,7 @@ class _Run:
         plan, result = self._plan, self._result
         sizes = [system.size(os.path.join(part.path, name)) for part in plan.partitions for name in part.logs.values()]
         result.partitions, result.segments, result.log_bytes = len(plan.partitions), len(sizes), sum(sizes)
+        result.left_out = plan.left_out
         self._progress.start(2 * result.log_bytes)
         for part in plan.partitions:
             self._inputs.note_directory(part.path)

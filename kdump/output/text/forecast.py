@@ -209,7 +209,7 @@ class ForecastReport:
                 for line in rest:
                     self._out.line(" " * _INDENT + line)
             else:
-                self._out.line(f"{head}after {after}")
+                self._out.line(f"{head}after {after}{', counted as a loss' if word == UNSURE else ''}")
             for line in lines:
                 self._out.wrapped(self._out.shown(line), _INDENT)
 

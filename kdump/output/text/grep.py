@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
+from kdump.formats import tree
 from kdump.output.rows.hits import FOUND
 from kdump.output.text.sizes import size_text
+from kdump.output.text.steps import Steps, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,29 +15,16 @@ if TYPE_CHECKING:
     from kdump.output.rows.hits import NotRead, SearchVerdict
 
 _MAX_SHOWN = 20
+_STDIN = "-"
+_OF_SCHEMAS = "schema-"  # codes that no check has
 
 
 def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: str = "") -> Iterator[str]:
-    """What was not read intact, then the verdict. `scope` is what the search was limited to."""
+    """What was not read intact, and last the verdict. `scope` is what the search was limited to."""
     for gap in not_read[:_MAX_SHOWN]:
         yield gap_line(gap)
     if len(not_read) > _MAX_SHOWN:
         yield f"... and {counted(len(not_read) - _MAX_SHOWN, 'more range')} not read intact; --output ndjson lists all"
-    found = (
-        f"{counted(verdict.hits, 'record')} {'matches' if verdict.hits == 1 else 'match'}"
-        if verdict.hits
-        else "no record matches"
-    )
-    of_claimed = f"{verdict.records:,} of " if verdict.records != verdict.claimed_records else ""
-    searched = (
-        f"{counted(verdict.files, 'file')}, {size_text(verdict.bytes)}, {counted(verdict.batches, 'batch', 'batches')},"
-        f" {of_claimed}{counted(verdict.claimed_records, 'record')}"
-    )
-    how = "searched" if not_read or not verdict.is_whole else "read intact"
-    if verdict.files:
-        yield f"{verdict.verdict}: {found}{scope}; {searched} {how}"
-    else:
-        yield f"{verdict.verdict}: nothing was searched{scope}"
     if verdict.damaged_hits:
         are = "lies" if verdict.damaged_hits == 1 else "lie"
         yield f"{counted(verdict.damaged_hits, 'match', 'matches')} {are} in batches whose CRC does not match"
@@ -51,6 +40,35 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
         yield f"{counted(verdict.misplaced, 'key')} not in the partition of the default partitioner"
     if verdict.left_out:
         yield f"{counted(verdict.left_out, 'file')} about to be deleted not searched; --prove-absent searches them"
+    if verdict.certificate is not None:
+        yield f"certificate: {verdict.certificate}"
+    found = (
+        f"{counted(verdict.hits, 'record')} {'matches' if verdict.hits == 1 else 'match'}"
+        if verdict.hits
+        else "no record matches"
+    )
+    of_claimed = f"{verdict.records:,} of " if verdict.records != verdict.claimed_records else ""
+    searched = (
+        f"{counted(verdict.files, 'file')}, {size_text(verdict.bytes)}, {counted(verdict.batches, 'batch', 'batches')},"
+        f" {of_claimed}{counted(verdict.claimed_records, 'record')}"
+    )
+    how = "searched" if not_read or not verdict.is_whole else "read intact"
+    if verdict.files:
+        yield f"{verdict.verdict}: {found}{scope}; {searched} {how}"
+    else:
+        yield f"{verdict.verdict}: nothing was searched{scope}"
+
+
+def steps_after(not_read: Sequence[NotRead], first_match: tuple[str, int] | None) -> Steps:
+    """What to type after a search: what is damaged comes before the first match, a file and an offset."""
+    steps = Steps()
+    for gap in not_read[:1]:
+        if gap.file != _STDIN and not gap.code.startswith(_OF_SCHEMAS):
+            steps.look(f"kdump check {shell_word(tree.parent(gap.file) if gap.start is not None else gap.file)}")
+    if first_match is not None and first_match[0] != _STDIN:
+        path, offset = first_match
+        steps.look(f"kdump log --deep --output table --offset {offset} {shell_word(path)}")
+    return steps
 
 
 def gap_line(gap: NotRead) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.wording import offset_range
+from kdump.checks.wording import counted, offset_range
 from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
@@ -60,6 +60,15 @@ class MendReport:
         """Write what is the matter with something, and why."""
         self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
         self._out.wrapped(self._out.shown(reason), _INDENT)
+
+    def _left_out(self, partitions: int) -> None:
+        """Write how many partitions were not chosen."""
+        if partitions:
+            are = "is not copied: it was" if partitions == 1 else "are not copied: they were"
+            self._out.wrapped(
+                f"Only a selection: {counted(partitions, 'other partition')} {are} not chosen."
+                " The new directory does not stand in for the whole log directory."
+            )
 
     def _complete(self, path: str, exit_code: int, what: str = COMPLETE) -> None:
         self._out.line(f"{what}: {self._out.shown(path)}. Exit status {exit_code}.")

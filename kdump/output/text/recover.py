@@ -87,6 +87,7 @@ class RecoverReport(MendReport):
         batches = counted(summary.batches, "batch", "batches")
         records = counted(summary.records, "record")
         self._out.wrapped(f"{partitions}, {segments}, {size_text(summary.bytes)}, {batches}, {records}. {summary.seconds:.1f} s.")
+        self._left_out(summary.partitions_left_out)
         lost = [size_text(summary.bytes_lost)] if summary.bytes_lost else []
         if summary.holes:
             lost.append(f"{counted(summary.offsets_missing, 'offset')} in {counted(summary.holes, 'hole')}")

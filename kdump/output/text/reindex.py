@@ -38,6 +38,7 @@ class ReindexReport(MendReport):
         segments = counted(summary.segments, "segment")
         batches = counted(summary.batches, "batch", "batches")
         self._out.wrapped(f"{partitions}, {segments}, {size_text(summary.log_bytes)}, {batches}. {summary.seconds:.1f} s.")
+        self._left_out(summary.partitions_left_out)
         same = summary.rebuilt - summary.different - summary.missing
         self._out.wrapped(
             f"Rebuilt {counted(summary.rebuilt, 'file')}: {same:,} as in the input, {summary.different:,} different,"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_TOPICS = 20  # that get a line each
 _MAX_FINDINGS = 10  # that are shown; all are counted by code
+_MAX_INFOS = 3  # codes that are named
 _MAX_OF_A_CODE = 3  # of these; of infos, only replicas that end earlier are shown
 _MAX_CODES = 20  # that get a line each
 _MIN_NAME = 16  # cells; the name of a topic is not shortened to fewer
@@ -193,8 +194,15 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
             message += " No difference was found in what both have."
         lines += [" " * _INDENT + line for line in wrap(message, max(width - _INDENT, 40), break_on_hyphens=False)]
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
-    table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_MAX_CODES]]
-    table += [f"and {counted(len(ordered) - _MAX_CODES, 'more code')}"] if len(ordered) > _MAX_CODES else []
+    told = [(kind, count) for kind, count in ordered if kind[1] != INFO]
+    table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in told[:_MAX_CODES]]
+    table += [f"and {counted(len(told) - _MAX_CODES, 'more code')}"] if len(told) > _MAX_CODES else []
+    infos = [code for (code, severity), _ in ordered if severity == INFO]
+    if infos:
+        more = f" and {len(infos) - _MAX_INFOS} more" if len(infos) > _MAX_INFOS else ""
+        count = counted(sum(counts[code, INFO] for code in infos), "info")
+        text = f"{count}: {', '.join(infos[:_MAX_INFOS])}{more}; --tables-to DIR lists each."
+        table += wrap(text, max(width, 40), break_on_hyphens=False)
     return [*lines, *([""] if lines else []), *table]
 
 
@@ -231,7 +239,8 @@ def _count_text(count: int) -> str:
 def _where(finding: Mapping[str, Any]) -> str:
     if finding["topic"] is None:
         return str(finding["path"])
-    on = "" if finding["broker"] is None else f" on broker {finding['broker']}"
+    broker = "" if finding["broker"] is None else str(finding["broker"])
+    on = f" on {'' if broker.startswith('broker') else 'broker '}{broker}" if broker else ""
     first, last = finding["offsetFirst"], finding["offsetLast"]
     offsets = "" if first is None else f", offset {first:,}" if last in (None, first) else f", offsets {first:,} to {last:,}"
     partition = f"{finding['topic']}-{finding['partition']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import counted, number_range
 from kdump.output.rows import fates
+from kdump.output.text.answer import write_answer
 from kdump.output.text.steps import Steps, shell_word
 from kdump.output.text.writer import ReportWriter
 
@@ -21,19 +22,24 @@ _MAY_BE_DAMAGED = (fates.DAMAGED, fates.NOT_FOUND)
 
 
 class WhereReport:
-    """Writes a line for each answer, then what is known about it, and at the end what shows the records."""
+    """Writes a line for each answer, then what is known about it, what shows the records, and last the answer in short."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
         self._steps = Steps()
         self._places = 0
+        self._counts: dict[str, int] = {}
+        self._first = ""
 
     def answer(self, fate: Fate) -> None:
         """Write one answer."""
         where = "?" if fate.topic is None else f"{fate.topic}-{fate.partition}"
         offset = "" if fate.offset is None else f"@{fate.offset}"
         key = "" if fate.key is None else f"   key {fate.key}"
-        self._out.line(self._out.shown(f"{where}{offset}   {_HEADLINES.get(fate.answer, fate.answer)}{key}"))
+        headline = _HEADLINES.get(fate.answer, fate.answer)
+        self._first = self._first or f"{where}{offset}"
+        self._counts[headline] = self._counts.get(headline, 0) + 1
+        self._out.line(self._out.shown(f"{where}{offset}   {headline}{key}"))
         for label, text in _details(fate):
             self._out.labelled(label, self._out.shown(text))
         self._add_steps(fate)
@@ -50,11 +56,18 @@ class WhereReport:
             for path in fate.damaged_in[:_MOST_PLACES]:
                 self._steps.look(f"kdump check {shell_word(path)}", "what is damaged, and what to do")
 
-    def end(self) -> None:
-        """Write the commands."""
+    def end(self, exit_code: int) -> None:
+        """Write the commands, then the answer."""
         if self._steps:
             self._out.line("Next")
             self._steps.write(self._out)
+        if not self._counts:
+            return
+        self._out.line()
+        count = sum(self._counts.values())
+        words = ", ".join(f"{times:,} {word}" if len(self._counts) > 1 else word for word, times in self._counts.items())
+        what = counted(count, "record") if count > 1 else self._first
+        write_answer(self._out, f"Answer: {what}: {words}. Exit status {exit_code}.", self._steps.main())
 
 
 def _details(fate: Fate) -> Iterator[tuple[str, str]]:
