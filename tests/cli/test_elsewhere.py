@@ -100,7 +100,8 @@ def _unwrapped(printed: tuple[int, str, str]) -> tuple[int, str, str]:
     """The same with one space between words: lines are wrapped elsewhere where a path is longer."""
     status, out, err = printed
     out = _ADVICE.sub("", out)
-    lines = [line for line in out.splitlines() if " KEEP" not in line and " NEW" not in line and not _OF_COPY.search(line)]
+    of_copies = (" KEEP", " NEW", "Do: ")
+    lines = [line for line in out.splitlines() if not any(map(line.__contains__, of_copies)) and not _OF_COPY.search(line)]
     return status, " ".join(" ".join(lines).replace(",", "").split()), " ".join(err.split())
 
 
