@@ -160,7 +160,7 @@ def test_a_scan_that_is_repeated_reads_only_what_was_replaced(
     store.put("again/orders-0/00000000000000000000.log", bytes(log))
     assert url.endswith("/orders-0")
     assert main(command) == 1
-    assert "damaged" in capfd.readouterr().out
+    assert "unreadable (1 record)" in capfd.readouterr().out
 
 
 def test_patterns_name_urls(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str]) -> None:

@@ -112,7 +112,7 @@ def test_the_summary_of_unchanged_tables_is_not_made_again(data: Path, capsys: p
     first = text()
     with mock.patch.object(pq, "ParquetFile", side_effect=AssertionError("a table was read")):
         assert text() == first
-    assert any("crc-mismatch" in line for line in first) and first[-1].endswith("Exit status 1.")
+    assert any("crc-mismatch" in line for line in first) and first[-2].endswith("Exit status 1.")
 
 
 @pytest.mark.parametrize("table", ["batches", "findings", "txn_index"])
@@ -313,7 +313,7 @@ def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: 
 def test_a_kept_summary_says_that_more_was_not_read() -> None:
     numbers = dict.fromkeys(("files", "bytes", "batches", "records", "recordsNotRead"), 5)
     lists: dict[str, Any] = {name: [] for name in ("topics", "codecs", "findings", "worst", "incompleteTables")}
-    times = {"oldestTimestamp": None, "newestTimestamp": None}
+    others = {"oldestTimestamp": None, "newestTimestamp": None, "unreadable": [[], 0, False]}
     for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
-        given = {**numbers, **lists, **times, "level": "full", "areMoreNotRead": more, "tables": {}, "failingStarts": {}}
+        given = {**numbers, **lists, **others, "level": "full", "areMoreNotRead": more, "tables": {}, "failingStarts": {}}
         assert words in ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]
