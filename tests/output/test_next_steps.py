@@ -303,6 +303,16 @@ def test_what_a_report_of_a_log_directory_suggests_works_as_it_is_typed(checkpoi
         assert any(line.startswith("# and ") and line.endswith(" more to recover; --all lists each") for line in next_lines(text))
 
 
+def test_where_only_warnings_are_left_nothing_is_to_be_recovered(typist: Typist) -> None:
+    root = _log_directory(Path("data"), "0\n1\norders 3 5\n")
+    segments = {0: [_batch(offset) for offset in range(20)]}
+    write_partition(root, segments=segments, topic="orders", partition=3, segment_index_bytes=1 << 10)
+    _cut(file_name(FIRST, LOG), 5000)(root / "orders-3")
+    text = typist.report("check", "data", "--ignore", "start-*")
+    assert "torn-tail" in text and "Exit status 0." in text and "kdump recover" not in text
+    assert "kdump recover" in typist.report("check", "data")
+
+
 @pytest.mark.parametrize("command", ["check", "forecast"])
 def test_partitions_of_one_name_get_different_places(command: str, typist: Typist) -> None:
     for name in ("a", "b"):

@@ -154,6 +154,8 @@ def test_a_scan_ends_with_what_to_type() -> None:
     assert steps.main("crc-mismatch") == "kdump check /data/1/orders-1"
     whole = _finding("start-leaves-damage", "error") | {"path": "/data/1/orders-0"}
     assert scan_steps([whole], ["/data/1"]).lines() == ["kdump check /data/1/orders-0   # start-leaves-damage, and what to do"]
+    odd = _finding("dir-odd", "error") | {"path": "/data/1/lost+found", "topic": None, "partition": None}
+    assert scan_steps([odd], ["/data/1"]).main("dir-odd") == "kdump check /data/1"
     assert not scan_steps([], ["/data"])
     assert scan_steps(findings[-2:-1], ["/data"] * 9).lines() == []
 

@@ -27,6 +27,7 @@ def scan_steps(findings: Iterable[Mapping[str, Any]], paths: Sequence[str]) -> S
     steps = Steps()
     asked: dict[tuple[str, int], None] = {}
     examined: dict[str, None] = {}
+    of_log_directories = False
     for finding in findings:
         directory = finding["path"] if finding["code"] in STARTS else os.path.dirname(finding["path"])
         if finding["code"] in BETWEEN_REPLICAS:
@@ -45,6 +46,9 @@ def scan_steps(findings: Iterable[Mapping[str, Any]], paths: Sequence[str]) -> S
                 what = "what to do" if finding["severity"] == ERROR else "what it means"
                 steps.look(f"kdump check {shell_word(directory)}", f"{finding['code']}, and {what}")
             examined[directory] = None
+        elif finding["severity"] == ERROR and finding["topic"] is None and not of_log_directories and len(paths) <= _MOST_PATHS:
+            of_log_directories = True
+            steps.look(f"kdump check {' '.join(map(shell_word, paths))}", f"{finding['code']}, and what to do")
     if len(examined) > _MOST_PLACES:
         steps.note(f"and {len(examined) - _MOST_PLACES:,} more partitions to check")
     return steps

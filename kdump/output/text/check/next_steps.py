@@ -88,7 +88,8 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     data = [fold for fold in worst if not _holds_nothing(fold, directories)]
     evidence = [_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)]
     damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
-    only_counted = [one for one in directories.values() if one.unreadable and one.path not in damaged and _is_partition(one.path)]
+    failing = (one for one in directories.values() if one.unreadable and one.counts.get(ERROR) and one.path not in damaged)
+    only_counted = [one for one in failing if _is_partition(one.path)]
     evidence += [one.path for one in only_counted if any(start.verdict in LOSING for start in one.starts)]
     damaged += [one.path for one in only_counted]
 
