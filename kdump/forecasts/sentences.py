@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.checks.finding import Start
+
 FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "unsure", "damage", "trims", "safe"
 """The first word: no start; records are lost; the log ends in the wrong place; it depends; only damage stays; bytes go
 that contain nothing intact; nothing happens, and the CRCs of all batches match."""
@@ -22,6 +24,7 @@ LOADS = "loads"
 
 _FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, LOADS, SAFE)
 NOT_REPLAYED = "the records of this metadata log are not replayed: whether the node starts with them is not known"
+CLEAN_STOP = "a clean stop"
 UNDONE = "What happens to files before that is not undone:"
 NO_START = "the broker does not start: "
 _STRAY_MARK = "-stray"
@@ -219,17 +222,19 @@ def _damage_left(row: Forecast, offset: int) -> str:
 
 def stop(rows: list[Forecast]) -> str:
     """The stop before one start, or before several identical ones."""
-    if rows[0].after == CLEAN:
-        return "a clean stop"
-    points = {row.recovery_point for row in rows}
-    is_assumed = rows[0].recovery_point_is_assumed
-    if len(points) > 1:
-        flushed = "whatever was flushed"
-    elif points == {0}:
-        flushed = "nothing flushed"
-    else:
-        flushed = "all flushed" if is_assumed else f"all flushed below offset {rows[0].recovery_point:,}"
-    return f"a crash, {flushed}{' (no checkpoint here)' if is_assumed else ''}"
+    first = rows[0]
+    named = "a crash, whatever was flushed" if len({row.recovery_point for row in rows}) > 1 else one_stop(first)
+    return f"{named} (no checkpoint here)" if first.after != CLEAN and first.recovery_point_is_assumed else named
+
+
+def one_stop(start: Forecast | Start) -> str:
+    """The stop before one start, in a few words."""
+    if start.after == CLEAN:
+        return CLEAN_STOP
+    if not start.recovery_point:
+        return "a crash with nothing flushed"
+    flushed = "all" if start.recovery_point_is_assumed else f"all below offset {start.recovery_point:,}"
+    return f"a crash with {flushed} flushed"
 
 
 def _logs(base_offsets: list[int]) -> str:

@@ -20,7 +20,7 @@ from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
-from kdump.forecasts.sentences import FAILS, NO_START, rank, summary
+from kdump.forecasts.sentences import FAILS, NO_START, one_stop, rank, summary
 from kdump.forecasts.sentences import verdict as word_of
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
@@ -380,7 +380,7 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
 
 def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:
     """A start that loses, or in the worst case fails."""
-    message = as_sentence(f"after {'an unclean' if start.after != CLEAN else 'a clean'} stop: {start.message}")
+    message = as_sentence(f"after {one_stop(start)}: {start.message}")
     return _event(heading, [start.path], message, records=start.lost_records)
 
 

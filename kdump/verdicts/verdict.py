@@ -184,8 +184,10 @@ class Verdict:
     def add_start(self, start: Start) -> None:
         """Add a possible next start of a directory with findings: it may be worse than those."""
         if start.verdict in LOSING:
+            from kdump.forecasts.sentences import one_stop  # slow to load
+
             word = DOES_NOT_START if start.verdict == _FAILS else LOSES_AT_START
-            reason = f"{start.path}, {start.after} stop: {start.message}"
+            reason = f"{start.path}, after {one_stop(start)}: {start.message}"
             self._lost[reason] = start.lost_records
             self._add_reason(word, reason)
 

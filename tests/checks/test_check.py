@@ -457,7 +457,7 @@ def test_text_shows_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert lines[2].startswith(f"  kdump forecast {broken}   # what a start does")
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out
-    answer = f" Verdict: loses at start: {broken}, unclean stop: scanned from offset 0 on; {LOG} is cut"
+    answer = f" Verdict: loses at start: {broken}, after a crash with nothing flushed: scanned from offset 0 on; {LOG} is cut"
     assert answer in " ".join(out.split())
     do = re.escape(f"Do: kdump recover {broken} -o NEW/orders-3")
     also = r"Also\sunreadable\s\(\d+\srecords\)\.\sExit\sstatus\s1\."

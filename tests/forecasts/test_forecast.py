@@ -511,7 +511,7 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
     run = _run("--recovery-point", "zero", str(path))
     lines = run.stdout.splitlines()
     assert run.returncode == 1
-    assert " ".join(run.stdout.split()).startswith(f"{path} 2 segments, 276 bytes loss after a crash, nothing flushed ")
+    assert " ".join(run.stdout.split()).startswith(f"{path} 2 segments, 276 bytes loss after a crash with nothing flushed ")
     first = lines.index("damage after a clean stop")
     assert first > 1
     assert lines[first + 1 : first + 3] == [
@@ -804,8 +804,8 @@ def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> No
     run = _run(*options)
     assert run.returncode == 1
     assert [line for line in run.stdout.splitlines() if line.startswith(("loss", "safe"))] == [
-        "loss   after a crash, nothing flushed (no checkpoint here)",
-        "safe   after a crash, all flushed (no checkpoint here)",
+        "loss   after a crash with nothing flushed (no checkpoint here)",
+        "safe   after a crash with all flushed (no checkpoint here)",
     ]
     assert "There is no recovery-point-offset-checkpoint: both ends" in " ".join(run.stdout.split())
 
@@ -834,7 +834,7 @@ def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) 
     out = run.stdout.replace(f"{name}\n{about}", f"{name}{about}")  # it is on a line of its own where it is long
     assert out.splitlines()[:7] == [
         f"{name}{about}",
-        "damage after a crash, all flushed below offset 4",
+        "damage after a crash with all below offset 4 flushed",
         "       2 damaged batches stay: consumers stop at offset 1.",
         "       1 segment is scanned, from offset 4 on, nothing is lost; the log goes from offset 0 to 5.",
         "damage after a clean stop",

@@ -373,7 +373,7 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     scanned = _row({"scanned": [7]}, recovery_point=1000)
     assert [line for line in _report([_row(after="clean"), scanned]) if line.startswith("safe")] == [
         "safe   after a clean stop",
-        "safe   after a crash, all flushed below offset 1,000",
+        "safe   after a crash with all below offset 1,000 flushed",
     ]
 
 
@@ -403,7 +403,7 @@ def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
         "/data/orders-0   1 segment, 700 bytes",
         "safe   after a clean stop",
         *SAFE_LINES,
-        "loss   after a crash, nothing flushed",
+        "loss   after a crash with nothing flushed",
         "       Lost for good: 1 intact record, offset 3, 69 bytes.",
         "",
         "Next",
@@ -505,7 +505,7 @@ def test_what_no_partition_has_the_name_of_is_moved(kind: str, about: str) -> No
     lines = _report([row])
     assert lines == [
         f"/data/orders-0   {about}",
-        "fails  after a crash, nothing flushed",
+        "fails  after a crash with nothing flushed",
         "       The broker does not start (E): why.",
         "",
         "One directory that fails keeps the broker from starting, and so takes all others offline.",
@@ -517,7 +517,7 @@ def test_what_no_partition_has_the_name_of_is_moved(kind: str, about: str) -> No
 
 def test_a_start_that_may_lose_records_is_assumed_to() -> None:
     row = _row(conditions=["if it is so"])
-    assert _report([row])[1] == "unsure after a crash, nothing flushed, counted as a loss"
+    assert _report([row])[1] == "unsure after a crash with nothing flushed, counted as a loss"
     assert summary(row) == "it depends, and the worse is assumed: if it is so"
 
 
@@ -525,7 +525,7 @@ def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first
     bad, good = [_row(**LOST)], [_row()]
     lines = _report(good, bad, good)
     assert [line for line in lines if line.startswith(("loss", "safe"))] == [
-        "loss   after a crash, nothing flushed",
+        "loss   after a crash with nothing flushed",
         "safe   2 directories to which nothing happens",
     ]
     assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
@@ -562,11 +562,11 @@ def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() 
     lines = _report(_loses(9), *map(fails, range(6)))
     assert lines[: lines.index("Next") - 2] == [
         "/data/orders-0   1 segment, 700 bytes",
-        "fails  after a crash, nothing flushed",
+        "fails  after a crash with nothing flushed",
         "       The broker does not start (E): why of 0.",
         "",
         "/data/orders-1   1 segment, 700 bytes",
-        "fails  after a crash, nothing flushed",
+        "fails  after a crash with nothing flushed",
         "       The broker does not start (E): why of 1.",
         "",
         "fails  4 more directories likewise:",
@@ -575,7 +575,7 @@ def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() 
         "       and 2 more; --output ndjson lists each",
         "",
         "/data/orders-9   1 segment, 700 bytes",
-        "loss   after a crash, nothing flushed",
+        "loss   after a crash with nothing flushed",
         "       Lost for good: 10 intact records, offset 3, 69 bytes.",
     ]
 
@@ -641,7 +641,7 @@ def test_colours_appear_where_they_are_requested() -> None:
     words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
     for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
         line = _report([_row(**changes)], style=ReportStyle(width=200, has_colors=True))[1]
-        assert line == f"\x1b[{color}m{word}\x1b[0m{' ' * (7 - len(word))}after a crash, nothing flushed"
+        assert line == f"\x1b[{color}m{word}\x1b[0m{' ' * (7 - len(word))}after a crash with nothing flushed"
 
 
 # --- rows

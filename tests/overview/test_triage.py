@@ -263,9 +263,9 @@ DOES NOT START  kafka/lost+found: No broker starts with a directory of this name
                 in its log directory: it must be TOPIC-PARTITION.
   # with the broker stopped:
   mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found
-LOSES AT START  kafka/orders-0: After an unclean stop: scanned from offset 0 on;
-                00000000000000000000.log is cut at byte 0; 1 segment deleted; 10
-                intact records lost, offsets 10 to 19.
+LOSES AT START  kafka/orders-0: After a crash with nothing flushed: scanned from
+                offset 0 on; 00000000000000000000.log is cut at byte 0; 1
+                segment deleted; 10 intact records lost, offsets 10 to 19.
   # with the broker stopped:
   mkdir -p KEEP && cp -a kafka/orders-0 KEEP/orders-0.damaged
   kdump recover kafka/orders-0 -o NEW/orders-0

@@ -246,7 +246,7 @@ def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> Non
         (partition / file_name(4, name)).write_bytes(b"")
     (found,) = [finding for finding in kdump.check(partition) if finding.code in STARTS]
     assert found.code == "start-leaves-damage"
-    assert found.message.startswith(f"After a crash, all flushed below offset 4: {NEWEST} is cut at byte ")
+    assert found.message.startswith(f"After a crash with all below offset 4 flushed: {NEWEST} is cut at byte ")
 
 
 def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(

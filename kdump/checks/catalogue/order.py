@@ -87,7 +87,7 @@ FAULTS = (
         cause="compaction, removed transaction markers, failed appends of old brokers; otherwise lost batches, as always in "
         "`__cluster_metadata`, which nothing compacts",
         kafka="its tool lists them as not consecutive; a broker does not check",
-        loss="nothing if compaction removed them, which it never does in `__cluster_metadata`; else the batches of these offsets",
+        loss="the batches of these offsets, unless compaction removed them (never in `__cluster_metadata`)",
         remedy="compare with another replica; if nothing says that the topic is not compacted, `--cleanup-policy delete` does; "
         "gaps before compressed messages of magic 0 and 1 show with `--level deep` only",
         see=("segments-gap",),

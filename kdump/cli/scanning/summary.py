@@ -18,7 +18,7 @@ from kdump.output.text.scan_steps import REPLICA_BEHIND, scan_steps
 from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.writer import ReportWriter, wrapped
-from kdump.verdicts.verdict import Verdict
+from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,8 +188,18 @@ class ScanSummary:
         if steps:
             out.line("Next")
             steps.write(out)
-        write_verdict(out, self._verdict_text, self._verdict.reasons, self.exit_code, steps)
+        write_verdict(out, self._verdict_text, self._reasons(), self.exit_code, steps)
         return "".join(parts).splitlines()
+
+    def _reasons(self) -> list[str]:
+        """The reasons of the verdict; if it is about starts, the first one is a finding with its path instead of a code."""
+        reasons = self._verdict.reasons
+        word, _, reason = reasons[0].partition(": ") if reasons else ("", "", "")
+        code = reason.rpartition(" x ")[2]
+        worst = next((finding for finding in self.worst if finding["code"] == code), None)
+        if worst is None or word not in (DOES_NOT_START, LOSES_AT_START):
+            return reasons
+        return [f"{word}: {worst['path']}: {worst['message']}", *reasons[1:]]
 
     def text(self, out: str | None, seconds: float, paths: Sequence[str]) -> str:
         """The summary for people; `paths` are those that were scanned."""

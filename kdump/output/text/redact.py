@@ -20,7 +20,7 @@ class RedactReport(MendReport):
     def row(self, row: Row) -> None:
         if isinstance(row, RedactDifference) and self._shows_next():
             where = "" if row.offset_first is None else f" at offset {row.offset_first:,}"
-            side = "PATH" if row.only_in == INPUT else "DIR"
+            side = "the original" if row.only_in == INPUT else "the copy"
             self._out.line(f"{self._out.shown(row.path)}   {row.code}{where} is found only in {side}")
 
     def sums(self, summary: Row) -> None:
@@ -30,6 +30,12 @@ class RedactReport(MendReport):
             f"{counted(summary.files, 'file')}, {size_text(summary.log_bytes)} of logs; {batches} with {records} redacted,"
             f" {counted(summary.filled, 'byte')} of damage became filler. {summary.seconds:.1f} s."
         )
-        same = "the same in both" if not summary.differences else f"{summary.differences:,} of PATH or DIR are not in the other"
-        self._out.wrapped(f"A check finds {counted(summary.findings, 'thing')} in PATH: {same}.")
+        findings = counted(summary.findings, "finding")
+        if summary.differences:
+            only = counted(summary.differences, "is in only one of them", "are in only one of them")
+            self._out.wrapped(f"kdump check has {findings} in the original; {only} (see above).")
+        elif summary.findings:
+            self._out.wrapped(f"kdump check has the same {findings} in the copy as in the original.")
+        else:
+            self._out.wrapped("kdump check finds nothing in the original, nor in the copy.")
         self._complete(summary.path, summary.exit_code)

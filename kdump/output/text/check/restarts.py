@@ -7,7 +7,7 @@ import os
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.wording import counted
-from kdump.forecasts.sentences import LOADS, NO_START, SAFE
+from kdump.forecasts.sentences import CLEAN_STOP, LOADS, NO_START, SAFE, one_stop
 from kdump.forecasts.settings import CLEAN
 from kdump.output.text.check.directory import worst_first
 from kdump.verdicts.verdict import ends_all_starts
@@ -16,13 +16,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from kdump.checks.finding import Start
     from kdump.output.text.check.directory import Directory
     from kdump.output.text.check.folding import Folds
     from kdump.output.text.writer import ReportWriter
 
 _DIRECTORIES = 3  # whose restart is shown
-_CLEAN_STOP = "a clean stop"
 _ASSUMED = "(There is no recovery-point-offset-checkpoint, which says how much was flushed.)"
 _ORDER = (
     fault_kind.DIE,
@@ -90,22 +88,12 @@ def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:
     """Each start of a directory in a line, the worst first; `kdump forecast` says more."""
     stops_of: dict[str, dict[str, None]] = {}  # by the text
     for start in directory.starts:
-        stops_of.setdefault(start.message, {})[_stop(start)] = None
+        stops_of.setdefault(start.message, {})[one_stop(start)] = None
     for text, stops in stops_of.items():
-        crashes = [stop for stop in stops if stop != _CLEAN_STOP]
+        crashes = [stop for stop in stops if stop != CLEAN_STOP]
         named = ["a crash"] if len(crashes) > 1 else crashes
-        after = "any stop" if len(stops) > 1 and len(stops_of) == 1 else " or ".join([*stops.keys() & {_CLEAN_STOP}, *named])
+        after = "any stop" if len(stops) > 1 and len(stops_of) == 1 else " or ".join([*stops.keys() & {CLEAN_STOP}, *named])
         out.wrapped(out.shown(f"{name}after {after}: {text}"), 2)
-
-
-def _stop(start: Start) -> str:
-    """The stop before a start, in a few words."""
-    if start.after == CLEAN:
-        return _CLEAN_STOP
-    if not start.recovery_point:
-        return "a crash with nothing flushed"
-    flushed = "all" if start.recovery_point_is_assumed else f"all below offset {start.recovery_point:,}"
-    return f"a crash with {flushed} flushed"
 
 
 def _write_likely(out: ReportWriter, word: str, directories: list[Directory]) -> None:
