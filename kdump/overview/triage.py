@@ -362,7 +362,9 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
         elif start.message.startswith(_STRAY):
             stray.append(start)
     for reason, starts_ in failing.items():
-        yield _event(DOES_NOT_START, [start.path for start in starts_], as_sentence(reason))
+        file = _file_of_log_directory(triage, tree.parent(starts_[0].path), reason)
+        paths = [start.path for start in starts_] if file is None else [file.path]
+        yield _event(DOES_NOT_START, paths, as_sentence(reason), [] if file is None else [file.code])
     losing_starts = {path for starts in (worst, later) for path, start in starts.items() if start.verdict in LOSING}
     yield from _told(triage, losing_starts, failing)
     if stray:
@@ -382,6 +384,15 @@ def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:
     """A start that loses, or in the worst case fails."""
     message = as_sentence(f"after {one_stop(start)}: {start.message}")
     return _event(heading, [start.path], message, records=start.lost_records)
+
+
+def _file_of_log_directory(triage: Triage, place: str, reason: str) -> Finding | None:
+    """The finding about the file of a log directory for which no partition in it is loaded; None if that is not the reason."""
+    for finding in filter(ends_all_starts, triage.findings):
+        directory, name = os.path.split(finding.path)
+        if (directory or os.curdir) == place and name in reason:
+            return finding
+    return None
 
 
 def _told(triage: Triage, known: set[str], failing: dict[str, list[Start]]) -> Iterable[TriageEvent]:

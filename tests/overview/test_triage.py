@@ -20,6 +20,7 @@ from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.triage import add_commands, write_triage
 from kdump.overview.triage import NextStarts, Triage, triage_of
+from tests.builders.brokers import write_broken_broker
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.records import TIMESTAMP
@@ -449,3 +450,12 @@ def test_metadata_that_are_missing_come_as_what_a_start_does(broker: Path, capfd
     shutil.copytree("kafka", "OTHER")
     do = capfd.readouterr().out.splitlines()[-1].removeprefix("Do: ")
     assert do == "kdump where __cluster_metadata-0@5 kafka OTHER"
+
+
+def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_are_not_loaded(tmp_path: Path) -> None:
+    broker = write_broken_broker(tmp_path / "kafka")
+    triage = kdump.triage(broker)
+    (event,) = (one for one in triage.events if "malformed" in one.message)
+    assert (event.heading, event.path, event.places) == ("does not start", str(broker / "recovery-point-offset-checkpoint"), 1)
+    add_commands(triage)
+    assert event.commands[0].startswith("mkdir -p KEEP && mv ") and "recovery-point-offset-checkpoint" in event.commands[0]
