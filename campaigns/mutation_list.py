@@ -795,8 +795,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-o03",
         "kdump/output/text/scan.py",
-        "f\"and {counted(len(ordered) - _MAX_CODES, 'more code')}\"",
-        "f\"and {counted(len(ordered), 'more code')}\"",
+        "f\"and {counted(len(told) - _MAX_CODES, 'more code')}\"",
+        "f\"and {counted(len(told), 'more code')}\"",
     ),
     Mutation("21", "kdump/output/times.py", "length = _DAY - 1 if is_end", "length = _DAY if is_end"),
     Mutation(
