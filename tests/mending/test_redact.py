@@ -656,3 +656,33 @@ def test_the_metadata_of_a_cluster_is_refused(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="__cluster_metadata", segments={0: [batch(records=[record()])]})
     with pytest.raises(UsageError, match="holds the metadata of a cluster"):
         kdump.redact(tmp_path / "__cluster_metadata-0", tmp_path / "out")
+
+
+def _sound(offset: int) -> bytes:
+    return batch(base_offset=offset, base_timestamp=TIMESTAMP + offset, records=[Record(value=SECRET)])
+
+
+def test_a_range_of_offsets_keeps_its_damage_and_nothing_of_the_rest(tmp_path: Path) -> None:
+    broken = bytearray(_sound(4))
+    broken[-3] ^= 1
+    batches = [_sound(offset) if offset != 4 else bytes(broken) for offset in range(9)]
+    source = write_partition(tmp_path / "of", topic="orders", segments={0: batches})
+    redact.redact(source, tmp_path / "orders-0", from_offset=3, to_offset=5)
+    (log,) = (tmp_path / "orders-0").glob("*.log")
+    assert [finding.offset_first for finding in kdump.check(log) if finding.code == "crc-mismatch"] == [4]
+    assert log.stat().st_size == sum(map(len, batches[3:6])) and SECRET[4:] not in log.read_bytes()
+
+
+def test_a_range_of_times_is_that_of_a_slice_and_refuses_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_partition(tmp_path / "of", topic="orders", segments={0: list(map(_sound, range(9)))})
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    arguments = ["redact", str(source), "-o", str(tmp_path / "orders-0"), "--from-time", str(TIMESTAMP + 7)]
+    assert main(arguments) == 0
+    assert [row.offset for row in _records(tmp_path / "orders-0")] == [7, 8]
+    log = bytearray((source / f"{FIRST}.log").read_bytes())
+    log[-3] ^= 1
+    (source / f"{FIRST}.log").write_bytes(log)
+    arguments[3] = str(tmp_path / "again")
+    assert main(arguments) == 3
+    assert not (tmp_path / "again").exists() and not list((tmp_path / "temporary").iterdir()), "no slice is left behind"

@@ -127,6 +127,12 @@ class RedactOptions(CommandOptions):
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
     out: str | None = OUT
+    from_offset: int | None
+    to_offset: int | None
+    from_offset, to_offset = offset_range("Copy only batches, and damage, that have or may have records with")
+    from_time: str | None
+    to_time: str | None
+    from_time, to_time = time_range("Copy only batches that have records of")
     redacts_values: bool = flag("--values", "Replace values; without --values, --keys and --headers, all three are replaced.")
     redacts_keys: bool = flag("--keys", "Replace keys.")
     redacts_headers: bool = flag("--headers", "Replace names and values of headers.")

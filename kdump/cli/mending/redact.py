@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.mending import command
+from kdump.cli.shared_options import range_of
 from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.mending.redact import redact
 from kdump.mending.redact.contents import HEADERS, KEYS, PARTS, VALUES
@@ -20,9 +21,11 @@ def redact_path(options: RedactOptions) -> int:
     """Make the new directory, then report its files on stdout. Returns the exit code."""
     chosen = ((VALUES, options.redacts_values), (KEYS, options.redacts_keys), (HEADERS, options.redacts_headers))
     parts = [part for part, is_chosen in chosen if is_chosen] or PARTS
+    wanted = range_of(options)
 
     def make(out: str, progress: Progress) -> command.Made:
-        result = redact.run(options.path, out, parts=parts, keep_fields=options.keep_fields, seed=options.seed, progress=progress)
+        fields, seed = options.keep_fields, options.seed
+        result = redact.run(options.path, out, wanted, parts=parts, keep_fields=fields, seed=seed, progress=progress)
         exit_code = FINDINGS if result.differences else CLEAN
         rows = [*result.files, *result.differences]
         return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)

@@ -8,6 +8,7 @@ import secrets
 from array import array
 from bisect import bisect_right
 from collections import Counter
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from kdump.checks.settings import DEEP, Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.formats import entries, file_name, foreign, offset_index, partition_metadata, quorum_state, time_index, tree
+from kdump.formats.ranges import Range
 from kdump.formats.record import bytes_of
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
@@ -27,9 +29,12 @@ from kdump.mending.progress import Progress
 from kdump.mending.redact.contents import PARTS, Contents
 from kdump.mending.redact.redacting import Redacting, without_contents
 from kdump.mending.row import CLONED, INPUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
+from kdump.mending.slice import slice
+from kdump.mending.slice.slicing import Wanted
 from kdump.reading import salvage
 from kdump.reading.items import ZERO, Damage
 from kdump.verdicts import check
+from kdump.workers.unfinished import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -79,6 +84,10 @@ def redact(
     parts: Collection[str] = PARTS,
     keep_fields: Iterable[str] = (),
     seed: str | None = None,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    from_time: int | None = None,
+    to_time: int | None = None,
 ) -> list[RedactedFile | RedactDifference]:
     """Make a copy of a partition directory whose records have other contents: letters and digits of the same length.
 
@@ -87,23 +96,29 @@ def redact(
     `kdump.reindex` says. A batch that is damaged inside becomes its header and filler. Returns a row for each file, and one for
     each finding of a check that the copy has not, or that only the copy has.
 
-    Raises CorruptData for a batch that is too large to read; Unreadable if a file cannot be read or changes meanwhile;
-    UsageError for an output that cannot be made, and unknown words; OSError if the output cannot be written.
+    With ranges, the copy is of what `kdump.slice` makes of them: of offsets, with their damage; of times (milliseconds since
+    1970), without any. The slice lies where temporary files go, for its owner alone, and is removed.
+
+    Raises CorruptData for a batch that is too large to read, and for damage in a range of times; Unreadable if a file cannot be
+    read or changes meanwhile; UsageError for an output that cannot be made, and unknown words; OSError if the output cannot be
+    written.
     """
-    result = run(os.fspath(path), os.fspath(output), parts=parts, keep_fields=keep_fields, seed=seed)
+    wanted = Range(from_offset, to_offset, from_time, to_time)
+    result = run(os.fspath(path), os.fspath(output), wanted, parts=parts, keep_fields=keep_fields, seed=seed)
     return [*result.files, *result.differences]
 
 
 def run(
     path: str,
     output: str,
+    wanted: Range,
     *,
     parts: Collection[str] = PARTS,
     keep_fields: Iterable[str] = (),
     seed: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """As `redact`, with the progress reported."""
+    """As `redact`, of what is `wanted`, with the progress reported."""
     for word in parts:
         if word not in PARTS:
             raise UsageError(f"records have no {word!r}", remedy=f"there are {', '.join(PARTS)}")
@@ -116,8 +131,21 @@ def run(
     if name is not None and name.topic == tree.METADATA_TOPIC:
         raise UsageError(f"{path} holds the metadata of a cluster", remedy="redact takes the partitions of topics")
     foreign.require_kafka_directory(path)
-    with NewDirectory(output, [path]) as directory:
-        return _Run(path, directory, contents, progress or Progress()).to_end()
+    with NewDirectory(output, [path]) as directory, _sliced(path, wanted) as source:
+        return _Run(source, directory, contents, progress or Progress()).to_end()
+
+
+@contextmanager
+def _sliced(path: str, wanted: Range) -> Iterator[str]:
+    """A partition directory of what is wanted of a path: the path itself if that is all."""
+    if wanted.is_open:
+        yield path
+        return
+    part = Wanted(from_offset=wanted.from_offset, to_offset=wanted.to_offset, from_time=wanted.from_time, to_time=wanted.to_time)
+    with temporary_folder("kdump-slice-") as folder:
+        made = os.path.join(folder, os.path.basename(os.path.abspath(path)))
+        slice.run(path, made, part, with_damage=not part.has_times, config={})
+        yield made
 
 
 class _Run:
