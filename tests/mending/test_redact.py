@@ -16,6 +16,7 @@ from kdump.binary import codecs
 from kdump.cli.commands import main
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import partition_metadata
+from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
 from kdump.mending.row import RedactDifference, RedactedFile
@@ -75,7 +76,7 @@ def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
                 file.write(batch(base_offset=122, records=[record(value=SECRET)]))
 
     with pytest.raises(Unreadable, match="was changed"):
-        redact.run(str(source), str(tmp_path / "out"), progress=Append())
+        redact.run(str(source), str(tmp_path / "out"), Range(), progress=Append())
     assert [path.name for path in tmp_path.iterdir()] == ["orders-0"]
 
 
