@@ -190,3 +190,14 @@ def test_topics_take_several_lines_each_where_a_terminal_is_too_narrow_for_colum
         "  partitions 3, segments 12, size 3.00 GiB, records 5",
         "  codec -, findings 2 errors",
     ]
+
+
+def test_a_timestamp_in_the_future_is_told_once_with_what_follows_of_it() -> None:
+    findings = [
+        _finding("retention-blocked", "warning"),
+        _finding("timestamp-future", "warning"),
+        _finding("timestamp-future", "warning", 1),
+    ]
+    counts = {("retention-blocked", "warning"): 1, ("timestamp-future", "warning"): 2}
+    heads = [line.split()[1:3] for line in text_of_findings(findings, counts, 100) if " on broker " in line]
+    assert heads == [["retention-blocked", "orders-0"], ["timestamp-future", "orders-1"]]

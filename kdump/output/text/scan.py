@@ -24,6 +24,7 @@ _MAX_TOPICS = 20  # that get a line each
 _MAX_FINDINGS = 10  # that are shown; all are counted by code
 _MAX_INFOS = 3  # codes that are named
 _MAX_OF_A_CODE = 3  # of these; of infos, only replicas that end earlier are shown
+_BLOCKED, _FUTURE = "retention-blocked", "timestamp-future"
 _MAX_CODES = 20  # that get a line each
 _MIN_NAME = 16  # cells; the name of a topic is not shortened to fewer
 _GAP = 2
@@ -170,9 +171,12 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
             folded.setdefault(
                 (finding["severity"], finding["code"], finding["broker"], os.path.dirname(finding["path"])), finding
             )
+    blocked = {finding["path"] for finding in folded.values() if finding["code"] == _BLOCKED}
     shown: dict[tuple[str, str], int] = {}
     worst: list[Mapping[str, Any]] = []
     for finding in sorted(folded.values(), key=lambda finding: SEVERITIES.index(finding["severity"])):
+        if finding["code"] == _FUTURE and finding["path"] in blocked:
+            continue  # what follows of it is told
         kind = finding["code"], finding["severity"]
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
