@@ -17,7 +17,7 @@ PHRASES = (
     ),
     Phrase(
         "are corrupted and hence need to be re-initialized|detected the states of tasks {} are corrupted|did not find checkpoint"
-        " offsets while stores are not empty|wipe out the local state|TaskCorruptedException",
+        " offsets while stores are not empty|wipe out the local state of task|TaskCorruptedException",
         "a Streams application throws its local state away and builds it again from the changelog topic, as after a crash with"
         " exactly-once. This takes time, and loses nothing if the changelog has all offsets: `kdump check` of its"
         " partition says so",
