@@ -224,6 +224,7 @@ _NOT_OF_THE_TOOL = {
     "file-changed",
     "file-not-recognized",
     "foreign-segment",
+    "not-a-segment",
     "offset-below-base",
     "offset-overflow-int32",
     "resync-budget",
