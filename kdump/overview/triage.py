@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kdump.overview.overview import Wanted
     from kdump.tables import Row
 
-_LITTLE, _FEW = 128 << 20, 100  # bytes of logs, partitions
+_LITTLE, _FEW = 128 << 20, 2000  # bytes of logs, partitions
 _MOST_SCANNED = 256 << 20  # bytes that forecasts may scan in all, with the level headers
 _MOST_CHECKED = 64 << 20  # bytes of a partition that is checked because its headers end
 _STRAY = "the directory is marked -stray"
