@@ -53,8 +53,8 @@ class TriageOptions(CommandOptions):
     level: str = choice(
         "--level",
         TRIAGE_LEVELS,
-        "auto: everything, if the logs have 128 MiB or less in up to 2,000 directories; else headers. headers: checkpoints, headers"
-        " at the ends of each partition, and what a start scans, up to 256 MiB in all. The others: as for `kdump check`.",
+        "auto: everything, if the logs have 128 MiB or less in up to 2,000 directories; else headers. headers: checkpoints,"
+        " headers at the ends of each partition, and what a start scans, up to 256 MiB in all. The others: as for `kdump check`.",
         default=AUTO,
     )
     topics: str | None = TOPICS
