@@ -40,6 +40,7 @@ class MapSegment(Row, kind="map-segment"):
     batches: Int64
     oldest_timestamp: Int64 | None
     newest_timestamp: Int64 | None
+    indexed_to: Int64 | None
     notes: list[Text]
 
 
@@ -108,6 +109,7 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "log": "The log file.",
         "base_offset": "The number in its name.",
         "batches": "How many batches were read.",
+        "indexed_to": "The byte to which the last entry of the offset index leads; null if there is no index to read.",
         "notes": "What is wrong with its other files, and what a start does with it.",
     },
     MapSpan: {"status": f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash."},

@@ -11,7 +11,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.settings import DEFAULT_LEVEL
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.forecasts.forecast import forecast
-from kdump.formats import file_name, foreign, tree
+from kdump.formats import entries, file_name, foreign, offset_index, tree
 from kdump.overview.map_rows import (
     DAMAGED,
     EPOCH,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kdump.verdicts.report import Report
 
 _PARTS = 64  # of a section that is sound, so that times and offsets within it are seen
+_LONG_SCAN = 1 << 20  # bytes without an entry of the index, more than brokers leave
 _MOST_SPANS = 20_000  # of a segment; neighbours of one kind become one span beyond
 _NO_LOGS = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
 _OPEN = ("txn-open", "txn-hanging")
@@ -182,10 +183,27 @@ def _add_segment(
     end = next_base if next_base is not None else max(lasts) + 1 if lasts else None
     oldest = min((span.oldest_timestamp for span in spans if span.oldest_timestamp is not None), default=None)
     newest = max((span.newest_timestamp for span in spans if span.newest_timestamp is not None), default=None)
-    made.segments.append(MapSegment(made.path, log, base, end, size, batches, oldest, newest, notes))
+    indexed_to = _indexed_to(log, base)
+    if indexed_to is not None and size - indexed_to > max(_LONG_SCAN, size // 4):
+        notes = [*notes, f"the index leads to byte {indexed_to:,}: what is after it is found by reading"]
+    made.segments.append(MapSegment(made.path, log, base, end, size, batches, oldest, newest, indexed_to, notes))
     made.spans[log] = spans
     made.marks[log] = marks
     return last_epoch
+
+
+def _indexed_to(log: str, base: int) -> int | None:
+    """The byte to which the last entry of a log's offset index leads, 0 for an empty one; None if there is none to read."""
+    try:
+        with Source(f"{log.removesuffix(file_name.LOG)}{file_name.OFFSET_INDEX}") as index:
+            used = entries.used_entries(index, offset_index.ENTRY_SIZE)
+            if not used:
+                return 0
+            last = index.read((used - 1) * offset_index.ENTRY_SIZE, offset_index.ENTRY_SIZE)
+            position: int = offset_index.table_of(last, base)["position"][0]
+            return position
+    except KdumpError:
+        return None
 
 
 def _spans_of(log: str, section: Section, cut: int) -> Iterator[MapSpan]:

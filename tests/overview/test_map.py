@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import struct
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -199,7 +200,7 @@ def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     for row, offset in ((0, 0), (3, 30)):
         spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, None, None)
     made = PartitionMap("p")
-    made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, [])]
+    made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, None, [])]
     extents = MapScale([made], "offset", 40).extents(made.segments[0], spans)
     assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
 
@@ -256,6 +257,23 @@ def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, ca
     assert commands.main(["map", "--topics", "nosuch", str(partition.parent)]) == 2
     assert commands.main(["map", str(partition / f"{COUNT:020d}.log"), "--by", "time"]) == 0
     assert sys.stdout is not None
+
+
+def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path) -> None:
+    count, size = 3, 800_000
+    batches = [batch(base_offset=offset, records=[Record(value=bytes(size))]) for offset in range(count)]
+    path = write_partition(tmp_path, segments={0: batches}, topic="orders")
+    index = path / f"{0:020d}.index"
+    positions = list(range(0, count * len(batches[0]), len(batches[0])))
+    index.write_bytes(b"".join(struct.pack(">ii", offset, position) for offset, position in enumerate(positions) if position))
+    (segment,) = partition_map(path).segments
+    assert (segment.indexed_to, segment.notes) == (positions[-1], [])
+    index.write_bytes(struct.pack(">ii", 1, 1000) + bytes(80))  # zeros are room for entries
+    (segment,) = partition_map(path).segments
+    assert segment.indexed_to == 1000 and any("the index leads to byte 1,000" in note for note in segment.notes)
+    assert "the index leads to byte 1,000" in "\n".join(_drawn(path))
+    index.unlink()
+    assert partition_map(path).segments[0].indexed_to is None
 
 
 def _of_producer(producer: int, offset: int, second: int, *, is_transactional: bool = False, epoch: int = 0) -> bytes:

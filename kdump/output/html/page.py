@@ -301,8 +301,10 @@ class _Page:
             kinds = ", ".join(f"{size_text(sizes[kind])} {drawing.MEANINGS[kind]}" for kind in KINDS if kind in sizes)
             times = (_moment(one.oldest_timestamp), _moment(one.newest_timestamp))
             notes = "; ".join(one.notes)
-            lines.append((os.path.basename(one.log), one.end_offset, size_text(one.size), one.batches, *times, kinds, notes))
-        headings = ("segment", "end offset", "size", "batches", "oldest", "newest", "bytes", "notes")
+            indexed = None if one.indexed_to is None else size_text(one.indexed_to)
+            whole = (one.end_offset, size_text(one.size), indexed, one.batches)
+            lines.append((os.path.basename(one.log), *whole, *times, kinds, notes))
+        headings = ("segment", "end offset", "size", "indexed to", "batches", "oldest", "newest", "bytes", "notes")
         found = table(f"Segments of {made.path}", headings, lines)
         return joined((found, _more(len(made.segments) - len(rows), "segment")))
 
