@@ -119,6 +119,15 @@ class Overview:
                 own = [one for one in self.partitions if one.path == job.path]
                 if system.has_name(job.path) and (is_wanted is None or own):
                     self._add_place(job.path, what, _log_directory_of(job), own)
+        if is_wanted is None:
+            self._add_above(paths)
+
+    def _add_above(self, paths: Sequence[str]) -> None:
+        """Add what fills directories above log directories, besides these."""
+        held = {place.path.rstrip("/") or place.path for place in self.places}
+        for path in (path.rstrip("/") or path for path in paths):
+            if path not in held and system.is_directory(path):
+                space_of(path, self.take, without=held)
 
     def _add_place(self, path: str, what: str, log_directory: str, sums: Sequence[PartitionSum]) -> None:
         try:

@@ -13,7 +13,7 @@ from kdump.overview.row import Space, Unseen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from kdump.tables import Row
 
@@ -62,9 +62,10 @@ class _Sum:
             self._most, self.largest = disk, path
 
 
-def space_of(path: str, emit: Callable[[Row], None]) -> None:
+def space_of(path: str, emit: Callable[[Row], None], without: Collection[str] = ()) -> None:
     """Emit a row for each kind of files at a path, what takes most first, and what could not be listed.
 
+    Directories `without` which it is asked are left out with all that is in them.
     A file with several names counts once, as for `du`; links are not followed, but the path itself may be one.
     """
     sums: dict[str, _Sum] = {}
@@ -89,6 +90,8 @@ def space_of(path: str, emit: Callable[[Row], None]) -> None:
             emit(Unseen(directory, error.message))
             return
         for entry in entries:
+            if entry.path in without:
+                continue
             try:
                 found = system.link_status(entry.path)
             except Unreadable as error:

@@ -326,3 +326,18 @@ def test_a_broken_log_directory_still_has_a_screen(broker: Path) -> None:
     (broker / "meta.properties").write_text("version=9\n")
     place = kdump.info(broker).places[0]
     assert (place.broker, place.cluster, place.mode) == (None, None, None)
+
+
+def test_a_directory_above_log_directories_adds_up_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    above = tmp_path / "data"
+    for name in ("one", "two"):
+        write_partition(above / name, segments={0: [data(0, 40)]}, topic="orders")
+        (above / name / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    (above / "backup.tar").write_bytes(bytes(70_000))
+    for path in (str(above), f"{above}/"):
+        spaces = kdump.info(path).spaces
+        for option, total in (("-sB1", sum(one.disk for one in spaces)), ("-sb", sum(one.size for one in spaces))):
+            assert total == int(subprocess.run(["du", option, path], capture_output=True, check=True).stdout.split()[0])
+    assert main(["info", str(above)]) == 0
+    shown = capfd.readouterr().out
+    assert f"{above}: what is in it besides" in shown and f"{above}/backup.tar" in shown

@@ -45,6 +45,11 @@ def write_overview(overview: Overview, write: Callable[[str], None], style: Repo
         _add_steps(steps, overview, place)
     if not overview.places:
         out.line("There is nothing here.")
+    held = {place.path for place in overview.places}
+    for path in dict.fromkeys(space.path for space in overview.spaces if space.path not in held):
+        out.line()
+        out.wrapped(out.shown(f"{path}: what is in it besides"))
+        _write_space(out, [space for space in overview.spaces if space.path == path])
     for unseen in overview.unseen[:_MOST_LINES]:
         out.wrapped(out.colored("not seen", _RED) + out.shown(f"  {unseen.path}: {unseen.message}"))
     if len(overview.unseen) > _MOST_LINES:
