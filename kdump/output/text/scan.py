@@ -176,7 +176,7 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
     worst: list[Mapping[str, Any]] = []
     for finding in sorted(folded.values(), key=lambda finding: SEVERITIES.index(finding["severity"])):
         if finding["code"] == _FUTURE and finding["path"] in blocked:
-            continue  # what follows of it is told
+            continue  # its consequence is reported
         kind = finding["code"], finding["severity"]
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
