@@ -328,8 +328,11 @@ def test_a_broken_log_directory_still_has_a_screen(broker: Path) -> None:
     assert (place.broker, place.cluster, place.mode) == (None, None, None)
 
 
-def test_a_directory_above_log_directories_adds_up_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    above = tmp_path / "data"
+def test_a_directory_above_log_directories_adds_up_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    above = Path("data")
     for name in ("one", "two"):
         write_partition(above / name, segments={0: [data(0, 40)]}, topic="orders")
         (above / name / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
