@@ -62,7 +62,7 @@ class Chart:
         """The drawing with its caption, and its numbers, of which a script makes a chart to zoom into. Empty without a line."""
         if not self.has_line:
             return Html()
-        numbers = json.dumps({"x": list(self.xs), "y": list(self.ys), "isTime": self.is_of_sizes, "isFilled": self.is_of_sizes})
+        numbers = json.dumps({"x": list(self.xs), "y": list(self.ys), "isTime": self.is_of_sizes})
         data = element("script", Html(numbers), type="application/json")
         caption = element("figcaption", f"{self.title}. ", element("small", self.ends))
         return element("figure", caption, self.drawing(), data, class_="chart")

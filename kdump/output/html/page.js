@@ -73,11 +73,11 @@
       const moments = { ...axis, values: (_, ticks) => ticks.map(s => time(s * 1000).slice(0, 19)), size: 150, space: 40 };
       const series = { label: data.isTime ? "bytes" : "time", stroke: color, width: 2, points: { show: false },
         value: (_, v) => v == null ? "–" : data.isTime ? size(v) : time(v * 1000) };
-      if (data.isFilled) series.fill = color + "66";
+      if (data.isTime) series.fill = color + "66";
       svg.style.display = "none";
       charts.set(figure, new uPlot({
         width: figure.clientWidth, height: 200, tzDate: s => uPlot.tzDate(new Date(s * 1000), "Etc/UTC"),
-        scales: { x: { time: data.isTime }, y: { time: false, range: (_, low, high) => [data.isFilled ? 0 : low, high > low ? high : low + 1] } },
+        scales: { x: { time: data.isTime }, y: { time: false, range: (_, low, high) => [data.isTime ? 0 : low, high > low ? high : low + 1] } },
         series: [{ label: data.isTime ? "time (UTC)" : "byte", value: (_, v) => v == null ? "–" : data.isTime ? time(v * 1000) : Math.round(v).toLocaleString("en") }, series],
         axes: [data.isTime ? { ...axis, space: 150, values: (_, ticks) => ticks.map(s => time(s * 1000).slice(0, 19)) } : { ...axis, space: 90, values: (_, ticks) => ticks.map(size) }, data.isTime ? sizes : moments],
       }, [data.isTime ? seconds(data.x) : data.x, data.isTime ? data.y : seconds(data.y)], figure));
