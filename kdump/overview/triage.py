@@ -388,11 +388,13 @@ def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:
 
 def _file_of_log_directory(triage: Triage, place: str, reason: str) -> Finding | None:
     """The finding about the file of a log directory for which no partition in it is loaded; None if that is not the reason."""
-    for finding in filter(ends_all_starts, triage.findings):
-        directory, name = os.path.split(finding.path)
-        if (directory or os.curdir) == place and name in reason:
-            return finding
-    return None
+    return next((one for one in triage.findings if ends_all_starts(one) and _is_reason(one, place, reason)), None)
+
+
+def _is_reason(finding: Finding, place: str, reason: str) -> bool:
+    """Whether a reason names the file or directory in a place that a finding is about."""
+    directory, name = os.path.split(finding.path)
+    return (directory or os.curdir) == place and name in reason
 
 
 def _told(triage: Triage, known: set[str], failing: dict[str, list[Start]]) -> Iterable[TriageEvent]:
@@ -404,7 +406,7 @@ def _told(triage: Triage, known: set[str], failing: dict[str, list[Start]]) -> I
         if finding.code == START_LOSES:
             is_said = any(finding.path == place and reason in finding.message for place, reason in said)
         else:
-            is_said = any(directory == place and name in reason for place, reason in said)
+            is_said = any(_is_reason(finding, place, reason) for place, reason in said)
             said.append((directory, name))
         if not is_said and finding.path not in known and directory not in known:
             told.setdefault((_heading_of(finding), finding.message), []).append(finding)
