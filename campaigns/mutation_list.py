@@ -1393,18 +1393,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            if value is not None or key is None:\n                return None",
         "            if value is not None:\n                return None",
     ),
-    Mutation(
-        "doubtful-starts",
-        "kdump/verdicts/check.py",
-        "if watcher.fails or not watcher.is_active:",
-        "if watcher.fails or watcher.is_doubtful:",
-    ),
-    Mutation(
-        "v01",
-        "kdump/verdicts/check.py",
-        "if watcher.fails or not watcher.is_active",
-        "if watcher.fails or watcher.is_doubtful or not watcher.is_active",
-    ),
+    Mutation("kept-transactions", "kdump/verdicts/kept.py", " or not log.is_plain or", " or"),
     Mutation(
         "ranges-touch",
         "kdump/verdicts/ranges.py",
@@ -1416,6 +1405,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/verdicts/starts.py",
         "elif row.severity == INFO and row.code in _ACTIVE",
         "elif row.severity == INFO and row.code in _ACTIVE[:1]",
+    ),
+    Mutation(
+        "doubtful-starts",
+        "kdump/verdicts/starts.py",
+        "if watcher.is_active and not watcher.fails:",
+        "if not watcher.is_doubtful and not watcher.fails:",
+    ),
+    Mutation(
+        "v01",
+        "kdump/verdicts/starts.py",
+        "if watcher.is_active and not watcher.fails:",
+        "if watcher.is_active and not watcher.fails and not watcher.is_doubtful:",
     ),
     Mutation("v02", "kdump/verdicts/starts.py", "worst.lost_offsets[-1][1])", "worst.lost_offsets[0][1])"),
     Mutation(

@@ -18,26 +18,17 @@ PARTS = (*PLAIN, *SCHEMAS)
 """What keys or values alone can be decoded as."""
 
 
-def part_decoder(option: str, given: str | None) -> tuple[str, str]:
-    """The decoder that an option names, and the name of a type after a colon; both empty for None. Raises UsageError."""
-    kind, colon, name = (given or "").partition(":")
-    if given is not None and kind not in (SCHEMAS if colon else PARTS):
+def kind_of(option: str, given: str) -> str:
+    """The decoder that an option names, without the name of a type after a colon. Raises UsageError."""
+    kind, colon, _ = given.partition(":")
+    if kind not in (SCHEMAS if colon else PARTS):
         from kdump.schemas import own
 
         installed = own.names()
         if given not in (own.COMMAND, *installed):
             known = [*PARTS, *(f"{kind}:NAME" for kind in SCHEMAS if kind != "json"), own.COMMAND, *installed]
             raise UsageError(f"{option} is one of {', '.join(known)}, not {given!r}")
-    return kind, name
-
-
-def part_decoders(key: str | None, value: str | None, command: str | None) -> tuple[str, str]:
-    """The decoders of keys and values that options name, `cmd` if only a command is named. Raises UsageError."""
-    if command is not None and key is None and value is None:
-        key = value = "cmd"
-    part_decoder("--key-decoder", key)
-    part_decoder("--value-decoder", value)
-    return key or "", value or ""
+    return kind
 
 
 def _decoder_option(part: str) -> Any:  # as `text`

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from kdump.forecasts import outcome, places
 from kdump.forecasts.events import Events
 from kdump.tables import Bool, Int64, Pair, Row, Text
@@ -28,18 +30,6 @@ class Remedy(Change):
     def __init__(self, change: Change, then: Forecast) -> None:
         super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)
         self.then = then
-
-
-def _no_remedy() -> Remedy | None:
-    return None
-
-
-def _no_topic_id() -> bytes | None:
-    return None
-
-
-def _no_names() -> list[str]:
-    return []
 
 
 class Forecast(Row, kind="forecast"):
@@ -84,13 +74,13 @@ class Forecast(Row, kind="forecast"):
 
     # Without annotations, these are not columns: only the text report uses them.
     events = Events()
-    remedy = _no_remedy()
+    remedy = cast("Remedy | None", None)
     segments_before = size_before = 0
     kind = places.PARTITION
     is_misnamed = False
     bad_checkpoint = duplicate = ""
-    topic_id = _no_topic_id()
-    dead_logs = _no_names()
+    topic_id = cast("bytes | None", None)
+    dead_logs = cast("list[str]", [])
     is_of_metadata = False  # a node replays its records once it is loaded
     is_doubtful = False  # a condition is likely to hold
     is_denied = is_not_loaded = False

@@ -34,12 +34,16 @@ class DamagedRange:
 
 
 class DamagedOffsets:
-    """The damaged ranges of one log, in order. It takes each item of its walk."""
+    """The damaged ranges of one log, in order. It takes each item of its walk, at least from the first that is not intact on.
 
-    def __init__(self, base_offset: int) -> None:
-        self._base_offset = self._expected = base_offset
-        self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
-        self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
+    What was before that ends with `next_offset`, and with a message of magic 0 or 1 if `is_after_message`.
+    """
+
+    def __init__(self, base_offset: int, next_offset: int | None = None, is_after_message: bool = False) -> None:
+        self._base_offset = base_offset
+        self._expected = base_offset if next_offset is None else next_offset
+        self._after_damaged = self._expected  # the offset after what has come, if the header of a damaged wrapper is right
+        self._is_after_message = is_after_message  # the header of a wrapper has the last of its offsets
         self._ranges: list[DamagedRange] = []
 
     def __len__(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.paths import absolute
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData
 from kdump.searching.fields import DECODED_FIELDS, KEY, VALUE
 from kdump.searching.undecidable import Undecidable
 
@@ -216,9 +216,3 @@ def schemas_of(decoding: Decoding, items: Iterable[FileItem]) -> tuple[list[str]
     for path in {os.path.dirname(item.path): item.path for item in items}.values():
         places.update(dict.fromkeys(map(absolute, collection.places_of(path, decoding.schemas))))
     return list(places), [file for place in places for file in collection.files_at(place)]
-
-
-def require_decoders(decoding: Decoding | None, *, is_needed: bool) -> None:
-    """Raise UsageError if a condition needs decoded records, and nothing is decoded."""
-    if decoding is None and is_needed:
-        raise UsageError("a pattern in decoded keys and values needs them to be decoded", remedy="leave out --decode none")

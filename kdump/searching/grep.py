@@ -12,7 +12,7 @@ from kdump.formats.ranges import Range
 from kdump.formats.record_selection import selected
 from kdump.output.rows import listing
 from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
-from kdump.searching.decoding import Decoding, require_decoders, schemas_of
+from kdump.searching.decoding import Decoding, schemas_of
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, KINDS, PROOF_FIELDS
 from kdump.searching.file_search import FileResult, FileSearch, FileSettings
 from kdump.searching.log_search import Found
@@ -20,6 +20,7 @@ from kdump.searching.partitioner import partition_of
 from kdump.searching.places import Places
 from kdump.searching.query import Query
 from kdump.tables import Table
+from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
+_MIN_PARALLEL_BYTES = 64 << 20  # that are worth several processes
+
 
 class Search:
     """A search through all logs below some paths. Iteration yields a Hit for each record that matches.
 
     After it has ended, `verdict` says what was found and how much was read, `not_read` what was not read intact, and `files` how
-    much of each file was searched. Keys and values are decoded with `decoding`; without it, they are as they are.
+    much of each file was searched. Keys and values are decoded with `decoding`; without it, they are as they are. `jobs` is the
+    number of processes, 0 for as many as the files are worth.
 
     Raises UsageError where a path is a pattern that nothing fits, and if it cannot be told which schemas are meant.
     """
@@ -85,15 +89,17 @@ class Search:
         self.not_read += [
             NotRead(found.path, None, None, None, None, found.code, found.message) for found in self.places.unsearched
         ]
-        self._refuse_too_few_partitions()
+        if partition_count is not None:
+            self._refuse_too_few(partition_count)
         self._decoding = decoding
         self._hit_decoder: tuple[str, LogDecoder] | None = None
         self._hit_shapes: tuple[NotedShapes, NotedShapes] | None = None
-        require_decoders(decoding, is_needed=bool(query.decoded_parts))
+        if decoding is None and query.decoded_parts:
+            raise UsageError("a pattern in decoded keys and values needs them to be decoded", remedy="leave out --decode none")
         if decoding is not None:
             decoding.require(self.places.logs)
             if decoding.command is not None:
-                self.use_one_process()
+                self._jobs = 1
         self.schemas: SchemaFiles | None = None
         if proves_absence and decoding is not None and query.needs_decoding:
             from kdump.searching.schema_files import SchemaFiles
@@ -106,17 +112,13 @@ class Search:
         """How keys and values are decoded."""
         return self._decoding
 
-    def _refuse_too_few_partitions(self) -> None:
-        count = self.partition_count
+    def _refuse_too_few(self, count: int) -> None:
+        """Raise UsageError if the topic has more partitions than it is said to have."""
         known = [*(item.partition or 0 for item in self.places.logs), *(number for _, number in self.places.other_partitions)]
-        if count is not None and known and max(known) >= count:
+        if known and max(known) >= count:
             raise UsageError(
                 f"--partition-count {count}: there is a partition {max(known)}", remedy="state how many partitions the topic has"
             )
-
-    def use_one_process(self) -> None:
-        """Search in this process: the files are not worth several."""
-        self._jobs = 1
 
     def name_of(self, item: FileItem) -> str:
         """The name that is shown for a file."""
@@ -146,10 +148,11 @@ class Search:
         )
         logs = self.places.logs
         self._bytes = sum(item.size for item in logs)
-        if self._jobs > 1 and self._limit is None and len(logs) > 1:
+        jobs = self._jobs or (jobs_here() if self._bytes >= _MIN_PARALLEL_BYTES else 1)
+        if jobs > 1 and self._limit is None and len(logs) > 1:
             from kdump.searching.parallel import searched_by_processes
 
-            for item, result in searched_by_processes(logs, settings, self._jobs):
+            for item, result in searched_by_processes(logs, settings, jobs):
                 if isinstance(result, FileResult):
                     self._take(result)
                 else:

@@ -105,7 +105,9 @@ class LogSearch:
         self._progress = progress
         self._tuning = tuning
         self._decoder = decoder
-        self._offsets = DamagedOffsets(base_offset)
+        self._base_offset = base_offset
+        self._before_damage = base_offset, False  # the next offset, and whether it follows a message of magic 0 or 1
+        self._offsets: DamagedOffsets | None = None  # from what is not intact on
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
         self._window = bytearray(WINDOW_SIZE)
         self._position = 0
@@ -116,8 +118,13 @@ class LogSearch:
             for item in salvage.walk(self._source, tuning=self._tuning):
                 if self._progress is not None:
                     self._progress(self._position)
-                if not self._offsets.is_too_long:
-                    self._offsets.take(item)
+                if self._offsets is None and not isinstance(item, salvage.Damage) and item.summary is not None:
+                    self._before_damage = item.summary.last_offset + 1, item.chunk.is_legacy
+                else:
+                    if self._offsets is None:
+                        self._offsets = DamagedOffsets(self._base_offset, *self._before_damage)
+                    if not self._offsets.is_too_long:
+                        self._offsets.take(item)
                 if isinstance(item, salvage.Damage):
                     self._position = item.end
                     self._note(item.start, item.end, item.code, item.message)
@@ -127,7 +134,8 @@ class LogSearch:
             self._note(error.position or self._position, self._source.size, error.code, error.message)
         for start, end in self._source.bad_ranges:
             self._note(start, end, "io-error", "the device does not give these bytes")
-        self._place_gaps()
+        if self._offsets is not None and not self._offsets.is_too_long:
+            self._place_gaps(self._offsets)
 
     # Sections
 
@@ -447,11 +455,9 @@ class LogSearch:
             return
         self.gaps.append(Gap(start, end, code, message))
 
-    def _place_gaps(self) -> None:
+    def _place_gaps(self, offsets: DamagedOffsets) -> None:
         """Find out which offsets may be missing."""
-        if self._offsets.is_too_long:
-            return
-        by_start = {damaged.start: damaged for damaged in self._offsets.ranges()}
+        by_start = {damaged.start: damaged for damaged in offsets.ranges()}
         for gap in self.gaps:
             damaged = by_start.get(gap.start)
             if damaged is not None:

@@ -90,7 +90,8 @@ def export(request: Request, path: str) -> int:
                 f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one"
             )
         finally:
-            run.schemas.close()
+            if run.schemas is not None:
+                run.schemas.close()
         err.flush()
         return run.status
 

@@ -50,7 +50,8 @@ def list_files(request: Request, tuning: ListTuning | None = None) -> int:
             run.is_unexamined = True
             run.say(str(error))
         finally:
-            run.schemas.close()
+            if run.schemas is not None:
+                run.schemas.close()
         err.flush()
         return run.status
 

@@ -235,7 +235,8 @@ class LogLister:
             if statuses[row] != salvage.DAMAGED:
                 is_first = self._last_offset < 0
                 self._last_offset = chunk.batches["last_offset"][row]
-                self._note_offsets(chunk, statuses, is_first=is_first)
+                if self._request.range.has_offsets:
+                    self._note_offsets(chunk, statuses, is_first=is_first)
                 break
 
     def may_list_at_once(self, summary: BatchSummary) -> bool:
@@ -265,7 +266,8 @@ class LogLister:
         self._list_intact(chunk, range(whole.stop, asked.stop))
         is_first = self._last_offset < 0
         self._last_offset = summary.last_offset
-        self._hold(summary.first_offsets[0], summary.last_offset, summary.positions[0], is_first=is_first)
+        if self._request.range.has_offsets:
+            self._hold(summary.first_offsets[0], summary.last_offset, summary.positions[0], is_first=is_first)
 
     def _list_within_limit(self, text: IntactText, summary: BatchSummary, chunk: Chunk, rows: range) -> range:
         """List the records of the first of these batches: those with which the limit is not passed. Returns the other batches.

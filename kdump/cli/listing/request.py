@@ -74,10 +74,13 @@ class Request:
         if decode in schema_options.PLAIN:
             key_decoder = value_decoder = decode
         self.schemas, self.part_decoders = schemas, (key_decoder or "", value_decoder or "")
-        key_decoder, _ = schema_options.part_decoder("--key-decoder", key_decoder)
-        value_decoder, _ = schema_options.part_decoder("--value-decoder", value_decoder)
-        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder} <= {"", *schema_options.PLAIN}
-        self._refuse_schemas(decode)
+        if key_decoder is not None:
+            key_decoder = schema_options.kind_of("--key-decoder", key_decoder)
+        if value_decoder is not None:
+            value_decoder = schema_options.kind_of("--value-decoder", value_decoder)
+        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder} <= {None, *schema_options.PLAIN}
+        if self.asks_for_schemas:
+            self._refuse_schemas(decode)
         self.says_decoder = decode == decoder_names.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")
         default = decoder_names.NONE if self.output == "kafka" else decoder_names.AUTO
@@ -88,8 +91,6 @@ class Request:
 
     def _refuse_schemas(self, decode: str | None) -> None:
         """Raises UsageError if schemas are given that cannot be used."""
-        if not self.asks_for_schemas:
-            return
         if decode not in (None, decoder_names.AUTO):
             raise UsageError(f"--decode {decode} decodes without schemas", remedy="leave it out")
         if self.output == "kafka":

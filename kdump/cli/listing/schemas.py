@@ -36,7 +36,7 @@ class SchemasOfRun:
     def decoder_of(self, path: str) -> SchemaDecoder | None:
         """The decoder of a log's records; None if there are no schemas for them. Raises UsageError."""
         request = self._request
-        if request.output == "kafka" or not request.is_deep:
+        if request.output == "kafka":
             return None
         if not request.asks_for_schemas and (request.decode != "auto" or not _has_registry(path)):
             return None

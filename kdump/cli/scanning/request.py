@@ -14,7 +14,7 @@ from kdump.binary.paths import absolute, require_directory_name, require_local
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, SPARK, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
-from kdump.cli.schema_options import part_decoder
+from kdump.cli.schema_options import kind_of
 from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.scan_files import MANIFEST
@@ -136,7 +136,7 @@ def _tables(names: str | None, with_records: bool) -> list[str]:
 def _decoding(options: ScanOptions, *, with_records: bool) -> dict[str, str]:
     """How records are decoded, as options of the pipeline. Raises UsageError for an unknown decoder, and without records."""
     for option, decoder in (("--key-decoder", options.key_decoder), ("--value-decoder", options.value_decoder)):
-        if part_decoder(option, decoder)[0] == "cmd":
+        if decoder is not None and kind_of(option, decoder) == "cmd":
             raise UsageError(f"a scan has no command that decodes, so {option} cannot be cmd", remedy="kdump log has one")
     given = {
         "decode": options.decode if options.decode != "none" else None,

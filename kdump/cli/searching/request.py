@@ -6,8 +6,8 @@ import os
 
 from kdump.binary import system
 from kdump.binary.given_bytes import given_bytes, of_text
+from kdump.cli import schema_options
 from kdump.cli.missing_paths import require_there
-from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN, range_of
 from kdump.errors import UsageError
 from kdump.formats.selection import selected
@@ -51,7 +51,7 @@ class GrepRequest:
             self.kind,
             ignores_case=options.ignores_case,
             fields=self.fields,
-            key=None if options.key is None else self._bytes(options.key),
+            key=None if options.key is None else given_bytes(options.key, is_hex=options.is_hex),
             headers=[self._header(text) for text in options.headers],
             json=options.where,
             is_tombstone=options.is_tombstone,
@@ -63,11 +63,19 @@ class GrepRequest:
     def decoding(self, spooled: Collection[str]) -> Decoding | None:
         """How keys and values are decoded; None if they are not. `spooled` are files in the place of stdin. Raises UsageError."""
         options = self.options
-        key, value = part_decoders(options.key_decoder, options.value_decoder, options.decoder_command)
-        decoding = Decoding(key=key, value=value, schemas=options.schemas, command=options.decoder_command, spooled=spooled)
-        if decoding.is_asked_for and options.decode == "none":
+        for option, given in (("--key-decoder", options.key_decoder), ("--value-decoder", options.value_decoder)):
+            if given is not None:
+                schema_options.kind_of(option, given)
+        decoding = Decoding(
+            key=options.key_decoder or "",
+            value=options.value_decoder or "",
+            schemas=options.schemas,
+            command=options.decoder_command,
+            spooled=spooled,
+        )
+        if options.decode == "none" and decoding.is_asked_for:
             raise UsageError("--decode none decodes nothing", remedy="leave it out")
-        if decoding.is_asked_for and self.output == "kafka" and not self.query.needs_decoding:
+        if self.output == "kafka" and decoding.is_asked_for and not self.query.needs_decoding:
             raise UsageError("Kafka's lines show keys and values as they are, not by schemas", remedy="--output ndjson decodes")
         return None if options.decode == "none" else decoding
 
@@ -108,14 +116,11 @@ class GrepRequest:
         require_there(paths)
         if options.topics is not None or options.partitions is not None:
             paths = selected(paths, options.topics, options.partitions, has_going=options.proves_absence)
-        return None if pattern is None else self._bytes(pattern), paths
-
-    def _bytes(self, text: str) -> bytes:
-        return given_bytes(text, is_hex=self.options.is_hex)
+        return None if pattern is None else given_bytes(pattern, is_hex=options.is_hex), paths
 
     def _header(self, text: str) -> tuple[bytes, bytes | None]:
         name, equals, value = text.partition("=")
-        return of_text(name), self._bytes(value) if equals else None
+        return of_text(name), given_bytes(value, is_hex=self.options.is_hex) if equals else None
 
     def as_options(self) -> dict[str, object]:
         """What was searched for, for a certificate."""

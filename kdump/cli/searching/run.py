@@ -30,7 +30,6 @@ from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.grep import steps_after, verdict_lines
 from kdump.searching.grep import Search
 from kdump.tables import Table
-from kdump.workers.cores import jobs_here
 from kdump.workers.process import can_fork
 
 TYPE_CHECKING = False
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 _OF_ROWS = ("ndjson", "json")
 _NO_CERTIFICATE = ("file-missing", "file-is-directory", "file-not-regular")
-_MIN_PARALLEL_BYTES = 64 << 20  # that are worth several processes
 
 
 def grep_paths(options: GrepOptions) -> int:
@@ -58,7 +56,8 @@ def grep_paths(options: GrepOptions) -> int:
             return _verify(options, options.verify)
     request = GrepRequest(options)
     place = _place_of_certificate(request) if options.proves_absence else None
-    with _stdin(request) as (paths, names), SearchBar(shows=os.isatty(2)) as bar:
+    shows = os.isatty(2)
+    with _stdin(request) as (paths, names), SearchBar(shows=shows) as bar:
         search = Search(
             paths,
             request.query,
@@ -67,24 +66,16 @@ def grep_paths(options: GrepOptions) -> int:
             context=options.context,
             limit=options.limit,
             stops_at_hit=options.lists_files,
-            jobs=_jobs(options),
+            jobs=1 if options.rate or not can_fork() else options.jobs,
             names=names,
-            progress=bar.draw,
+            progress=bar.draw if shows else None,
             decoding=request.decoding(names),
         )
-        if sum(item.size for item in search.places.logs) < _MIN_PARALLEL_BYTES and not options.jobs:
-            search.use_one_process()
         if request.output == "parquet":
             assert options.file is not None
             return _into_parquet(request, search, options.file, place)
         with output_of(options.file, is_quiet=options.is_quiet):
             return _shown(request, search, place)
-
-
-def _jobs(options: GrepOptions) -> int:
-    if options.rate or not can_fork():
-        return 1
-    return options.jobs or jobs_here()
 
 
 @contextmanager
@@ -111,7 +102,9 @@ def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
             shown.all()
         except BrokenPipeError:  # nobody reads on: what was seen so far counts
             return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN
-        verdict = _with_certificate(search, request, place)
+        verdict = search.verdict
+        if place is not None:
+            _certify(verdict, search, request, place)
         try:
             shown.end(verdict)
             out.flush()
@@ -239,7 +232,9 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
         _write_parquet(search, path)
     except FileExistsError as error:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o") from error
-    verdict = _with_certificate(search, request, place)
+    verdict = search.verdict
+    if place is not None:
+        _certify(verdict, search, request, place)
     with stderr_bytes() as stderr:
         if not request.options.is_strict:
             _say_verdict(Blocks(stderr, needs_reader=False), search, verdict, is_terminal=stderr.isatty())
@@ -297,19 +292,16 @@ def _place_of_certificate(request: GrepRequest) -> str:
     return path
 
 
-def _with_certificate(search: Search, request: GrepRequest, place: str | None) -> SearchVerdict:
-    """The verdict, after the certificate was written if one is wanted."""
-    verdict = search.verdict
-    if place is not None:
-        import json
+def _certify(verdict: SearchVerdict, search: Search, request: GrepRequest, place: str) -> None:
+    """Write the certificate of a search, which its verdict then names."""
+    import json
 
-        from kdump.searching import certificate
+    from kdump.searching import certificate
 
-        body = certificate.made(search, request.paths, request.as_options())
-        with written_to(place):
-            sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=True) + "\n")
-        verdict.certificate = place
-    return verdict
+    body = certificate.made(search, request.paths, request.as_options())
+    with written_to(place):
+        sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=True) + "\n")
+    verdict.certificate = place
 
 
 def _verify(options: GrepOptions, path: str) -> int:

@@ -16,8 +16,6 @@ from kdump.checks.jobs import Job
 from kdump.checks.live_source import Watch
 from kdump.checks.settings import FULL, Settings, current_time
 from kdump.errors import CorruptData, KdumpError
-from kdump.forecasts.forecast import Request, of_path
-from kdump.forecasts.outcome import KEEP, STRAY
 from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
 from kdump.formats import entries, file_name, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
@@ -226,6 +224,9 @@ class NewPartition:
             self._errors.append(row)
 
     def _require_kept(self, stop: str, recovery_point: str | None) -> None:
+        from kdump.forecasts.forecast import Request, of_path  # slow to load, and seldom needed
+        from kdump.forecasts.outcome import KEEP, STRAY
+
         request = Request(after=(stop,), recovery_point=recovery_point, config=self._rules.of_start)
         for row in of_path(self._job.path, request):
             if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):

@@ -98,7 +98,6 @@ class PartitionRecovery:
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
-        self._filling: Filling | None = None  # once a report is due
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -352,14 +351,25 @@ class PartitionRecovery:
             self._report()
 
     def _report(self) -> None:
-        pieces = [piece for piece in self._pieces if (piece.log.path, piece.start) not in self._wrong]
-        filling = self._filling = Filling(self._chain, self._headers, self._parts, pieces)
-        if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
-            for left in self._left_out:
-                left.is_lost = left.is_lost and not filling.holds(left)
+        left_out = list(self._left_out)
         inside = list(self._attested_inside())
         attested = list(self._attested({base for base, _ in inside}))
         self._tell_preallocated(attested)
+        if self._left_out or len(self._parts) > 1:
+            self._report_left_out(left_out)
+        holes = list(self._holes(attested))
+        self.rows += holes
+        for _, one in inside:
+            if not any(hole.offset_first <= one.last and one.first <= hole.offset_last for hole in holes):
+                self.rows += self._hole(one.first, one.last, [one], is_damage=False, is_in_log=True)
+
+    def _report_left_out(self, resolved: Sequence[LeftOut]) -> None:
+        """Report what is not in the new log, unless a replica has filled it; the `resolved` are those of the logs themselves."""
+        pieces = [piece for piece in self._pieces if (piece.log.path, piece.start) not in self._wrong]
+        filling = Filling(self._chain, self._headers, self._parts, pieces)
+        if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
+            for left in resolved:
+                left.is_lost = left.is_lost and not filling.holds(left)
         self._left_out += self._lost_in_replicas(filling)
         for left in self._left_out:
             if left.code == NESTED and left.first is not None and left.last is not None and self._chain:
@@ -367,12 +377,7 @@ class PartitionRecovery:
         for left in sorted(self._left_out, key=lambda left: (left.path, left.start)):
             self.rows.append(dropped(left))
             if left.is_lost:
-                self.rows += self._decoded(left)
-        holes = list(self._holes(attested))
-        self.rows += holes
-        for _, one in inside:
-            if not any(hole.offset_first <= one.last and one.first <= hole.offset_last for hole in holes):
-                self.rows += self._hole(one.first, one.last, [one], is_damage=False, is_in_log=True)
+                self.rows += _decoded(left, filling)
 
     def _lost_in_replicas(self, filling: Filling) -> list[LeftOut]:
         """What is damaged in a replica and may have been what no other one has, as far as it is not known to be lost already."""
@@ -393,12 +398,6 @@ class PartitionRecovery:
                     found.append(left)
                     lost.append(offsets)
         return found
-
-    def _decoded(self, left: LeftOut) -> Iterator[LostRecord]:
-        """The records that decode in what is lost, except for those whose offsets the new log has."""
-        for offset, timestamp, key in left.decoded:
-            if self._filling is None or not self._filling.has_all(offset, offset + 1):
-                yield LostRecord(left.path, left.start, offset, timestamp, key)
 
     def _attested(self, shortened: set[int]) -> Iterator[Attested]:
         """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
@@ -638,6 +637,13 @@ def _changed_bytes(source: Source, piece: Piece) -> bytes:
     for at, value in piece.changed.items():
         data[at : at + len(value)] = value
     return bytes(data)
+
+
+def _decoded(left: LeftOut, filling: Filling) -> Iterator[LostRecord]:
+    """The records that decode in what is lost, except for those whose offsets the new log has."""
+    for offset, timestamp, key in left.decoded:
+        if not filling.has_all(offset, offset + 1):
+            yield LostRecord(left.path, left.start, offset, timestamp, key)
 
 
 def dropped(left: LeftOut) -> Dropped:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Complain = Callable[[int, int], None]
 
 OUT_SIZE = 512 << 10
+_LONGEST_TEXT = 0xFFFF  # bytes of a text in a program
 _MAX_MARKER = 1 << 10  # bytes; what a transaction marker says is shorter
 _MAX_LINE_WORDS = 64 << 10  # bytes; no line has more without its keys, values and headers
 
@@ -164,8 +165,10 @@ def int64s(count: int) -> memoryview:
 
 
 def encoded_step(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
-    """A step of a program: a literal, and what the operation puts after it."""
+    """A step of a program: a literal, and what the operation puts after it. Raises ValueError for a text that is too long."""
     parts = [text.encode() for text in (*texts, literal)]
+    if max(map(len, parts)) > _LONGEST_TEXT:
+        raise ValueError("a text is too long for a program")
     return bytes((operation, column, len(texts))) + b"".join(pack("<H", len(part)) + part for part in parts)
 
 

@@ -110,10 +110,10 @@ class _Lines:
                 self._step(c.CHOICE, name, [self.text(value) for value in _CHOICES[name]])
             else:
                 self._step(c.NUMBER, "batch_timestamp" if name == "timestamp" and self._row_class is ListedBatch else name)
-        return self._program + _encoded(c.NOTHING, 0, (), self._literal + self.end)
+        return self._program + encoded_step(c.NOTHING, 0, (), self._literal + self.end)
 
     def _step(self, operation: int, column: str, texts: Sequence[str] = ()) -> None:
-        self._program += _encoded(operation, column_number(column), texts, self._literal)
+        self._program += encoded_step(operation, column_number(column), texts, self._literal)
         self._literal = ""
 
     @staticmethod
@@ -134,12 +134,6 @@ class _Lines:
     def headers_operation(self) -> int:
         """What puts the headers of a record."""
         raise NotImplementedError
-
-
-def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
-    if len(literal) >= 1 << 14:  # four bytes for each character would still have a size of 16 bits
-        raise ValueError("a literal is too long for a program")
-    return encoded_step(operation, column, texts, literal)
 
 
 class _JsonLines(_Lines):
