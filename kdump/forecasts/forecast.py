@@ -15,7 +15,6 @@ from kdump.forecasts.exceptions import KAFKA, BrokerException
 from kdump.forecasts.loading import Start
 from kdump.forecasts.log_directory import Checkpoint, LogDirectory, unreadable
 from kdump.forecasts.neighbours import Neighbours
-from kdump.forecasts.recoveries import Recoveries
 from kdump.forecasts.row import Change, Forecast
 from kdump.forecasts.sentences import NOT_REPLAYED
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
@@ -238,7 +237,6 @@ class _Partition:
         self._clean: Forecast | None = None
         self._damages = damages
         self._intact = losses.IntactBatches()
-        self._recoveries = Recoveries()
 
     def find_remedy(self, row: Forecast) -> None:
         """The remedy for a bad start."""
@@ -304,7 +302,7 @@ class _Partition:
         if change is not None:
             directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
-            return _row(Start(directory, settings, self._recoveries), stop, self._damages, self._intact)
+            return _row(Start(directory, settings), stop, self._damages, self._intact)
         finally:
             directory.close()
 

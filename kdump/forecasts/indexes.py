@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from struct import Struct
-from typing import NamedTuple
 
 from kdump.binary.arithmetic import as_int64
 from kdump.forecasts.exceptions import (
@@ -31,13 +30,6 @@ _OFFSET_ENTRY = Struct(">ii")
 _WARM_ENTRIES = 8192 // offset_index.ENTRY_SIZE
 _LARGEST_FILE = 0x7FFFFFFF
 _CURRENT_VERSION = 0
-
-
-class RebuiltOffsets(NamedTuple):
-    """The entries of an offset index that recovery rebuilt, alternating relative offsets and positions."""
-
-    entries: array[int]
-    last_offset: int
 
 
 class OffsetIndex:
@@ -137,17 +129,6 @@ class OffsetIndex:
         self._max_entries = max_size // offset_index.ENTRY_SIZE
         self.last_offset = self._base_offset
 
-    @property
-    def rebuilt(self) -> RebuiltOffsets:
-        """All entries, right after recovery has rebuilt them."""
-        assert self._made is not None
-        return RebuiltOffsets(self._made, self.last_offset)
-
-    def take(self, rebuilt: RebuiltOffsets) -> None:
-        """Have these entries, which nobody changes, in an index that was reset."""
-        self._made, self.last_offset = rebuilt
-        self._count = len(rebuilt.entries) // 2
-
     def can_hold(self, offset: int) -> bool:
         """Whether an offset is close enough to the base of the segment."""
         return 0 <= as_int64(offset - self._base_offset) <= MAX_RELATIVE_OFFSET
@@ -224,15 +205,6 @@ class TimeIndex:
         """Timestamp and offset of the last entry."""
         return self._last
 
-    @property
-    def rebuilt(self) -> tuple[int, tuple[int, int]]:
-        """How many entries there are, and the last."""
-        return self._count, self._last
-
-    def take(self, rebuilt: tuple[int, tuple[int, int]]) -> None:
-        """Have so many entries, of which this is the last, in an index that was reset."""
-        self._count, self._last = rebuilt
-
     def make_room(self, max_size: int) -> None:
         _check_room(self._count, time_index.ENTRY_SIZE, max_size, self._is_file)
 
@@ -253,29 +225,12 @@ class TransactionIndex:
         """The size of its entries."""
         return self._count * transaction_index.ENTRY_SIZE
 
-    @property
-    def rebuilt(self) -> tuple[int, int | None]:
-        """How many entries there are, and the offset in the last."""
-        return self._count, self._last_offset
-
-    def take(self, rebuilt: tuple[int, int | None]) -> None:
-        """Have so many entries, with this offset in the last."""
-        self._count, self._last_offset = rebuilt
-
     def append(self, last_offset: int) -> None:
         if self._last_offset is not None and self._last_offset >= last_offset:
             reason = f"an aborted transaction ends at {last_offset:,}, and the one before it at {self._last_offset:,}"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
         self._last_offset = last_offset
         self._count += 1
-
-
-class RebuiltIndexes(NamedTuple):
-    """The indexes of a segment right after recovery has rebuilt them, each as `take` of its class has it."""
-
-    offsets: RebuiltOffsets
-    times: tuple[int, tuple[int, int]]
-    transactions: tuple[int, int | None]
 
 
 def check_transactions(directory: Directory, file: File, base_offset: int, *, version_is_a_byte: bool) -> None:

@@ -32,31 +32,15 @@ _LONG_WORD = re.compile(r"([^ ]{1024})[^ ]+")  # no number, where it has no lead
 _THREE_WORDS = re.compile(r"[ \t\x0b\x0c]*(?:[^ \t\x0b\x0c]+[ \t\x0b\x0c]+){3}")
 
 
-EpochsRead = dict[tuple[str, int, int], int | BrokerException]
-"""What reading a file came to, by path, start and size: the last epoch, or what a broker throws."""
-
-
 class LeaderEpochs:
     """The last epoch of a partition. Raises StorageFailure or BrokerException for a malformed file.
 
     A broker keeps all epochs, but what it adds depends on `last_epoch` only; -1 if there is none.
-    A file that was `read` under the same rules is not read again.
     """
 
-    def __init__(self, directory: Directory, rules: StartRules, read: EpochsRead) -> None:
+    def __init__(self, directory: Directory, rules: StartRules) -> None:
         self.last_epoch = -1
-        file = directory.create(text_checkpoint.LEADER_EPOCHS)
-        key = file.path, file.start, file.size
-        if key not in read:
-            try:
-                self._read(directory, file, rules)
-                read[key] = self.last_epoch
-            except BrokerException as error:
-                read[key] = error
-        found = read[key]
-        if isinstance(found, BrokerException):
-            raise found.with_traceback(None)
-        self.last_epoch = found
+        self._read(directory, directory.create(text_checkpoint.LEADER_EPOCHS), rules)
 
     def note(self, epoch: int, first_offset: int) -> None:
         """Add the epoch of a batch if it is later than all others."""

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from kdump.forecasts.directory import Directory
-    from kdump.forecasts.recoveries import Recoveries
     from kdump.forecasts.recovery import Cut
     from kdump.forecasts.settings import Settings
 
@@ -47,13 +46,9 @@ _INDEX_IS_MISSING = "the offset index is missing"
 
 
 class Start:
-    """One start of a partition. After `run`, even with an exception, the directory is as the broker leaves it.
+    """One start of a partition. After `run`, even with an exception, the directory is as the broker leaves it."""
 
-    `recoveries` are those of all starts of this partition by this broker.
-    """
-
-    def __init__(self, directory: Directory, settings: Settings, recoveries: Recoveries) -> None:
-        self._recoveries = recoveries
+    def __init__(self, directory: Directory, settings: Settings) -> None:
         self.directory = directory
         self.settings = settings
         self.events = Events()
@@ -78,7 +73,7 @@ class Start:
         is_stray = self._is_stray()
         if is_stray and not rules.knows_strays:
             raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
-        self._epochs = LeaderEpochs(self.directory, rules, self._recoveries.epochs_read)
+        self._epochs = LeaderEpochs(self.directory, rules)
         self._producers = ProducerStates(self.directory, self.directory.snapshots().copy(), rules)
         self._load()
         self._look_for_transactions()
@@ -204,7 +199,7 @@ class Start:
         producers = ProducerStates(self.directory, self.directory.snapshots(), self.settings.rules)
         self._rebuild_producers(producers, self.settings.log_start, segment.base_offset, is_clean=False)
         try:
-            cut = self._recoveries.recover(segment, producers, epochs, self.settings)
+            cut = recovery.recover(segment, producers, epochs, self.settings)
         except OffsetOverflow:
             self._overflowing = segment
             raise

@@ -111,18 +111,9 @@ class OpenFrom:
         self.by_producer = SortedInts() if by_producer is None else by_producer
         self.counts = SortedInts() if counts is None else counts
 
-    @property
-    def size(self) -> int:
-        """How many numbers are kept."""
-        return self.by_producer.size + self.counts.size
-
     def copy(self) -> OpenFrom:
         """The same transactions, to be changed by themselves."""
         return OpenFrom(self.by_producer.copy(), self.counts.copy())
-
-    def kept(self) -> OpenFrom:
-        """The same transactions, which nobody changes."""
-        return OpenFrom(self.by_producer.kept(), self.counts.kept())
 
     def put(self, producer_id: int, first_offset: int | None) -> None:
         """Change where the transaction of a producer starts; None if it has none any more."""
@@ -139,30 +130,6 @@ class OpenFrom:
         """Forget all transactions."""
         self.by_producer.clear()
         self.counts.clear()
-
-
-class OpenTransactions:
-    """The transactions of all producers at one moment."""
-
-    __slots__ = ("by_producer", "ongoing", "unreplicated")
-
-    def __init__(self, by_producer: SortedInts, ongoing: SortedInts, unreplicated: SortedInts) -> None:
-        self.by_producer = by_producer
-        self.ongoing = ongoing
-        self.unreplicated = unreplicated
-
-    @property
-    def numbers(self) -> int:
-        """How many numbers are kept."""
-        return self.by_producer.size + self.ongoing.size + self.unreplicated.size
-
-    def is_same(self, other: OpenTransactions) -> bool:
-        """Whether all transactions are known to be the same."""
-        return (
-            self.by_producer.is_same(other.by_producer)
-            and self.ongoing.is_same(other.ongoing)
-            and self.unreplicated.is_same(other.unreplicated)
-        )
 
 
 class ProducerStates:
@@ -191,19 +158,6 @@ class ProducerStates:
         """The start of the first transaction that is open or not yet fully replicated."""
         firsts = self._ongoing.first_key, self._unreplicated.first_key
         return min((first for first in firsts if first is not None), default=None)
-
-    def transactions(self) -> OpenTransactions:
-        """The transactions now, which nobody changes."""
-        return OpenTransactions(self._open_from.by_producer.kept(), self._ongoing.kept(), self._unreplicated.kept())
-
-    def take_open(self, open_from: OpenFrom, end_offset: int) -> None:
-        """Replace what a snapshot holds: the open transactions of producers, and the offset up to which they are known."""
-        self._open_from = open_from.copy()
-        self.end_offset = end_offset
-
-    def open_transactions(self) -> OpenFrom:
-        """The open transactions, as a snapshot holds them, which nobody changes."""
-        return self._open_from.kept()
 
     def prepared(self, producer_id: int) -> AppendInfo:
         return AppendInfo(producer_id, self._open_from.by_producer.get(producer_id))

@@ -8,7 +8,7 @@ from kdump.forecasts import batches
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import DELETED, INDEX_SUFFIXES, Directory, File, name_of
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException
-from kdump.forecasts.indexes import OffsetIndex, RebuiltIndexes, TimeIndex, TransactionIndex
+from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -122,16 +122,6 @@ class Segment:
         for suffix, index in self._sized_indexes():
             index.reset(self._settings.max_index_size)
             self._index(suffix).made_size = index.room
-
-    def rebuilt_indexes(self) -> RebuiltIndexes:
-        """All indexes, right after recovery has rebuilt them."""
-        return RebuiltIndexes(self.offset_index.rebuilt, self.time_index.rebuilt, self.transactions.rebuilt)
-
-    def take_indexes(self, rebuilt: RebuiltIndexes) -> None:
-        """Have these indexes in place of those that were reset."""
-        self.offset_index.take(rebuilt.offsets)
-        self.time_index.take(rebuilt.times)
-        self.transactions.take(rebuilt.transactions)
 
     def trim_indexes(self) -> None:
         """Trim the indexes to their entries. Kafka: AbstractIndex.trimToValidSize."""

@@ -52,15 +52,6 @@ class SortedInts:
         """The lowest key, None if there is none."""
         return self._lowest[0] if self._lowest else None
 
-    @property
-    def size(self) -> int:
-        """The count of keys and values together."""
-        return 2 * sum(map(len, self._keys))
-
-    def is_same(self, other: SortedInts) -> bool:
-        """Whether keys and values are the same, and divided into the same blocks."""
-        return self._keys == other._keys and self._values == other._values
-
     def get(self, key: int) -> int | None:
         """The value of a key, None if it is not there."""
         if key > self._highest:
@@ -117,10 +108,6 @@ class SortedInts:
         other._is_shared, other._highest = self._is_shared[:], self._highest
         return other
 
-    def kept(self) -> SortedInts:
-        """A copy that nobody changes. All empty ones are the same, since many are kept."""
-        return self.copy() if self else _EMPTY
-
     def _place(self, key: int) -> tuple[int, int, bool]:
         """The block and row of a key, or where to insert it, and whether it is there."""
         block = max(bisect_right(self._lowest, key) - 1, 0)
@@ -170,6 +157,3 @@ class SortedInts:
         self._values.insert(block, values)
         self._is_shared.insert(block, False)
         self._lowest.insert(block, keys[0])
-
-
-_EMPTY = SortedInts()

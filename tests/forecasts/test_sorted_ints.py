@@ -63,13 +63,3 @@ def test_a_key_takes_little_memory() -> None:
     finally:
         tracemalloc.stop()
     assert size / len(keys) < 32
-
-
-def test_all_empty_maps_that_are_kept_are_one() -> None:
-    first, second = SortedInts(), SortedInts()
-    assert first.kept() is second.kept()
-    second[3] = 4
-    kept = second.kept()
-    second[5] = 6
-    assert kept is not second and (kept.get(3), kept.get(5)) == (4, None)
-    assert not first.kept()
