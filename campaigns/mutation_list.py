@@ -5,12 +5,6 @@ from campaigns.mutation import Mutation
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("n43", "kdump/binary/c/read/records.h", "|| size < 0 || size > end - p)", "|| size > end - p)"),
     Mutation(
-        "header-without-key",
-        "kdump/binary/c/read/records.h",
-        "|| size < 0 || size > end - p)\n            return NULL;\n        p += size;",
-        "|| size > end - p)\n            return NULL;\n        p += size > 0 ? size : 0;",
-    ),
-    Mutation(
         "n48", "kdump/binary/c/read/search.h", " batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES", " batch_attributes(p) & 0x7e00"
     ),
     Mutation("x04", "kdump/binary/c/read/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
@@ -166,7 +160,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("n13", "kdump/forecasts/outcome.py", 'note(name, "created", None, file.size)', "pass"),
     Mutation("logs-read-only", "kdump/forecasts/permissions.py", "wanted = _READ | _WRITE if", "wanted = _READ if"),
     Mutation("n10", "kdump/forecasts/recovery.py", "if valid_bytes - last_indexed > ", "if valid_bytes - last_indexed >= "),
-    Mutation("60-f31", "kdump/forecasts/recovery.py", "if valid_bytes - last_indexed > ", "if valid_bytes - last_indexed >= "),
     Mutation(
         "60-f33", "kdump/forecasts/recovery.py", "    time_index.append(largest_timestamp, offset_of_largest, is_last=True)\n", ""
     ),
@@ -174,7 +167,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("offsets-twice", "kdump/forecasts/sentences.py", "(log_end, data_end - 1)", "(log_end, data_end - 2)"),
     Mutation("done-before-it-fails", "kdump/forecasts/sentences.py", " or row.bytes_lost > 0):", " or row.bytes_lost > -1):"),
     Mutation("half-padded", "kdump/formats/partition_metadata.py", "len(text) not in _ID_LENGTHS", "len(text) > _ID_LENGTHS[1]"),
-    Mutation("padded", "kdump/formats/partition_metadata.py", "len(text) not in _ID_LENGTHS", "len(text) != _ID_LENGTHS[0]"),
     Mutation("malformed-line", "kdump/formats/partition_metadata.py", " {row + 1} of the file is ", " {row + 2} of the file is "),
     Mutation("60-n30", "kdump/formats/ranges.py", " is None or first <= self.to_offset", " is None or first < self.to_offset"),
     Mutation("60-q12", "kdump/formats/ranges.py", " is None or last >= self.from_time)", " is None or last > self.from_time)"),
@@ -209,7 +201,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-n07", "kdump/mending/redact/json_contents.py", '== b\'"\' else _DIGIT.sub(b"1", token)', "== b'\"' else token"),
     Mutation("60-n08", "kdump/mending/redact/json_contents.py", " token if self._leads_on() else self._string(token)", " token"),
     Mutation("kept-path-of-element-before", "kdump/mending/redact/json_contents.py", "pop():", "pop() and len(self._path) > 1:"),
-    Mutation("m16", "kdump/mending/redact/redact.py", 'rb"[ -~]{6,}"', 'rb"[ -~]{16,}"'),
     Mutation("redact-across-windows", "kdump/mending/redact/redact.py", "min(_AROUND, position)", "0"),
     Mutation(
         "redact-rest-of-an-index",
