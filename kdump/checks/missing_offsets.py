@@ -55,9 +55,13 @@ class MissingOffsets:
         those that its header claims, which bound the offsets where nothing else does.
         """
         facts = self._facts
-        row = bisect_left(facts.positions, start)
+        row = self._row_at(start)
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
+        if row_before < row == row_after and self._is_of_batch(row, start):
+            if claimed is not None and (base or 0) <= claimed[0] and (base is None or claimed[1] < base + _MOST_MISSING):
+                return claimed, True
+            row_after += 1  # in order with the others, but of no offset that this log can have
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)
@@ -82,6 +86,19 @@ class MissingOffsets:
                 self._found.add(gap)
                 return gap, False
         return claimed, claimed is not None
+
+    def _row_at(self, start: int) -> int:
+        """The row of the batch that these bytes are of, or of the next one, if they are damaged."""
+        row = bisect_right(self._facts.positions, start)
+        return row - 1 if self._is_of_batch(row - 1, start) else row
+
+    def _is_of_batch(self, row: int, start: int) -> bool:
+        """Whether the bytes that start here are of the batch in this row, which is intact, though its records cannot be read."""
+        facts = self._facts
+        if not 0 <= row < len(facts.positions) or start < facts.positions[row]:
+            return False
+        damage = bisect_right(facts.damage_starts, start) - 1
+        return start == facts.positions[row] or damage < 0 or facts.damage_ends[damage] <= facts.positions[row]
 
     def _is_of_page(self, row: int) -> bool:
         """Whether the batch in this row may be of a page in the wrong place, and not one with a wrong offset.
