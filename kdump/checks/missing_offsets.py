@@ -58,6 +58,8 @@ class MissingOffsets:
         row = bisect_left(facts.positions, start)
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
+        if row_after == row < len(facts.positions) and facts.positions[row] == start:
+            return claimed, True  # a batch of which only the length is wrong
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)
