@@ -85,6 +85,26 @@ class MissingOffsets:
                 return gap, False
         return claimed, claimed is not None
 
+    def settled(self, batches: Sequence[tuple[int, int, Offsets]]) -> list[Offsets]:
+        """The offsets that damaged batches claim, given with their first byte and the one after their last, in this order.
+
+        A claim that those of both neighbours contradict is wrong: its batch has what these leave, if they leave any.
+        """
+        facts = self._facts
+        claims: list[Offsets] = []
+        for at, (start, end, (first, last)) in enumerate(batches):
+            row_before, row_after = self._rows_around(bisect_left(facts.positions, start))
+            before = facts.last_offsets[row_before] if row_before >= 0 else (facts.base_offset or 0) - 1
+            after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
+            if at and batches[at - 1][1] == start:
+                before = claims[-1][1]
+            if at + 1 < len(batches) and batches[at + 1][0] == end:
+                after = batches[at + 1][2][0]
+            room = 0 if after is None else after - before - 1
+            is_wrong = not before < last <= before + room or first <= before and room == last - first + 1
+            claims.append((before + 1, before + room) if is_wrong and room > 0 else (first, last))
+        return claims
+
     def _is_of_page(self, row: int) -> bool:
         """Whether the batch in this row may be of a page in the wrong place, and not one with a wrong offset.
 
