@@ -19,6 +19,8 @@ from kdump.formats import partition_metadata
 from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
+from kdump.mending.redact.contents import Contents
+from kdump.mending.redact.redacting import Redacting
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
@@ -436,6 +438,12 @@ def test_a_time_of_a_damaged_header_keeps_its_place_among_those_of_the_time_inde
     assert "producer-fields-odd" in codes
     assert ("timeindex-timestamp-mismatch" in codes) == bool(later)
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
+def test_a_time_of_a_damaged_header_becomes_earlier_unless_it_is_later_than_all_or_in_the_index() -> None:
+    coarse = Redacting(Contents(b"1"), 0, lambda: [1000, 5000])._coarse
+    before = -1, 999, 1000, 3000, 5000, 5001, 9000
+    assert [coarse(time) for time in before] == [-1, 768, 1000, 2816, 5000, 5120, 9216]
 
 
 @each(
