@@ -23,6 +23,7 @@ from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage,
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
+from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
 from tests.builders.compression import Codec, compress
@@ -418,7 +419,38 @@ def test_old_messages_are_found_after_damage() -> None:
 
 
 def test_a_magic_that_does_not_exist_is_damage() -> None:
+    """It or the batch after it has a wrong header where both claim the same offset."""
     assert [found.status for found in _ranges(batch(records=[record()], magic=3))] == [DAMAGED]
+    for offset, status in ((1, SALVAGED), (2, INTACT)):
+        data = [_batch(0), batch(records=[record()], base_offset=1, magic=3), _batch(offset), _batch(3)]
+        assert [found.status for found in _ranges(b"".join(data))] == [INTACT, DAMAGED, status, INTACT]
+
+
+@each(
+    ("claimed_end", "statuses"), [(0, "sii"), (100, "sii"), (101, "sii"), (110, "sii"), (111, "ssi"), (120, "ssi"), (121, "sss")]
+)
+def test_batches_are_beyond_doubt_from_the_end_of_a_claim_on(claimed_end: int, statuses: str) -> None:
+    with opened(bytes(200)) as source:
+        order = Order(source, 0, None)
+        order.doubt(claimed_end)
+        order.take_salvaged((99, 99, 0), 10)  # in doubt itself, it bounds nothing
+        found = []
+        for row in range(3):
+            extent = 5 + row, 5 + row, 0
+            status = order.judge_found(extent, 100 + 10 * row, 10) if order.is_in_doubt else order.judge(extent, 10, list)
+            found.append(status[0])
+    assert "".join(found) == statuses
+
+
+@each(("size", "status"), [(2047, SALVAGED), (2048, SALVAGED), (2049, INTACT)])
+@each("before", [1, 4096])
+def test_a_run_out_of_line_is_believed_if_it_is_larger_than_what_it_contradicts(before: int, size: int, status: str) -> None:
+    """What a page holds is the least."""
+    with opened(bytes(200)) as source:
+        order = Order(source, 0, None)
+        assert order.judge((100, 100, 0), before, list) == INTACT
+        order.doubt(0)
+        assert [order.judge_found((offset, offset, 0), 0, size) for offset in (5, 6)] == [SALVAGED, status]
 
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])
