@@ -427,6 +427,32 @@ def test_a_magic_that_does_not_exist_is_damage() -> None:
 
 
 @each(
+    ("damage", "after", "code"),
+    [
+        (_batch(1)[:-5], b"", "torn-tail"),
+        (_batch(1)[:10], b"", "torn-header"),
+        (bytes(100), b"", "zero-tail"),
+        (bytes(100), _batch(1), "zero-hole"),
+        (b"\xff" * 50, b"", "garbage-region"),
+        (b"\xff" * 50, _batch(1), "garbage-region"),
+        (-5, _batch(1), "batch-length-negative"),
+        (20, _batch(1), "batch-length-too-small"),
+        (1 << 20, _batch(1), "batch-length-absurd"),
+        (1 << 20, b"", "torn-tail"),
+        (1 << 28, b"", "batch-length-absurd"),
+        (SIZE - 12 + 7, _batch(2), "crc-mismatch"),
+    ],
+)
+def test_damage_has_the_code_of_its_kind_and_says_how_the_walk_went_on(damage: bytes | int, after: bytes, code: str) -> None:
+    """Numbers are the length that a batch claims whose checksum fits none."""
+    if isinstance(damage, int):
+        damage = _batch(1)[:8] + struct.pack(">i", damage) + _batch(1)[12:-1] + b"?"
+    with opened(_batch(0) + damage + after) as source:
+        found = [(item.start, item.end, item.code, item.resync) for item in walk(source) if isinstance(item, Damage)]
+    assert found == [(SIZE, SIZE + len(damage), code, "by-scan" if after else "end")]
+
+
+@each(
     ("claimed_end", "statuses"), [(0, "sii"), (100, "sii"), (101, "sii"), (110, "sii"), (111, "ssi"), (120, "ssi"), (121, "sss")]
 )
 def test_batches_are_beyond_doubt_from_the_end_of_a_claim_on(claimed_end: int, statuses: str) -> None:
