@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
 
@@ -69,6 +71,30 @@ def test_log_managers_rebuild_the_same_files(step: int, directories: Path, tmp_p
 
 def test_every_release_was_recorded() -> None:
     assert {release for line in LINES for release in line["files"]} == {"4.3.1", "3.9.1", "2.8.2"}
+
+
+@each(
+    ("segments", "code"),
+    [
+        ({5: [5]}, ""),
+        ({5: [4]}, "offset-below-base"),
+        ({0: [0, 2]}, ""),
+        ({0: [0, 1]}, "offset-regression"),
+        ({0: [0], 2: [2]}, ""),
+        ({0: [0], 1: [2]}, "segments-overlap"),
+        ({0: [0], 1: []}, "segments-overlap"),
+        ({0: [0, (1 << 31) - 2]}, ""),
+        ({0: [0, (1 << 31) - 1]}, "offset-overflow-int32"),
+    ],
+)
+def test_offsets_have_to_be_in_order_within_their_segment(segments: dict[int, list[int]], code: str, tmp_path: Path) -> None:
+    """By the first offsets of batches of two records."""
+    logs = {base: [batch(base_offset=first, records=[record()] * 2) for first in firsts] for base, firsts in segments.items()}
+    write_partition(tmp_path, topic="a", segments=logs)
+    with pytest.raises(CorruptData) if code else nullcontext() as caught:
+        kdump.reindex(tmp_path / "a-0", tmp_path / "out")
+    assert (tmp_path / "out").exists() != bool(code)
+    assert not code or caught.value.code == code
 
 
 # --- what is made
