@@ -175,7 +175,7 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
     monkeypatch.setattr(os, "fsync", note)
     if not has_threads:
         monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    with NewDirectory(str(tmp_path / "out"), []) as directory:
+    with NewDirectory(str(tmp_path / "new" / "deeper" / "out"), []) as directory:
         directory.folder("a-0")
         names = [f"{row}.log" for row in range(40)]
         for name in names:
@@ -183,4 +183,6 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
         directory.sync()
         assert sorted(synced[:-2]) == sorted(names)
         assert synced[-2:] == ["a-0", "out.incomplete"]
+        synced.clear()
         directory.place()
+    assert synced == ["deeper", "new", tmp_path.name]  # the folders that hold a new name
