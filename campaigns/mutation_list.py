@@ -320,6 +320,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         "    except CorruptData:\n        return None",
     ),
     Mutation(
+        "61-a51",
+        "kdump/decoders/metadata_beside.py",
+        "if other is None or other.cluster_id != own.cluster_id:",
+        "if other is None:",
+    ),
+    Mutation("61-a54", "kdump/decoders/remote_log_metadata.py", "    if end < start:", "    if end <= start:"),
+    Mutation(
         "d01",
         "kdump/decoding/decoded.py",
         "_coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)",
@@ -477,6 +484,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
         "os.path.commonpath([path, source]) == source",
     ),
+    Mutation("61-a39", "kdump/mending/new/new_directory.py", ' | getattr(os, "O_NOFOLLOW", 0)', ""),
+    Mutation(
+        "61-a45",
+        "kdump/mending/new/new_directory.py",
+        "dict.fromkeys((self.path, *reversed(self._above)))",
+        "dict.fromkeys((self.path,))",
+    ),
+    Mutation("61-a44", "kdump/mending/new/rebuilding.py", "if entry[1] <= start]", "if entry[1] < start]"),
     Mutation(
         "m12",
         "kdump/mending/recover/partition_recovery.py",
@@ -622,6 +637,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         "    return version + epoch + FILLER * (len(data) - len(version) - len(epoch))",
         "    return version + epoch + data[6:]",
     ),
+    Mutation(
+        "61-a32",
+        "kdump/mending/redact/redacting.py",
+        "if types and types[0] in _OF_QUORUMS:",
+        "if types and types[0] not in (0, 1):",
+    ),
+    Mutation("61-a36", "kdump/mending/redact/redacting.py", "if times and row == len(times) else", "if times else"),
     Mutation(
         "60-n33",
         "kdump/mending/reindex/reindex.py",
@@ -1059,7 +1081,33 @@ MUTATIONS: tuple[Mutation, ...] = (
         "ATTRIBUTES if chunk.is_legacy",
     ),
     Mutation(
+        "61-a24",
+        "kdump/reading/steps.py",
+        "if damage.code in _PAST_THE_END and damage.end < source.size:",
+        "if damage.code in _PAST_THE_END and damage.end <= source.size:",
+    ),
+    Mutation(
+        "61-a29",
+        "kdump/reading/steps.py",
+        "            self.damaged = batch.end, extent\n            return DAMAGED",
+        "            return DAMAGED",
+    ),
+    Mutation(
         "header-after-window", "kdump/reading/trust.py", "or batch_offset(header_bytes) < 0", "or batch_offset(header_bytes) >= 0"
+    ),
+    Mutation("61-a26", "kdump/reading/trust.py", "_PAGE_BYTES) >= run.size:", "_PAGE_BYTES) > run.size:"),
+    Mutation(
+        "61-a27",
+        "kdump/reading/trust.py",
+        "if extent[1] >= self._ceiling or position < self.nested_end:",
+        "if extent[1] >= self._ceiling or position <= self.nested_end:",
+    ),
+    Mutation("61-a30", "kdump/reading/trust.py", "if not self._is_in_doubt and self.fits(extent):", "if self.fits(extent):"),
+    Mutation(
+        "61-b67",
+        "kdump/releases/broker_startup.py",
+        'SURVIVES_LOST_TRANSACTIONS = {FIRST: False, "3.9.1": True}',
+        'SURVIVES_LOST_TRANSACTIONS = {FIRST: False, "4.3.1": True}',
     ),
     Mutation(
         "n35",
@@ -1175,6 +1223,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "    for found in places.unsearched:\n        if False:",
     ),
     Mutation(
+        "61-a08",
+        "kdump/searching/certificate.py",
+        'is_same = digest(source) == file["sha256"]',
+        'is_same = file["sha256"] in (None, digest(source))',
+    ),
+    Mutation(
+        "61-a09",
+        "kdump/searching/certificate.py",
+        "places = Places(there, is_proof=True)",
+        "places = Places(there, is_proof=False)",
+    ),
+    Mutation(
         "where-by-headers",
         "kdump/searching/copies.py",
         "last = max(last, first + chunk.headers[row][RECORD_COUNT] - 1)",
@@ -1253,6 +1313,9 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/fate.py",
         "                damaged = any(each.next_offset > self._offset for each in copy.damaged)",
         "                damaged = False",
+    ),
+    Mutation(
+        "61-a03", "kdump/searching/fate.py", "self._offset < one.offset < checkpoint]", "self._offset < one.offset <= checkpoint]"
     ),
     Mutation(
         "60-q05",
@@ -1405,11 +1468,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if watcher.fails or not watcher.is_active",
         "if watcher.fails or watcher.is_doubtful or not watcher.is_active",
     ),
+    Mutation("61-a14", "kdump/verdicts/check.py", "if watcher.fails or not watcher.is_active:", "if not watcher.is_active:"),
     Mutation(
         "ranges-touch",
         "kdump/verdicts/ranges.py",
         "if merged and first <= merged[-1][1] + 1:",
         "if merged and first <= merged[-1][1]:",
+    ),
+    Mutation(
+        "61-a15",
+        "kdump/verdicts/repeated.py",
+        "if finding.severity == ERROR and ends_all_starts(finding):",
+        "if ends_all_starts(finding):",
     ),
     Mutation(
         "torn-ends-of-logs-that-grow",
@@ -1425,7 +1495,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         "all(row.bad_checkpoint for row in rows)",
     ),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
+    Mutation(
+        "61-a17",
+        "kdump/verdicts/surroundings.py",
+        "            _report_failure(job.path, error, settings, emit)",
+        "            pass",
+    ),
     Mutation("implausible-claims", "kdump/verdicts/unreadable.py", " or is_implausible(finding):", ":"),
+    Mutation("61-a13", "kdump/verdicts/unreadable.py", "not 1 <= count <= most", "not count <= most"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation(
@@ -1464,6 +1541,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         'finding.broker_forecast.partition(" ")[0] == DIE',
     ),
     Mutation(
+        "61-a22", "kdump/workers/cores.py", "min(cores, cores + 1 - _running_here())", "min(cores, cores - _running_here())"
+    ),
+    Mutation("61-a19", "kdump/workers/process.py", "if code >= 0 else", "if code > 0 else"),
+    Mutation(
         "60-u01",
         "kdump/workers/unfinished.py",
         "    if not remove(path):\n        raise",
@@ -1474,5 +1555,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/workers/unfinished.py",
         "        if error[0] is None:\n            _paths.add(self._path)",
         "        if error[0] is not None:\n            _paths.add(self._path)",
+    ),
+    Mutation(
+        "61-a23", "kdump/workers/unfinished.py", "if os.path.isdir(path) and not os.path.islink(path):", "if os.path.isdir(path):"
     ),
 )
