@@ -249,6 +249,12 @@ def test_a_torn_end_is_refused(partition: Path, tmp_path: Path) -> None:
     _refused(partition, tmp_path / "out", "torn-header")
 
 
+@pytest.mark.parametrize("name", ["abc.log", "7.log", "00000000000000000000.copy.log"])
+def test_a_log_that_would_be_left_out_is_refused(name: str, partition: Path, tmp_path: Path) -> None:
+    shutil.copy(next(partition.glob("*.log")), partition / name)
+    _refused(partition, tmp_path / "out", "name-width-odd")
+
+
 def test_a_swap_that_the_next_start_completes_is_refused(partition: Path, tmp_path: Path) -> None:
     (partition / f"{FIRST}.log.swap").write_bytes(b"")
     _refused(partition, tmp_path / "out", "leftover-swap")

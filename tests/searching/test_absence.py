@@ -79,18 +79,19 @@ def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_not
     assert _searched(_partition(tmp_path, data)) == ([], "not proven", ["crc-mismatch"])
 
 
-@pytest.mark.parametrize("code", ["io-error", "file-changed", "file-shrank", "file-missing"])
+@pytest.mark.parametrize("change", ["io-error", "appended", "rewritten", "file-shrank", "file-missing"])
 def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     walk = salvage.walk
+    code = {"appended": "file-changed", "rewritten": "file-changed"}.get(change, change)
 
     def walked(source: Any, **given: Any) -> Iterator[Any]:
         yield from walk(source, **given)
         if code == "io-error":
             source.bad_ranges.append((70, 80))
         elif code == "file-changed":
-            with Path(source.path).open("ab") as file:
+            with Path(source.path).open("ab" if change == "appended" else "r+b") as file:
                 file.write(b"more")
         else:
             raise Unreadable(code, "shrank", path=source.path)
