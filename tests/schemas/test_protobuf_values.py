@@ -338,6 +338,7 @@ def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: 
         ("string", b"\x0a\x05abc", "ends inside a field of 5 bytes"),
         ("int32", b"\x0f", "unknown wire type 7"),
         ("int32", b"\x0c", "a group ends that did not start"),
+        ("int32", b"\x0b\x14", "a group ends that did not start"),
         ("int32", b"\x0b\x08\x01", "ends inside a group"),
         ("int32", b"\x00\x01", "a field with the number 0"),
         ("google.protobuf.Timestamp", _text(1, _number(1, 253_402_300_800)), "a timestamp of 253402300800 seconds"),
