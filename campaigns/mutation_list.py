@@ -563,13 +563,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("61-a14", "kdump/verdicts/starts.py", "if watcher.is_active and not watcher.fails:", "if watcher.is_active:"),
     Mutation("torn-ends-of-logs-that-grow", "kdump/verdicts/starts.py", "and row.code in _ACTIVE", "and row.code in _ACTIVE[:1]"),
-    Mutation("doubtful-starts", "kdump/verdicts/starts.py", "if watcher.is_active and not", "if not watcher.is_doubtful and not"),
-    Mutation(
-        "v01",
-        "kdump/verdicts/starts.py",
-        "if watcher.is_active and not",
-        "if watcher.is_active and not watcher.is_doubtful and not",
-    ),
     Mutation("v02", "kdump/verdicts/starts.py", "worst.lost_offsets[-1][1])", "worst.lost_offsets[0][1])"),
     Mutation("60-w07", "kdump/verdicts/starts.py", " and row.is_safe_but_for_checkpoint for row in rows)", " for row in rows)"),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
