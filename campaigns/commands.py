@@ -261,7 +261,7 @@ class Bench:
             parts = (word.partition("/") for word in shlex.split(text))
             return [paths.get(first, first) + slash + rest for first, slash, rest in parts]
 
-        usual = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "TMPDIR": str(tmp)}
+        usual = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", "COLUMNS": "100", "TMPDIR": str(tmp)}
         if before := BEFORE.get(name) if not command else None:
             shutil.copytree(partition, paths["GROWING"])
             subprocess.run([sys.executable, "-m", "kdump", *words(before)], env=usual, capture_output=True, check=False)

@@ -11,7 +11,7 @@ _PATTERNS = {
     "says what it should say": r"says (\S+) and should be \1(?![\d,])",
     "a range of one": rf"\b(?:bytes|offsets) ({_NUMBER}) to \1(?![\d,])",
     "a negative count that no file claims": rf"(?<!says it is )(?<!says it has )(?<!says it holds )(?<!says that it has )"
-    rf"(?<!off by )(?<![\w,])-\d[\d,]* (?:{_PLURALS})\b",
+    rf"(?<!off by )(?<!its key is )(?<!its value is )(?<![\w,])-\d(?:[\d,]*\d)? (?:{_PLURALS})\b",
     "one of several": rf"(?<![\d,.-])1 (?:{_PLURALS})\b",
     "several of one": rf"(?<![\d,.-])(?!1 )(?<!of )\d[\d,]* (?:{_THINGS}) (?:is|are|has|have|follows?|cannot)\b",
     "an object of Python": r"\b(?:None(?! of)|nan|inf|True|False)\b|<class|\bobject at 0x|\bb'|\{[a-z_]+\}",

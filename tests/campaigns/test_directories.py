@@ -81,8 +81,8 @@ def test_nonsense_is_recognized(text: str) -> None:
     [
         "Its length says 58 and should be 580.",
         "1 record, 21 records, 1,001 records; 0 of 1 record can be read. None of its messages can be read.",
-        "A record batch says it is -1 bytes long.",
-        "bytes 7 to 8, offsets 20 to 200, offset 9; all 3 entries are off by -7 offsets",
+        "A record batch says it is -1 bytes long, a header says its key is -59 bytes long.",
+        "bytes 7 to 8, offsets 20 to 200, offset 9, offset -1,000, offsets 3 to 7; all 3 entries are off by -7 offsets",
     ],
 )
 def test_sense_is_not_taken_for_nonsense(text: str) -> None:

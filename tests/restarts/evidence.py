@@ -149,7 +149,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"Found invalid record count {0} in magic v2 batch",
     ),
     # Wrappers of old messages, opened for their first offset.
-    (OPENED + r"(Corrupt GZIP trailer|Stream frame descriptor corrupted)", r"Exception: {1}"),
+    (OPENED + r"(Corrupt GZIP trailer|invalid [a-z /]+|Stream frame descriptor corrupted)", r"Exception: {1}"),
     (OPENED + r"a compressed message has no value", r"Found invalid compressed record set with null value"),
     (OPENED + r"a message inside a wrapper is itself compressed", r"Inner messages must not be compressed"),
     (OPENED + r"a message inside a wrapper says it is .* bytes long.*", r"Record size is less than the minimum record overhead"),
