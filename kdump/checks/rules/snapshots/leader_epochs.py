@@ -116,7 +116,7 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
             if bad_row != first_row:
                 first = epochs.starts[bad_row]
             if bad_row + 1 < len(epochs.starts):
-                last = min(last, epochs.starts[bad_row + 1] - 1)
+                last = max(first, min(last, epochs.starts[bad_row + 1] - 1))  # a batch with a wrong offset may start later
             worst = epoch, first, last, bad_row
     if worst is None:
         return
