@@ -116,8 +116,8 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
             if bad_row != first_row:
                 first = epochs.starts[bad_row]
             if bad_row + 1 < len(epochs.starts):
-                last = max(first, min(last, epochs.starts[bad_row + 1] - 1))  # a batch with a wrong offset may start later
-            worst = epoch, first, last, bad_row
+                last = min(last, epochs.starts[bad_row + 1] - 1)
+            worst = epoch, first, max(first, last), bad_row  # the first batch may have a wrong offset, which is too high
     if worst is None:
         return
     epoch, first, last, row = worst
