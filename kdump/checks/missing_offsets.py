@@ -24,7 +24,8 @@ _HIGHEST = (1 << 63) - 1
 class MissingOffsets:
     """The offsets of one log that no batch has, once the log was read.
 
-    What stands in the wrong place of the file, such as a stale page, has its offsets all the same. `next_base_offset` is that
+    What stands in the wrong place of the file, such as a stale page, has its offsets all the same, but for those below the base
+    offset of the log: they are wrong. `next_base_offset` is that
     of the next segment, None if it is not known.
     """
 
@@ -38,9 +39,11 @@ class MissingOffsets:
         self._last_run = 0  # the first offset of the last of these
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
         if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
-            self._runs, self._bounds = _in_order(firsts, lasts)  # type: ignore[arg-type]
-            self._last_run = firsts[self._runs[-1][0]]
-            self._firsts, self._lasts = _merged(sorted(zip(firsts, lasts, strict=True)))
+            base = facts.base_offset or 0
+            runs = [run for run in _runs(firsts, lasts) if firsts[run[0]] >= base]  # type: ignore[arg-type]
+            self._runs, self._bounds = _in_order(runs, firsts, lasts)  # type: ignore[arg-type]
+            self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
+            self._firsts, self._lasts = _merged(sorted((firsts[start], lasts[end - 1]) for start, end in runs))
         self._found: set[Offsets] = set()
 
     def of(
@@ -125,7 +128,7 @@ class MissingOffsets:
         """
         facts = self._facts
         firsts, lasts = facts.lowest_offsets, facts.last_offsets
-        if not 0 <= row < len(firsts):
+        if not 0 <= row < len(firsts) or firsts[row] < (facts.base_offset or 0):
             return False
         position, following = facts.positions[row], facts.positions[row + 1] if row + 1 < len(firsts) else facts.size
         damage = bisect_right(facts.damage_starts, position)
@@ -184,15 +187,20 @@ def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offse
     return (first, by_records) if around and by_records - first < most else None
 
 
-def _in_order(firsts: Sequence[int], lasts: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """The rows of the batches in order, from one up to another: the most of them whose offsets ascend.
+def _runs(firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
+    """Rows of batches that continue each other, from one up to another."""
+    starts = [0]
+    starts += (row for row in range(1, len(firsts)) if firsts[row] != lasts[row - 1] + 1)
+    return list(zip(starts, [*starts[1:], len(firsts)], strict=True))
+
+
+def _in_order(
+    runs: Sequence[tuple[int, int]], firsts: Sequence[int], lasts: Sequence[int]
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The rows of the batches in order, from one up to another: of these runs, the most whose offsets ascend.
 
     Then the first offsets, ascending, of these and of other runs of several batches: a single one may have a wrong offset.
     """
-    starts = [0]
-    starts += (row for row in range(1, len(firsts)) if firsts[row] != lasts[row - 1] + 1)
-    ends = [*starts[1:], len(firsts)]
-    runs = list(zip(starts, ends, strict=True))
     in_order = [runs[row] for row in rows_in_order((firsts[start], lasts[end - 1], end - start) for start, end in runs)]
     several = [(start, end) for start, end in runs if end - start > 1]
     return in_order, sorted({firsts[start] for start, _ in (*in_order, *several)})

@@ -129,7 +129,7 @@ class Steps:
         Otherwise where batches start inside the span that it claims, 0 if that is not known.
         """
         start, end = batch.position, batch.end
-        if self._order.distrusts(start) or not self._leads_on(start, end, batch.is_legacy) or self._repaired_size(start, end):
+        if self._order.is_in_doubt or not self._leads_on(start, end, batch.is_legacy) or self._repaired_size(start, end):
             return 0
         return self._run_inside(start, end) or None
 
@@ -210,11 +210,7 @@ class Steps:
         is_header = is_header_but_for(header_bytes, source.size - start)
         damage, claimed_end = self._named(start, header_bytes, fault, is_header=is_header)
         is_stepped_over = fault is not None and fault.code in _STEPPED_OVER and claimed_end
-        if (
-            is_stepped_over
-            and not self._order.distrusts(start)
-            and self._leads_on(start, claimed_end, header_bytes[MAGIC_AT] < 2)
-        ):
+        if is_stepped_over and not self._order.is_in_doubt and self._leads_on(start, claimed_end, header_bytes[MAGIC_AT] < 2):
             damage.end, damage.resync = claimed_end, BY_LENGTH
             return Step(claimed_end, damages=(damage,))
         size = self._repaired_size(start) if is_header else 0

@@ -94,12 +94,8 @@ class Order:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether the next batch follows damage, and no batch since then is beyond doubt."""
+        """Whether the next batch follows damage, and no batch since then is beyond doubt; so it is up to `nested_end`."""
         return self._is_in_doubt
-
-    def distrusts(self, position: int) -> bool:
-        """Whether the length of a damaged batch at this position cannot be trusted."""
-        return self._is_in_doubt or position < self.nested_end
 
     def take_salvaged(self, extent: Extent, size: int) -> None:
         """Record a batch that is intact except for its length. If it is in order, the order continues after it."""

@@ -57,12 +57,16 @@ def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
     assert (found.severity, found.start, found.end) == ("warning", SIZE, 2 * SIZE - cut)
 
 
-@each(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
-def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: Path, cut: int, code: str) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
-    _write(directory / LOG, _log(0, 1)[:-cut], age_ms=0)
+@each(
+    ("end", "code"),
+    [(_batch(1)[:-5], "torn-tail"), (_batch(1)[:9], "torn-header"), (bytes(99), "zero-tail")],
+    ids=["torn", "torn header", "zeros"],
+)
+def test_a_torn_end_of_a_sealed_segment_is_an_error_and_lacks_all_up_to_the_next(tmp_path: Path, end: bytes, code: str) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1), _batch(2), _batch(3)], 4: [_batch(4)]})
+    _write(directory / LOG, _batch(0) + end, age_ms=0)
     (found,) = (one for one in _findings(directory) if one.code == code)
-    assert found.severity == "error"
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 3)
 
 
 @each(

@@ -55,10 +55,10 @@ def _claims(path: Path) -> set[int]:
     return found
 
 
-def _partition(folder: Path, data: bytes) -> Path:
+def _partition(folder: Path, data: bytes, base: int = 0) -> Path:
     path = folder / "orders-0"
     path.mkdir()
-    (path / f"{0:020}.log").write_bytes(data)
+    (path / f"{base:020}.log").write_bytes(data)
     return path
 
 
@@ -143,18 +143,20 @@ def test_a_wrong_last_offset_delta_takes_and_adds_no_offset(
 
 @pytest.mark.both_kernels
 @each("wrong", [(100,), (100, 102, 103, 105)], ids=["one", "four, two of them together"])
+@each(("base", "moved"), [(0, 1_000_000), (90_000, -90_000)], ids=["too high", "below the base offset"])
 def test_single_batches_with_wrong_offsets_bound_no_missing_ones(
-    wrong: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    wrong: tuple[int, ...], base: int, moved: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A text mode copy gives batches other base offsets, which no checksum covers, and damages those around them and the last."""
-    hurt = list(LOG)
+    sound = _log(base=base)
+    hurt = list(sound)
     for row in {*range(99, wrong[-1] + 2), 197, 198, 199}.difference(wrong):
-        hurt[row] = LOG[row][:100] + b"\r" + LOG[row][100:]
+        hurt[row] = sound[row][:100] + b"\r" + sound[row][100:]
     for row in wrong:
-        hurt[row] = (1_000_000 + 3 * row).to_bytes(8, "big") + LOG[row][8:]
-    path = _partition(tmp_path, b"".join(hurt))
+        hurt[row] = (base + moved + 3 * row).to_bytes(8, "big") + sound[row][8:]
+    path = _partition(tmp_path, b"".join(hurt), base)
     inside = 3 * (wrong[-1] + 3 - 100)
-    assert _claims(path) <= {*range(297, 297 + inside), *range(591, 600)}
+    assert _claims(path) <= {*range(base + 297, base + 297 + inside), *range(base + 591, base + 600)}
     assert inside <= _headline(path, capfd) <= inside + 9
 
 

@@ -422,12 +422,14 @@ def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_e
 
 
 def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:
-    outer = bytearray(batch(records=[record(value=_batch(5) + _batch(6))], base_offset=1))
-    outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
-    outer[-1] = 1  # so that the CRC does not tell the length
-    data = _batch(0) + bytes(outer) + _batch(7) + _batch(8) + _batch(9)
-    statuses = [found.status for found in _ranges(data)]
-    assert statuses[:4] == [INTACT, "", SALVAGED, SALVAGED]
+    for between in (b"", b"garbage" * 9, bytes(99)):
+        inside = [_batch(5), _batch(6), between, _batch(7), _batch(8)]
+        outer = bytearray(batch(records=[record(value=b"".join(inside))], base_offset=1))
+        outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
+        outer[-1] = 1  # so that the CRC does not tell the length
+        ranges = _ranges(_batch(0) + bytes(outer) + _batch(9) + _batch(10) + _batch(11))
+        statuses = [found.status for found in ranges if found.start < SIZE + len(outer)]
+        assert [status for status in statuses if status] == [INTACT, SALVAGED, SALVAGED, SALVAGED, SALVAGED]
 
 
 def test_old_messages_are_found_after_damage() -> None:

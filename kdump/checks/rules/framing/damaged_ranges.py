@@ -142,12 +142,12 @@ class DamagedRanges:
         is_newest = self._context.is_newest
         if is_newest is None:
             is_newest = size % _PAGE_BYTES == 0  # preallocated files end so, and hardly any other
-        words, offsets = self._file_end.lost_offsets()
+        words, offsets = self._missing_at_end()
         self._report(damage, message + words, severity=WARNING if is_newest and not offsets else ERROR, offsets=offsets)
 
     def _report_torn_header(self, damage: Damage) -> None:
         size = counted(damage.end - damage.start, "byte", "bytes")
-        words, offsets = self._file_end.lost_offsets()
+        words, offsets = self._missing_at_end()
         severity = ERROR if offsets else self._file_end.severity
         message = f"The file ends with {size}, too few for a batch header."
         self._report(damage, message + words, severity=severity, offsets=offsets)
@@ -171,12 +171,10 @@ class DamagedRanges:
                 message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
         words, gap = self._missing_at_end()
-        if gap is None:
-            words, gap = self._file_end.lost_offsets()
-            if gap and offsets:
-                (first, last), (first_missing, last_missing) = offsets, gap
-                if first == first_missing:
-                    gap = first, max(last, last_missing)
+        if gap and offsets and self._up_to_next_segment() is None:
+            (first, last), (first_missing, last_missing) = offsets, gap
+            if first == first_missing:
+                gap = first, max(last, last_missing)
         severity = ERROR if gap else self._file_end.severity
         self._report(damage, message + words, severity=severity, offsets=gap or offsets, expected=size, found=there)
 
@@ -301,12 +299,18 @@ class DamagedRanges:
         return found[::-1]
 
     def _missing_at_end(self) -> tuple[str, tuple[int, int] | None]:
-        """The offsets missing between the last batch and the next segment, after a sentence about them; "" and None if none."""
+        """The offsets missing after the last batch, after a sentence that names them; "" and None if none.
+
+        They are those up to the next segment, or else those that other files know of.
+        """
+        offsets = self._up_to_next_segment()
+        return self._file_end.lost_offsets() if offsets is None else (_missing_here(offsets), offsets)
+
+    def _up_to_next_segment(self) -> tuple[int, int] | None:
         first, following = self._file_end.last_offset + 1, self._context.next_base_offset
         if following is None or not first < following <= first + MAX_SEGMENT_SIZE:
-            return "", None
-        offsets = first, following - 1
-        return _missing_here(offsets), offsets
+            return None
+        return first, following - 1
 
     def _report(
         self,

@@ -117,7 +117,7 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
                 first = epochs.starts[bad_row]
             if bad_row + 1 < len(epochs.starts):
                 last = min(last, epochs.starts[bad_row + 1] - 1)
-            worst = epoch, first, last, bad_row
+            worst = epoch, first, max(first, last), bad_row  # the first batch may have a wrong offset, which is too high
     if worst is None:
         return
     epoch, first, last, row = worst
