@@ -208,6 +208,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("60-k32", "kdump/cli/forecasting/run.py", "        self._verdict.fail_to_examine(where + str(error))\n", ""),
     Mutation(
+        "61-b16",
+        "kdump/cli/forecasting/run.py",
+        "                self._fail(error)\n                is_anything = True",
+        "                self._fail(error)",
+    ),
+    Mutation(
         "18",
         "kdump/cli/listing/logs.py",
         'self._run.find(where, f"{faults[row].message}',
@@ -492,6 +498,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "dict.fromkeys((self.path,))",
     ),
     Mutation("61-a44", "kdump/mending/new/rebuilding.py", "if entry[1] <= start]", "if entry[1] < start]"),
+    Mutation(
+        "61-c34",
+        "kdump/mending/plan.py",
+        "        odd += [name for name in files.others if file_name.suffix(name) == file_name.LOG]\n",
+        "",
+    ),
     Mutation(
         "m12",
         "kdump/mending/recover/partition_recovery.py",
@@ -834,6 +846,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "end = None if sums[-1].last_offset is None else sums[-1].last_offset + 1",
     ),
     Mutation(
+        "61-b47",
+        "kdump/overview/contents.py",
+        '        if found.strip(b"\\0") and not (len(found) == 17 and found[16] < 2):',
+        '        if found.strip(b"\\0") and not (len(found) == 17 and found[16] <= 2):',
+    ),
+    Mutation(
         "groups-of-other-types",
         "kdump/overview/groups.py",
         "_TYPES = {3: CONSUMER, 11: SHARE, 17: STREAMS}",
@@ -1002,6 +1020,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            if False:",
     ),
     Mutation("p03", "kdump/pipeline/discovery.py", "for part in reversed(parts) if", "for part in parts if"),
+    Mutation(
+        "61-c63",
+        "kdump/pipeline/discovery.py",
+        "        return target == self._real_root or target.startswith(self._real_root.rstrip(os.sep) + os.sep)",
+        "        return target.startswith(self._real_root)",
+    ),
     Mutation("n28", "kdump/pipeline/fleet/compaction.py", " AND status <> 'damaged' AND broker", " AND broker"),
     Mutation(
         "p08",
@@ -1198,6 +1222,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         'return self.of(field.message, value[0] if len(value) == 1 else memoryview(b"".join(value)))',
         "return self.of(field.message, value[-1])",
     ),
+    Mutation(
+        "61-c71",
+        "kdump/schemas/protobuf.py",
+        "            if tag >> 3 != open_groups.pop():",
+        "            if not open_groups.pop():",
+    ),
     Mutation("a08", "kdump/schemas/registry.py", "-(one.id or 0)", "(one.id or 0)"),
     Mutation("a10", "kdump/schemas/registry.py", 'return "" if context == "." else context', "return context"),
     Mutation(
@@ -1339,6 +1369,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "",
     ),
     Mutation(
+        "61-c50",
+        "kdump/searching/file_search.py",
+        "                if settings.digests and identity(source) != before:",
+        "                if settings.digests and identity(source)[2] != before[2]:",
+    ),
+    Mutation(
         "nothing-searched", "kdump/searching/grep.py", "is_proven = self.files and self._is_whole", "is_proven = self._is_whole"
     ),
     Mutation("unknown-fields", "kdump/searching/grep.py", "and not self.not_read and not unknown", "and not self.not_read"),
@@ -1373,7 +1409,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         "for root in roots(KEY) for found in at(root, self.steps[1:])]",
         "for root in () for found in at(root, self.steps[1:])]",
     ),
+    Mutation(
+        "61-c47",
+        "kdump/searching/json_path.py",
+        '    for data in (value, value[_FRAME_BYTES:] if value[:1] == b"\\0" else b""):',
+        "    for data in (value, value[_FRAME_BYTES:]):",
+    ),
     Mutation("s11", "kdump/searching/left_out.py", "return read < payload.size", "return read + 11 < payload.size"),
+    Mutation(
+        "61-c48",
+        "kdump/searching/literals.py",
+        "            at = _end_of_set(pattern, at)",
+        '            at = pattern.index(b"]", at) + 1',
+    ),
+    Mutation("61-c49", "kdump/searching/literals.py", '    if b"|" in pattern or b"(?" in pattern:', '    if b"|" in pattern:'),
     Mutation("s10", "kdump/searching/log_search.py", "if self._walks_all or summary.hollow:", "if self._walks_all:"),
     Mutation(
         "unreadable-records-of-stretches", "kdump/searching/log_search.py", "return place if place < end else -1", "return -1"
