@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import zlib
 from bisect import bisect_left, bisect_right
@@ -48,18 +49,22 @@ class Truth:
         """
         self.inner_offsets = joined((offset, offset) for offset in {_offset_of(data) for data in self.inner.values()})
 
-    @property
+    @functools.cached_property
     def gone(self) -> list[Range]:
         """The offsets of which nothing is left."""
         return joined(
             (one.first, one.last) for one in self.batches if one.first not in self.exact and one.first not in self.changed
         )
 
-    @property
+    @functools.cached_property
     def gone_or_changed(self) -> list[Range]:
-        return joined((one.first, one.last) for one in self.batches if one.first not in self.exact)
+        """The offsets of which nothing is left that is as it was and can be told from the payload of a damaged batch."""
+        nested = self.nested()
+        own = (one for one in self.found if one.is_exact and not one.is_foreign)
+        told = {one.batch.first for one in own if (one.base, one.position) not in nested}
+        return joined((one.first, one.last) for one in self.batches if one.first not in told)
 
-    @property
+    @functools.cached_property
     def last_kept(self) -> int:
         """The last offset that is still there; -1 if there is none."""
         return max((one.last for one in self.exact.values()), default=-1)

@@ -55,18 +55,20 @@ class MissingOffsets:
         those that its header claims, which bound the offsets where nothing else does.
         """
         facts = self._facts
-        row = bisect_left(facts.positions, start)
+        row = self._row_at(start)
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
+        if row_before < row == row_after and self._is_of_batch(row, start):
+            if claimed is not None and (base or 0) <= claimed[0] and (base is None or claimed[1] < base + _MOST_MISSING):
+                return claimed, True
+            row_after += 1  # in order with the others, but of no offset that this log can have
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
-        if (row_before, row_after) != (
-            row - 1,
-            row,
-        ):  # a run out of order is there, too: what is missing between those in order may be next to it
+        # if a run out of order is there, too, what is missing between those in order may be next to it
+        if (row_before, row_after) != (row - 1, row):
             beside = [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
             beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
             gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
@@ -82,6 +84,39 @@ class MissingOffsets:
                 self._found.add(gap)
                 return gap, False
         return claimed, claimed is not None
+
+    def settled(self, batches: Sequence[tuple[int, int, Offsets]]) -> list[Offsets]:
+        """The offsets that damaged batches claim, given with their first byte and the one after their last, in this order.
+
+        A claim that those of both neighbours contradict is wrong: its batch has what these leave, if they leave any.
+        """
+        facts = self._facts
+        claims: list[Offsets] = []
+        for at, (start, end, (first, last)) in enumerate(batches):
+            row_before, row_after = self._rows_around(bisect_left(facts.positions, start))
+            before = facts.last_offsets[row_before] if row_before >= 0 else (facts.base_offset or 0) - 1
+            after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
+            if at and batches[at - 1][1] == start:
+                before = claims[-1][1]
+            if at + 1 < len(batches) and batches[at + 1][0] == end:
+                after = batches[at + 1][2][0]
+            room = 0 if after is None else after - before - 1
+            is_wrong = not before < last <= before + room or first <= before and room == last - first + 1
+            claims.append((before + 1, before + room) if is_wrong and room > 0 else (first, last))
+        return claims
+
+    def _row_at(self, start: int) -> int:
+        """The row of the batch that these bytes are of, or of the next one, if they are damaged."""
+        row = bisect_right(self._facts.positions, start)
+        return row - 1 if self._is_of_batch(row - 1, start) else row
+
+    def _is_of_batch(self, row: int, start: int) -> bool:
+        """Whether the bytes that start here are of the batch in this row, which is intact, though its records cannot be read."""
+        facts = self._facts
+        if not 0 <= row < len(facts.positions) or start < facts.positions[row]:
+            return False
+        damage = bisect_right(facts.damage_starts, start) - 1
+        return start == facts.positions[row] or damage < 0 or facts.damage_ends[damage] <= facts.positions[row]
 
     def _is_of_page(self, row: int) -> bool:
         """Whether the batch in this row may be of a page in the wrong place, and not one with a wrong offset.

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LARGEST_PAYLOAD = 1 << 20
 """Bytes; Kafka's default limit for a wrapper. More messages one after the other than that are none of its contents."""
 
+_MOST_PER_BYTE = 8
+"""Messages of magic 1, of 34 bytes or more, in a byte of a payload: lz4 makes 255 bytes of one at most, snappy fewer."""
+
 _MOST_RUNS = 64  # of messages in one payload
 
 
@@ -32,7 +35,8 @@ class WrapperContents:
 
     Where the header of their wrapper is destroyed, a search finds them. They stand in a log of wrappers, are not compressed
     themselves, and either their offsets are out of line, as those are that count from 0 in each wrapper of magic 1, or nothing
-    that continues a log comes after the last of them: no batch, no header, no zeros and no end.
+    that continues a log comes after the last of them: no batch, no header, no zeros and no end. In magic 1, offsets that are too
+    high to count messages in a payload that starts after the sound batch are of the log, whatever comes after them.
     """
 
     def __init__(self, search: Search, order: Order, start: int) -> None:
@@ -53,8 +57,16 @@ class WrapperContents:
         end = self._end_of_run(position)
         if end == position or end - position > _LARGEST_PAYLOAD or not self._stands_among_wrappers(position, damaged):
             return 0
-        extent = extent_of(self._search.source.read(position, BATCH_HEADER_SIZE))
-        return 0 if self._order.fits(extent) and self._continues(end) else end
+        header_bytes = self._search.source.read(position, BATCH_HEADER_SIZE)
+        extent = extent_of(header_bytes)
+        is_absolute = header_bytes[MAGIC_AT] == 1 and extent[0] > (position - self._sound_end()) * _MOST_PER_BYTE
+        return 0 if self._order.fits(extent) and (is_absolute or self._continues(end)) else end
+
+    def _sound_end(self) -> int:
+        """Where the sound batch before the damage ends; no wrapper whose payload is searched starts before that."""
+        if self.sound_batch is None:
+            return 0
+        return self.sound_batch + batch_size(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
 
     def _end_of_run(self, position: int) -> int:
         """Where the intact messages without compression end that start here one after the other, if they are not too many."""

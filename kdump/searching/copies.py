@@ -65,6 +65,7 @@ class Sighting:
         "batch",
         "has_value",
         "is_control",
+        "is_in_cut_wrapper",
         "is_served",
         "is_transactional",
         "key",
@@ -83,6 +84,7 @@ class Sighting:
         self.is_control = bool(attributes & CONTROL_BIT)
         self.is_transactional = bool(attributes & TRANSACTIONAL_BIT)
         self.is_served = is_served
+        self.is_in_cut_wrapper = False  # of magic 1, where offsets count back from that of the wrapper
         self.key: bytes | None = None
         self.has_value = True
 
@@ -348,6 +350,7 @@ class Copy:
         if not chunk.is_legacy and header[RECORD_COUNT] <= 0 and batch.end - batch.position > BATCH_HEADER_SIZE:
             self._note_unreadable(batch, first, CorruptData("record-count-too-low", HOLLOW_MESSAGE), is_served=look.is_served)
             return
+        known = len(self.sightings)
         seen: set[int] = set()
         is_read = True
         for part in past_bad_batches(source, chunk):
@@ -369,8 +372,11 @@ class Copy:
                 sighting.has_value = part.records["value"][row] is not None
                 self.sightings.append(sighting)
         unseen = [offset for offset in look.between(first, batch.last) if offset not in seen] if is_read else []
-        if unseen and chunk.is_legacy and is_cut(source, chunk, 0):
-            self._note_unreadable(batch, first, CorruptData("wrapper-cut", CUT_MESSAGE), is_served=look.is_served)
+        if (unseen or seen) and chunk.is_legacy and is_cut(source, chunk, 0):
+            for sighting in self.sightings[known:]:
+                sighting.is_in_cut_wrapper = batches["magic"][0] == 1
+            if unseen:
+                self._note_unreadable(batch, first, CorruptData("wrapper-cut", CUT_MESSAGE), is_served=look.is_served)
         elif unseen and is_intact and not chunk.is_legacy:
             count = header[RECORD_COUNT]
             is_thinned = count <= header[LAST_OFFSET_DELTA]

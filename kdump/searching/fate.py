@@ -203,8 +203,11 @@ class Verdict:
         return fates.PRESENT
 
     def _note_claim(self, sighting: Sighting) -> None:
-        """Note that the header of its batch does not claim the offset of a record that is there."""
+        """Note where the offset of a record that is there may not be the one that it was written with."""
         batch = sighting.batch
+        if sighting.is_in_cut_wrapper:
+            what = f"the wrapper at byte {batch.position:,} of {batch.path} ends inside a message"
+            self._evidence.append(f"{what}: offsets in it count back from its own, and may be too high")
         if sighting.is_outside_of_batch:
             first = batch.last if batch.first is None else batch.first
             claims = offset_range(first, max(first, batch.last))

@@ -168,3 +168,12 @@ def test_a_wrapper_that_cannot_be_opened_loses_all_its_offsets(tmp_path: Path, m
     unreadable = encode_message(message(value=b"no gzip stream", magic=magic, attributes=1), offset=9 + 3 * bad)
     path = _log(tmp_path, *parts[:bad], unreadable, *parts[bad + 1 :], base=7)
     assert _found(path, level="deep") == [("frame-bad-header", "error", 7 + 3 * bad, 9 + 3 * bad)]
+
+
+@each("bad", [0, 1, 2])
+def test_a_wrapper_whose_offset_was_damaged_loses_the_offsets_between_its_neighbours(tmp_path: Path, bad: int) -> None:
+    """No checksum covers the offset; with a sign, none of the messages inside can have one."""
+    parts = [bytearray(_wrapper(3 * row, 3)) for row in range(4)]
+    parts[bad][0] ^= 0x80
+    found = _found(_log(tmp_path, *map(bytes, parts)), level="deep")
+    assert ("legacy-wrapper-offset", "error", 3 * bad, 3 * bad + 2) in found

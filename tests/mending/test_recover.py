@@ -243,12 +243,15 @@ def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["backwards", "a stale page"])
+def test_putting_batches_in_order_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:
-        path = _partition(tmp_path / str(count), {0: [_batch(offset) for offset in range(count, 0, -1)]})
+        batches = [_batch(offset) for offset in range(4 * count if kind == "a stale page" else count)]
+        batches[2 * count : 3 * count] = batches[count // 2 : count // 2 + count] if kind == "a stale page" else ()
+        path = _partition(tmp_path / str(count), {0: batches if kind == "a stale page" else batches[::-1]})
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
+    _, few, more, many = (steps(count) for count in (5, 150, 450, 1050))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 

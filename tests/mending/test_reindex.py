@@ -205,12 +205,15 @@ def test_of_a_log_directory_only_the_chosen_partitions_are_copied(
     for number in (1, 2):
         shutil.copytree(partition, partition.parent / f"orders-{number}")
     write_partition(partition.parent, topic="sums", segments={0: [b"damaged"]})
+    checkpoint = partition.parent / "recovery-point-offset-checkpoint"
+    checkpoint.write_text("0\n4\norders 0 3\nsums 0 1\norders 2 4\norders 1 2\n")
     choice = ["--topics", "ord*", "--partitions", "0,2-3"]
     assert main(["reindex", str(partition.parent), "-o", str(tmp_path / "out"), *choice]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "orders-2"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "orders-2", checkpoint.name]
+    assert (tmp_path / "out" / checkpoint.name).read_text() == "0\n2\norders 0 3\norders 2 4\n"
     assert "Only a selection: 2 other partitions are not copied: they were not chosen." in capfd.readouterr().out
     rows = kdump.reindex(partition.parent, tmp_path / "one", topics=["ord*"], partitions=[1])
-    assert {os.path.dirname(row.path) for row in rows} == {"orders-1"}
+    assert {os.path.dirname(row.path) for row in rows} == {"orders-1", ""}
     with pytest.raises(UsageError, match="none of 4 partitions is of these topics"):
         kdump.reindex(partition.parent, tmp_path / "none", topics=["ORDERS"])
     with pytest.raises(UsageError, match="orders-0 is not of these topics"):

@@ -488,6 +488,17 @@ def test_five_clean_directories_get_a_line(count: int, shown: int, has_others: b
         assert clean == [f"6 {'more ' if has_others else ''}directories, 600 bytes   fine"]
 
 
+def test_copies_of_a_partition_are_named_with_their_ends_and_what_compares_them() -> None:
+    reports = [
+        (_report(f"/{place}/{name}/{LOG}", ("intact", 100, 1), offsets=(0, last)), f"/{place}/{name}")
+        for place, name, last in (("b 1", "t-0", 4), ("b2", "t-0", 8), ("b 1", "t-1", 4), ("b2", "t-1", 4), ("b2", "u-0", 4))
+    ]
+    found = " ".join(_lines(reports=reports))
+    assert "Copies were not compared: 2 partitions in several log directories, 1 with different ends" in found
+    assert "(t-0 ends at 5 in /b 1, at 9 in /b2).   kdump scan '/b 1' /b2   # compares them" in found
+    assert "not compared" not in " ".join(_lines(reports=reports[2:3] + reports[4:]))
+
+
 def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
     findings = [
         (_finding("torn-tail", severity, path=f"/data/{name}/{LOG}", start=row), f"/data/{name}")

@@ -156,7 +156,7 @@ def _name(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@each("command", ["check", "forecast"], share=4)
+@each("command", ["check", "forecast"], share=12)
 @each("case", CASES, ids=_name)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
     case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -383,6 +383,20 @@ def test_what_recover_made_of_a_deleted_partition_does_not_get_its_name(typist: 
     lines = next_lines(typist.report("recover", f"data/{going}", "-o", f"NEW/{PARTITION}"))
     assert [line for line in lines if not line.startswith("#")] == [f"kdump check NEW/{PARTITION}   # what is in it"]
     assert any(line.startswith(f"# a broker serves it as {PARTITION}, if there is such a topic") for line in lines)
+
+
+def test_segments_that_are_marked_as_deleted_are_never_left_out_without_a_word(typist: Typist) -> None:
+    old = _damaged(Path("data"), "sound")
+    for path in old.glob("0*.*"):
+        path.rename(f"{path}.deleted")
+    text = " ".join(typist.report("recover", str(old), "-o", "NEW/made").split())
+    assert "Verified, without 3 segments marked as deleted (21.7 KiB), but 21.7 KiB lost: NEW/made. Exit status 1." in text
+    look, rename = [line for line in next_lines(typist.report("recover", str(old), "-o", "NEW/again")) if line[0] != "#"]
+    assert [type_line(line)[0] for line in (look, rename)] == [0, 0]
+    assert main(["recover", f"NEW/{PARTITION}", "-o", "NEW/back"]) == 0 and Path("NEW/back", file_name(THIRD, LOG)).exists()
+    Path(old, file_name(FIRST, LOG)).write_bytes(_batch(0))
+    text = " ".join(typist.report("recover", str(old), "-o", "NEW/served").split())
+    assert "Verified, without 3 segments marked as deleted (21.7 KiB): NEW/served. Exit status 0." in text
 
 
 def test_what_recover_made_of_several_partitions_has_no_single_place(typist: Typist) -> None:

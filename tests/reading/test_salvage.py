@@ -172,6 +172,25 @@ def test_a_batch_that_is_damaged_inside_is_stepped_over_by_its_length() -> None:
     assert [found.status for found in _ranges(data)] == [INTACT, DAMAGED, INTACT]
 
 
+def test_a_batch_after_a_missing_byte_is_listed_whatever_its_checksum_is() -> None:
+    """Read from its second byte on, its header is plausible if the checksum starts with the magic."""
+    after = next(one for one in (_batch(2, b"%d" % number) for number in range(9999)) if one[17] == 2)
+    data = _batch(0) + _batch(1)[:-3] + _batch(1)[-2:] + after + _batch(3, b"x" * 40_000)
+    assert [one.start for one in _ranges(data) if one.status in (INTACT, SALVAGED)] == [
+        0,
+        2 * SIZE - 1,
+        2 * SIZE - 1 + len(after),
+    ]
+
+
+def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
+    """Its length is 256 times too large then, and other fields fit together."""
+    with opened(_batch(0) + _batch(1, b"x" * 40_000)) as source:
+        looked = search.Search(source, search.Budget(MEBIBYTE))
+        assert not looked.is_intact(1, source.read(1, 61))
+        assert looked.budget.crc_bytes == MEBIBYTE
+
+
 def test_a_last_batch_that_is_damaged_inside_ends_the_log() -> None:
     batches = _log(2)
     assert [found.status for found in _ranges(batches[0] + batches[1][:-2] + b"!!")] == [INTACT, DAMAGED]

@@ -96,6 +96,15 @@ def test_messages_between_damage_in_a_log_without_compression_are_of_the_log(mag
     assert _listed(b"".join(pieces)) == {starts[0], starts[1], starts[3], starts[5]}
 
 
+@pytest.mark.parametrize(("offset", "is_of_log"), [(4000, False), (1_000_005, True)])
+def test_offsets_too_high_to_count_messages_in_a_payload_are_of_the_log(offset: int, is_of_log: bool) -> None:
+    plain = _plain(1, offset, 3)
+    pieces = (_wrapper(1, 9), _wrapper(1, offset - 5), NONSENSE, plain, NONSENSE)
+    starts = _starts(*pieces)
+    found = range(starts[3], starts[4], len(plain) // 3)
+    assert _listed(b"".join(pieces)) == {starts[0], starts[1], *(found if is_of_log else ())}
+
+
 def test_more_messages_than_a_payload_holds_are_of_the_log() -> None:
     large = message_set(messages=[message(value=bytes(700_000), magic=1)] * 2)
     pieces = (_wrapper(1, 9), _wrapper(1, 19), NONSENSE, large, NONSENSE)

@@ -162,6 +162,8 @@ def test_an_offset_in_a_wrapper_that_cannot_be_read_is_damaged(magic: int, tmp_p
     assert _answers(path, *range(10)) == ["present"] * 3 + ["damaged"] * 3 + ["present"] * 3 + ["not-written"]
     short = _partition(tmp_path / "two", of(0), of(3, trailing=bytes(11), offset=6), of(7))
     assert _fate(6 if magic == 0 else 3, short).answer == "damaged"
+    there = _fate(4, short)  # in magic 1 the one that was written as 3
+    assert (there.answer, "too high" in there.evidence) == ("present", magic == 1)
 
 
 def test_a_damaged_message_inside_a_sound_wrapper_is_damaged(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kdump.checks.settings import Settings, current_time
 from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
-from kdump.verdicts import check, starts
+from kdump.verdicts import kept, starts
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
@@ -271,7 +271,7 @@ def test_the_next_start_of_a_log_that_grows_is_not_foretold(end: str, beside: st
     watcher.emit(_finding("torn-tail", end))
     watcher.emit(_finding("index-missing", beside))
     found.clear()
-    check.report_starts(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher)
+    starts.report(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher, None)
     assert bool(found) == is_told
 
 
@@ -300,6 +300,7 @@ def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path,
     for row in rows:
         row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
     monkeypatch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+    monkeypatch.setattr(kept, "by_every_start", lambda _: False)
     (finding,) = kdump.check(partition)
     assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 

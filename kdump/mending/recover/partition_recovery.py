@@ -21,7 +21,7 @@ from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.new.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.recover import resolving
-from kdump.mending.recover.damaged_partition import DamagedPartition
+from kdump.mending.recover.damaged_partition import DELETED, DamagedPartition
 from kdump.mending.recover.filling import Filling
 from kdump.mending.recover.left_out import Losses
 from kdump.mending.recover.pieces import MOST_PAYLOAD, NESTED, Headers, LeftOut
@@ -130,6 +130,9 @@ class PartitionRecovery:
             self._chain, left_out = resolving.resolve(self._pieces, self._headers)
             self._cloned = self._parts[0].clonable()
             self._left_out = list(self._parts[0].left_out)
+            if not any(part.logs for part in self._parts):
+                for left in self._left_out:
+                    left.is_lost |= left.code == DELETED and left.end > 0  # nothing else is there
             self._left_out += [left for left in left_out if left.is_lost or os.path.dirname(left.path) == self._folder]
             self._wrong = {(left.path, left.start) for left in left_out if left.code == "replica-divergence"}
             self._leave_out_greedy_wrappers()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from itertools import islice, pairwise
 
 from kdump.binary.batch_header import (
@@ -39,7 +41,7 @@ from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -56,6 +58,7 @@ _HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
 _NOT_COMPRESSED = 1 << NONE  # of the codecs of a summary
+_BATCHES_PER_MARK = 64
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
@@ -181,6 +184,7 @@ class Headers:
 
     def __init__(self) -> None:
         self._source: Source | None = None
+        self._marks: dict[tuple[int, int], tuple[_Marks, int, int]] = {}  # by log and start, with what is before that in them
 
     def source(self, log: Log) -> Source:
         """The open file of a log. Raises Unreadable."""
@@ -189,10 +193,13 @@ class Headers:
             self._source = Source(log.path)
         return self._source
 
-    def of(self, piece: Piece) -> Iterator[tuple[int, int, Extent, int, int]]:
-        """Start, end, extent, CRC and records of each batch of a piece of several. No message is opened for its extent."""
+    def of(self, piece: Piece, start: int | None = None) -> Iterator[tuple[int, int, Extent, int, int]]:
+        """Start, end, extent, CRC and records of each batch of a piece of several, from the one at `start` on.
+
+        No message is opened for its extent.
+        """
         window = HeaderWindow(self.source(piece.log), _SMALL_WINDOW, _LARGE_WINDOW)
-        position = piece.start
+        position = piece.start if start is None else start
         while position < piece.end:
             data, at = window.at(position)
             if piece.is_legacy:
@@ -209,16 +216,18 @@ class Headers:
 
     def split(self, piece: Piece, offset: int) -> tuple[Piece | None, Piece, Piece | None]:
         """The batches that end before an offset, the next one, and the rest; the piece must end at or after the offset."""
-        first: Extent | None = None
+        marks, batches_before, records_before = self._marks_of(piece)
+        start, batches, records = marks.before(offset, piece.start, batches_before, records_before)
         before: Extent | None = None
-        records = 0
-        for batches, (position, end, extent, _, count) in enumerate(self.of(piece)):
+        for position, end, extent, _, count in self.of(piece, start):
             if extent[1] >= offset:
                 head = None
-                if first is not None and before is not None:
-                    head = piece.part(piece.start, position, (piece.first, *first[1:]), before, batches, records)
+                if before is not None:
+                    first = (piece.first, piece.first, None if piece.is_legacy else piece.first_epoch)
+                    head = piece.part(piece.start, position, first, before, batches, records)
                 extent = extent if extent[2] is not None else self.extent_at(piece.log, position)
                 one = piece.part(position, end, extent, extent, 1, count)
+                self._note(one, marks, batches_before + batches, records_before + records)
                 rest = None
                 if end < piece.end:
                     following = self.extent_at(piece.log, end)
@@ -226,11 +235,24 @@ class Headers:
                     rest = piece.part(
                         end, piece.end, following, last, piece.batches - batches - 1, piece.records - records - count
                     )
+                    self._note(rest, marks, batches_before + batches + 1, records_before + records + count)
                 return head, one, rest
-            first = first or extent
             before = extent
+            batches += 1
             records += count
         raise AssertionError("the piece ends before the offset")
+
+    def _marks_of(self, piece: Piece) -> tuple[_Marks, int, int]:
+        """Marks in the log of a piece, and how many batches and records are before it in what they cover."""
+        known = self._marks.get((id(piece.log), piece.start))
+        if known is None or known[0].end < piece.end:
+            known = _Marks(piece.end, self.of(piece)), 0, 0
+            self._marks[id(piece.log), piece.start] = known
+        return known
+
+    def _note(self, part: Piece, marks: _Marks, batches: int, records: int) -> None:
+        if part.end <= marks.end:
+            self._marks[id(part.log), part.start] = marks, batches, records
 
     def without_gaps(self, piece: Piece) -> Iterator[Piece]:
         """The parts of a piece between which offsets are missing."""
@@ -270,6 +292,34 @@ class Headers:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+class _Marks:
+    """Every so many batches of a stretch of a log: where one starts, its last offset, and how many records are before it.
+
+    So a batch is found by its offset without reading all that is before it.
+    """
+
+    def __init__(self, end: int, batches: Iterable[tuple[int, int, Extent, int, int]]) -> None:
+        self.end = end
+        self._starts, self._lasts, self._records = array("q"), array("q"), array("q")
+        records = 0
+        for row, (position, _, extent, _, count) in enumerate(batches):
+            if row % _BATCHES_PER_MARK == 0:
+                self._starts.append(position)
+                self._lasts.append(extent[1])
+                self._records.append(records)
+            records += count
+
+    def before(self, offset: int, start: int, batches: int, records: int) -> tuple[int, int, int]:
+        """A batch from `start` on that ends before an offset, and how many batches and records are between them.
+
+        Before `start` are this many batches and records. If no mark is between, it is the batch at `start`.
+        """
+        at = bisect_left(self._lasts, offset) - 1
+        if at < 0 or self._starts[at] <= start:
+            return start, 0, 0
+        return self._starts[at], at * _BATCHES_PER_MARK - batches, self._records[at] - records
 
 
 class LeftOut:

@@ -7,7 +7,7 @@ import os
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
-from kdump.formats import entries, file_name, offset_index, time_index, tree
+from kdump.formats import entries, file_name, offset_index, text_checkpoint, time_index, tree
 from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.attested import Witnesses
 from kdump.mending.inputs import Inputs
@@ -131,11 +131,25 @@ class _Run:
         """Write everything, and verify it."""
         plan = self._plan
         for name in plan.cloned:
-            self._clone(os.path.join(plan.path, name), name)
+            if plan.left_out and name in text_checkpoint.OFFSET_CHECKPOINTS and not self._without_logs:
+                self._choose(os.path.join(plan.path, name), name)
+            else:
+                self._clone(os.path.join(plan.path, name), name)
         for part in plan.partitions:
             self._rebuild(part)
         self._directory.remove_links()
         self._directory.sync()
+
+    def _choose(self, path: str, name: str) -> None:
+        """Write the entries of an offset checkpoint that are of partitions in the selection."""
+        chosen = {(found.topic, found.partition) for part in self._plan.partitions if (found := tree.directory_name(part.path))}
+        with Source(path) as source:
+            self._inputs.note(source)
+            entries_of_all = text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS).entries()
+            data = text_checkpoint.packed([entry for entry in entries_of_all if (str(entry[0]), int(entry[1])) in chosen])
+            self._directory.write(name, data)
+            before = SAME if _is_same(source, data, 0) else DIFFERENT
+            self._result.files.append(Companion(name, REBUILT, len(data), before, source.size))
 
     def _rebuild(self, part: PartitionPlan) -> None:
         """Write all files of a partition, and verify them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.formats import tree
+from kdump.mending.recover.damaged_partition import DELETED
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from kdump.output.text.answer import write_answer
 from kdump.output.text.mend_report import COMPLETE, VERIFIED, MendReport
@@ -23,8 +24,12 @@ class RecoverReport(MendReport):
 
     all_in = "ndjson"
     _records = 0
+    _deleted = _deleted_bytes = 0  # segments that are marked as deleted
 
     def row(self, row: Row) -> None:
+        if isinstance(row, Dropped) and row.code == DELETED:
+            self._deleted += 1
+            self._deleted_bytes += row.bytes
         if isinstance(row, LostRecord):
             self._records += 1
             if self._records > _MOST_RECORDS:
@@ -64,6 +69,8 @@ class RecoverReport(MendReport):
                 f"a broker serves it as {name.topic}-{name.partition}, if there is such a topic: create it if it was deleted,"
             )
             steps.note("then, with the broker stopped, put the .log files in the place of those of its new, empty directory")
+        elif summary.replaces and self._deleted and not summary.batches:
+            steps.undelete(summary.replaces, "with their names back, segments that were marked as deleted can be recovered")
         elif summary.replaces and summary.holes and tree.is_metadata_log(summary.replaces):
             steps.note("not to be put into its place where another controller has a whole copy of the log: what a node makes of")
             steps.note("metadata after a hole cannot be told")
@@ -94,7 +101,9 @@ class RecoverReport(MendReport):
         if lost:
             self._out.wrapped(f"Lost: {'; '.join(lost)}.")
         elif not summary.remaining_errors:
-            self._out.wrapped("Nothing is lost of what was there.")
+            self._out.wrapped(
+                "Nothing is lost but what is marked as deleted." if self._deleted else "Nothing is lost of what was there."
+            )
         if self._records > _MOST_RECORDS:
             self._out.wrapped(f"{self._records:,} records decode in what is lost: --output {self.all_in} lists their keys.")
         if summary.remaining_errors:
@@ -103,6 +112,9 @@ class RecoverReport(MendReport):
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists {what}.")
         self._next(summary)
         what = COMPLETE if summary.remaining_errors else VERIFIED
+        if self._deleted:
+            deleted = f"{counted(self._deleted, 'segment')} marked as deleted ({size_text(self._deleted_bytes)})"
+            what = f"{'Made' if summary.remaining_errors else 'Verified'}, without {deleted}"
         but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
         but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
         but += [f"{counted(summary.remaining_errors, 'error')} left"] if summary.remaining_errors else []

@@ -146,6 +146,12 @@ class Steps:
         line = f"{_made(self._place(NEW, path))} && gzip -dc {shell_word(path)} > {place} && kdump check {place}"
         self._add(_LOOK, f"{line}   # it is compressed: what is in it?")
 
+    def undelete(self, path: str, about: str) -> None:
+        """Copy a partition whose segments are marked as deleted, and give them their names back in the copy."""
+        place = shell_word(self._place(NEW, path))
+        rename = f'for f in {place}/*.deleted; do mv "$f" "${{f%.deleted}}"; done'
+        self._add(_LOOK, f"{_made(self._place(NEW, path))} && cp -a {shell_word(path)} {place} && {rename}   # {about}")
+
     def look(self, command: str, about: str = "") -> None:
         """A command that only reads."""
         self._add(_LOOK, _with(command, about))

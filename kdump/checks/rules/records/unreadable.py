@@ -75,4 +75,5 @@ class UnreadableRecords(SegmentRule):
             resync=BY_LENGTH,
             skipped=end - start,
             severity=ERROR,
+            words=(lambda *_: message) if status == salvage.SALVAGED else None,  # no checksum covers its offset
         )

@@ -8,6 +8,7 @@ from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
 from kdump.output.text.check.folding import Folds
 from kdump.output.text.check.results import (
+    write_copies,
     write_directories,
     write_findings,
     write_findings_briefly,
@@ -61,6 +62,7 @@ class CheckReport:
         else:
             write_directories(out, directories.values(), summary.level)
             write_unreadable(out, directories.values())
+        write_copies(out, directories.values())
         if not self._folds and summary.verdict == FINE:
             return
         steps = self._write_what_was_found() if self._folds else None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from itertools import islice
+
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import as_sentence, byte_range, counted
+from kdump.formats import tree
 from kdump.output.rows.columns import cut, padded, widest, width_of
 from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
+from kdump.output.text.steps import shell_word
 from kdump.output.text.writer import wrapped
 from kdump.verdicts.verdict import FINE
 
@@ -24,6 +29,7 @@ _TELLING = ("txn-open", "file-not-recognized", "segments-not-local")
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
 _CODES_OF_INFOS = 4
+_COPIES_SHOWN = 5
 _OF_A_CODE, _CODES_IN_TWO = 2, 4  # files of each code that are shown if there is much, where there are few codes
 _CODES_SHOWN = 10
 _WITH = {f"with {severity}s": rank for rank, severity in enumerate(SEVERITIES)}
@@ -97,6 +103,27 @@ def write_summary(out: ReportWriter, directories: Collection[Directory], level: 
         words[word] = words.get(word, 0) + 1
     parts = [f"{words[word]:,} {word}" for word in sorted(words, key=lambda word: _WITH.get(word, len(_WITH)))]
     out.wrapped(f"{counted(len(examined), 'directory', 'directories')}, {sizes}: {', '.join(parts)}")
+
+
+def write_copies(out: ReportWriter, directories: Collection[Directory]) -> None:
+    """Which partitions have copies in several log directories: a check does not compare them. Where they end is known."""
+    by_name: dict[str, list[Directory]] = {}
+    for directory in directories:
+        if directory.segments and tree.directory_name(directory.path) is not None:
+            by_name.setdefault(os.path.basename(os.path.abspath(directory.path)), []).append(directory)
+    several = {name: copies for name, copies in by_name.items() if len(copies) > 1}
+    if not several:
+        return
+    unequal = [name for name, copies in several.items() if len({copy.last_offset for copy in copies}) > 1]
+    out.line()
+    text = f"Copies were not compared: {counted(len(several), 'partition')} in several log directories"
+    if unequal:
+        text += f", {len(unequal):,} with different ends"
+        ends = (f"at {copy.last_offset + 1:,} in {tree.parent(copy.path)}" for copy in several[unequal[0]])
+        text += f" ({unequal[0]} ends {', '.join(islice(ends, _COPIES_SHOWN))})"
+    out.wrapped(f"{out.shown(text)}.")
+    parents = dict.fromkeys(tree.parent(copy.path) for copies in several.values() for copy in copies)
+    out.line(out.shown(f"  kdump scan {' '.join(map(shell_word, parents))}   # compares them"))
 
 
 def write_findings(out: ReportWriter, folds: Folds) -> None:
