@@ -103,6 +103,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("unread-map-is-clean", "kdump/cli/looking/run.py", "))\n            exit_code = exit_codes.NOT_EXAMINED", "))"),
     Mutation("rate-of-each-process", "kdump/cli/looking/run.py", "=1 if options.rate else options.jobs or ", "=options.jobs or "),
     Mutation("evidence-unasked", "kdump/cli/looking/run.py", ", has_evidence=options.has_evidence)", ", has_evidence=True)"),
+    Mutation(
+        "61-b20",
+        "kdump/cli/main.py",
+        "    if status in (CLEAN, FINDINGS) and sys.stdout is not None:",
+        "    if status == CLEAN and sys.stdout is not None:",
+    ),
+    Mutation(
+        "61-b17", "kdump/cli/output_file.py", "os.O_WRONLY | os.O_CREAT | os.O_EXCL, path)", "os.O_WRONLY | os.O_CREAT, path)"
+    ),
     Mutation("c04", "kdump/cli/progress.py", "        self._next = now + _INTERVAL\n", ""),
     Mutation("c03", "kdump/cli/scanning/progress.py", "share = len(self._names) - 1 + (done", "share = len(self._names) + (done"),
     Mutation("scan-fails", "kdump/cli/scanning/run.py", "    except KdumpError as error", "    except ArithmeticError as error"),
@@ -184,6 +193,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-n30", "kdump/formats/ranges.py", " is None or first <= self.to_offset", " is None or first < self.to_offset"),
     Mutation("60-q12", "kdump/formats/ranges.py", " is None or last >= self.from_time)", " is None or last > self.from_time)"),
     Mutation("unlisted-directory-dropped", "kdump/formats/selection.py", "if unlisted or _is_meant(below", "if _is_meant(below"),
+    Mutation("61-b36", "kdump/formats/text_checkpoint.py", "        rest = data[-len(wanted) :]", '        rest = b""'),
     Mutation("60-t01", "kdump/formats/tree.py", "=lambda name: (not is_canonical(name), ", "=lambda name: (is_canonical(name), "),
     Mutation("60-t02", "kdump/formats/tree.py", "if not dot or not identity or any(map(str.", "if not dot or any(map(str."),
     Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
@@ -314,6 +324,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-o21", "kdump/output/text/check/results.py", "_COLORS[min(directory.counts, ", "_COLORS[max(directory.counts, "),
     Mutation("60-o22", "kdump/output/text/check/results.py", "[_UNREADABLE_DIRECTORIES:]", "[:_UNREADABLE_DIRECTORIES]"),
     Mutation("60-o23", "kdump/output/text/check/results.py", ".end > finding.start or finding.start", ".end > finding.start"),
+    Mutation(
+        "61-b28",
+        "kdump/output/text/check/results.py",
+        "    rest = found[_UNREADABLE_DIRECTORIES:]",
+        "    rest = found[_UNREADABLE_DIRECTORIES + 1 :]",
+    ),
     Mutation("untold", "kdump/output/text/forecast.py", "        self.count += 1", "        self.count += 2"),
     Mutation("kinds-of-stops", "kdump/output/text/forecast.py", "if len(totals.stops) < 2 else", "if len(totals.stops) > 2 else"),
     Mutation("o08", "kdump/output/text/scan.py", "(whole) and len(measured) == len(of_topic)", "(whole) and bool(measured)"),
