@@ -36,6 +36,26 @@ def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list
     return hits, search.verdict.verdict, [gap.code for gap in search.not_read]
 
 
+# --- batches larger than a window
+
+
+@pytest.mark.both_kernels
+@each("kind", ["none", "zstd", "gzip", "mixed", "message"])
+@each("where", [None, 0, 1, 2])
+def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind: str, where: int | None, tmp_path: Path) -> None:
+    values = [b"v", random.Random(1).randbytes(3 << 20), b"w"]  # which no codec makes smaller
+    if where is not None:
+        values[where] += NEEDLE
+    codecs: dict[str, list[Codec]] = {"zstd": ["zstd"] * 3, "gzip": ["gzip"] * 3, "mixed": ["lz4", "none", "none"]}
+    batches = [
+        encode_message(message(magic=1, value=value), offset=offset)
+        if kind == "message"
+        else batch(base_offset=offset, records=[record(value=value)], codec=codecs.get(kind, ["none"] * 3)[offset])
+        for offset, value in enumerate(values)
+    ]
+    assert _searched(_partition(tmp_path, *batches)) == (([], "absent", []) if where is None else ([where], "found", []))
+
+
 # --- batches that say less than they hold
 
 
