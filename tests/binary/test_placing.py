@@ -9,7 +9,7 @@ import pytest
 from kdump.binary.placing import place, require_written
 from kdump.cli import main as program
 from kdump.cli.commands import main
-from kdump.exit_codes import CLEAN, OUTPUT_FAILED
+from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED, OUTPUT_FAILED
 
 
 def _fails_with(number: int) -> OSError:
@@ -67,6 +67,6 @@ def test_a_stdout_that_a_file_server_does_not_take_is_reported(
 ) -> None:
     assert program._delivered(CLEAN) == CLEAN
     monkeypatch.setattr(os, "close", _full_file_server)
-    assert program._delivered(CLEAN) == OUTPUT_FAILED
+    assert [program._delivered(code) for code in (CLEAN, FINDINGS, NOT_EXAMINED)] == [OUTPUT_FAILED, OUTPUT_FAILED, NOT_EXAMINED]
     monkeypatch.undo()
-    assert capsys.readouterr().err == "kdump: cannot write the output: No space left on device\n"
+    assert capsys.readouterr().err == 2 * "kdump: cannot write the output: No space left on device\n"

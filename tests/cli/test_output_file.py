@@ -24,6 +24,14 @@ def partition(tmp_path: Path) -> Path:
     return files.write_partition(tmp_path, segments={0: batches})
 
 
+def test_nothing_is_written_through_a_link_that_has_the_name_of_the_unfinished_file(partition: Path, tmp_path: Path) -> None:
+    log = partition / LOG_NAME
+    before = log.read_bytes()
+    (tmp_path / f"out.incomplete-{os.getpid()}").symlink_to(log)
+    assert main(["log", "-o", str(tmp_path / "out"), str(log)]) == USAGE
+    assert log.read_bytes() == before and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("command", "status"),
     [

@@ -93,6 +93,15 @@ def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
         assert text_checkpoint.entry_of(source, "topic", 100_000) is None
 
 
+def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_path: Path) -> None:
+    entry = b"topic 7 1200\n"
+    for before in range((1 << 20) - len(entry) - 1, (1 << 20) + 2):
+        (tmp_path / "x").write_bytes(b"x" * (before - 1) + b"\n" + entry)
+        with Source(str(tmp_path / "x")) as source:
+            found = text_checkpoint.entry_of(source, "topic", 7)
+        assert found is not None and found.values == ("topic", 7, 1200), before
+
+
 def test_entries_as_brokers_write_them_are_the_same_as_if_read_word_by_word() -> None:
     chance, parts = random.Random(28), [b"0", b"9", b"-", b" ", b" ", b"t", b"\t", b"\0", b"\xc3\xa9", b"+", b"1234567", b"\xff"]
     entries = 0

@@ -476,6 +476,18 @@ def test_three_directories_with_findings_get_a_line_and_more_are_counted(count: 
     assert sum(line.endswith("1 error") for line in _lines(*findings, shows_all=True)) == count
 
 
+def test_unreadable_offsets_are_named_of_five_directories_and_counted_of_all_others() -> None:
+    findings = [(_finding(path=f"/data/t-{number}/{LOG}"), f"/data/t-{number}") for number in range(8)]
+    for finding, _ in findings:
+        finding.skipped, finding.offset_first, finding.offset_last = 9, 3, 4
+    rest = {5: "", 6: "and 2 offsets in 1 more directory", 8: "and 6 offsets in 3 more directories"}
+    found = {
+        count: [line for line in _lines(*findings[:count], shows_all=True) if line.startswith("and ") and "offset" in line]
+        for count in rest
+    }
+    assert found == {count: [line] if line else [] for count, line in rest.items()}
+
+
 @pytest.mark.parametrize(("count", "shown"), [(5, 5), (6, 0)])
 @pytest.mark.parametrize("has_others", [False, True])
 def test_five_clean_directories_get_a_line(count: int, shown: int, has_others: bool) -> None:

@@ -141,10 +141,10 @@ def test_a_literal_that_each_match_needs_is_found_or_none() -> None:
 
 PIECES = {
     b"ab": b"ab",
-    b"[]x]y": b"]y",
-    b"[^]a]b": b"zb",
-    rb"[\]]cd": b"]cd",
-    rb"[a\]b]ef": b"]ef",
+    b"[]xyz]y": b"]y",
+    b"[^]abc]b": b"zb",
+    rb"[\]abc]cd": b"]cd",
+    rb"[a\]bcd]ef": b"]ef",
     b"e*f": b"f",
     b"g?": b"",
     b"h{2}ij": b"hhij",
