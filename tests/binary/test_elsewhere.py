@@ -223,6 +223,10 @@ def test_an_object_that_is_replaced_is_never_mixed(store: Store) -> None:
         with pytest.raises(Unreadable, match="was replaced or removed while it was read") as caught:
             source.read(5 * PART, PART)
         assert (caught.value.code, caught.value.position) == ("file-shrank", 5 * PART)
+        store.put("replaced/x.log", old)
+        with pytest.raises(Unreadable, match="was replaced or removed"):
+            source.read(8 * PART, PART)  # nobody asks again
+        store.put("replaced/x.log", new)
     with TolerantSource("s3://backups/replaced/x.log") as again:
         assert again.read(0, PART) == new[:PART]
         store.remove("replaced/x.log")
