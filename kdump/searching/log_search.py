@@ -46,6 +46,7 @@ _NO_CODEC = 1  # as the codecs of a summary
 _NOT_READ = -2  # of the kernel
 _MAGIC = 2  # of compressed batches
 _MAX_GAPS = 20_000  # of one file that are kept apart
+_TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: all from there on
 
 
 class Found:
@@ -442,7 +443,7 @@ class LogSearch:
             return
         if last is not None and len(self.gaps) >= _MAX_GAPS:
             last.end = max(last.end, end)
-            last.code, last.message = "too-many-faults", "more faults than are listed one by one lie here"
+            last.code, last.message = _TOO_MANY, "more faults than are listed one by one lie here"
             last.offset = last.next_offset = None
             return
         self.gaps.append(Gap(start, end, code, message))
@@ -452,7 +453,7 @@ class LogSearch:
         by_start = {damaged.start: damaged for damaged in offsets.ranges()}
         for gap in self.gaps:
             damaged = by_start.get(gap.start)
-            if damaged is not None:
+            if damaged is not None and gap.code != _TOO_MANY:
                 gap.offset = damaged.offset
                 gap.next_offset = None if damaged.next_offset == FOREVER else damaged.next_offset
 

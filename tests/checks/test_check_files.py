@@ -809,6 +809,10 @@ def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_wha
     directory = _log_dir(tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
     (directory / "orders-9").symlink_to(tmp_path / "elsewhere")
+    (directory / "orders-8").symlink_to("nowhere")
+    links = {(Path(one.path).name, one.code) for one in _findings(directory) if one.code.startswith("symlink")}
+    assert links == {("orders-9", "symlink-outside"), ("orders-8", "symlink-loop")}
+    (directory / "orders-8").unlink()
     monkeypatch.setattr(os, "stat", _NoStatus(directory / "meta.properties", directory / "orders-9", error=error))
     found = {(Path(one.path).name, one.severity) for one in _findings(directory) if one.severity == "error"}
     assert found == {("meta.properties", "error"), ("orders-9", "error")}

@@ -11,6 +11,7 @@ import pytest
 import kdump
 from kdump.errors import Unreadable
 from kdump.reading import salvage
+from kdump.searching import log_search
 from kdump.searching.file_search import _covered_bytes
 from kdump.searching.grep import Search
 from kdump.searching.log_search import Gap
@@ -139,6 +140,19 @@ def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> 
     assert len(list(search)) == 2
     assert (search.verdict.is_whole, search.verdict.not_read_bytes) == (True, 3 * len(bad))
     assert [gap.start for gap in search.not_read] == [len(hit), len(hit) + len(bad), 0]
+
+
+def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_search, "_MAX_GAPS", 2)
+    crcs: list[int | None] = [None, 1] * 4
+    batches = [batch(base_offset=row, records=[record()], crc=crc) for row, crc in enumerate(crcs)]
+    search = kdump.grep(NEEDLE, _partition(tmp_path, *batches))
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    size, faults = len(batches[0]), ("crc-mismatch", "too-many-faults")
+    expected = [(faults[0], size, 2 * size, 1, 2), (faults[1], 3 * size, 8 * size, None, None)]
+    assert [(gap.code, gap.start, gap.end, gap.offset, gap.next_offset) for gap in search.not_read] == expected
 
 
 def test_a_limit_is_one_of_the_whole_file(tmp_path: Path) -> None:

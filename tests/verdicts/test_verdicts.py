@@ -96,13 +96,14 @@ def test_readers_that_wait_are_stuck_where_nothing_is_damaged() -> None:
 def test_counted_findings_say_how_many_starts_fail() -> None:
     verdict = Verdict()
     verdict.add_findings("start-loses", "error", 5, fails=2)
-    verdict.add_findings("dir-odd", "error", 1, fails=1)
+    verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
     verdict.add_findings("txn-hanging", "error", 1)
-    assert verdict.words == ["does not start", "loses at start", "stuck"]
+    assert verdict.words == ["does not start", "loses at start", "unreadable", "stuck"]
     assert verdict.reasons == [
         "does not start: 2 x start-loses",
         "does not start: dir-odd",
         "loses at start: 3 x start-loses",
+        "unreadable: 2 x dir-odd",
         "stuck: txn-hanging",
     ]
 
