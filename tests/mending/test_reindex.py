@@ -23,7 +23,7 @@ from kdump.mending.reindex import reindex
 from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
-from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
@@ -181,6 +181,11 @@ def test_a_producer_that_was_silent_for_too_long_is_forgotten(tmp_path: Path) ->
         for offset in (2, 3)
     }
     assert producers == {2: [1, 2], 3: [2, 3]}
+    old = message_set(messages=[message(offset=2, magic=1, value=b"v")])
+    path = write_partition(tmp_path, topic="b", segments={0: [of(0, 1, 0), of(1, 2, 0), old]})
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nb 0 2\n")
+    kdump.reindex(path, tmp_path / "b")  # the snapshot at the log start is not loaded: a broker deletes it
+    assert list(kdump.open(tmp_path / "b" / "00000000000000000003.snapshot", "snapshot")) == []
 
 
 def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kdump.mending.recover.copies import _Copy, _with_wrong_offsets
 from kdump.mending.recover.pieces import Headers, Log, Piece
 from kdump.mending.recover.resolving import _Resolution
 
@@ -37,3 +38,21 @@ def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int
     chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs)]
     _Resolution(chain, Headers())._with_true_epochs(chain)
     assert [piece.first_epoch for piece in chain] == [epochs[0], then, epochs[2]]
+
+
+@pytest.mark.parametrize(
+    ("lows", "offsets", "wrong"),
+    [
+        ((0, 0), (10, 20), [1]),  # the smaller gap wins
+        ((5, 6, 15), (10, 20, 50), [1]),  # offset 20, where the last one may be, is refuted itself
+    ],
+)
+def test_of_copies_with_different_offsets_those_are_wrong_that_may_be_where_better_ones_are(
+    lows: tuple[int, ...], offsets: tuple[int, ...], wrong: list[int]
+) -> None:
+    copies = []
+    for rank, (low, offset) in enumerate(zip(lows, offsets, strict=True)):
+        claim = offset, offset, 0
+        piece = Piece(Log("a.log", rank=rank), 0, 70, claim)
+        copies.append(_Copy(piece, 0, claim, (0, 70, 1), (low - 1, low - 1, 5), 0))
+    assert [copies.index(copy) for copy in _with_wrong_offsets(copies)] == wrong
