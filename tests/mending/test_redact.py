@@ -227,12 +227,15 @@ def test_indexes_follow_batches_that_move(tmp_path: Path) -> None:
 def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as_a_whole(tmp_path: Path) -> None:
     source = _partition(tmp_path)
     (source / f"{FIRST}.log.deleted").write_bytes((source / f"{FIRST}.log").read_bytes())
-    (source / "notes.txt").write_bytes(SECRET)
+    foreign = "notes.txt", f"{FIRST}.log.deleted.swap", f"{FIRST}.deleted.cleaned"
+    for name in foreign:
+        (source / name).write_bytes(SECRET + b"\xe4\1\xf6\0")
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
     deleted = tmp_path / "out" / f"{FIRST}.log.deleted"
     assert SECRET[:4] not in deleted.read_bytes()
     assert [row.offset for row in kdump.open(deleted).records()] == list(range(121))
-    assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
+    for name in foreign:
+        assert (tmp_path / "out" / name).read_bytes() == b"x" * (len(SECRET) + 4), name
 
 
 @each("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])

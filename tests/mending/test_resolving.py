@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kdump.mending.recover.copies import _Copy, _with_wrong_offsets
+from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import Headers, Log, Piece
 from kdump.mending.recover.resolving import _Resolution
 
@@ -35,6 +36,8 @@ def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[
 
 @pytest.mark.parametrize(("epochs", "then"), [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3)])
 def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int, int, int], then: int) -> None:
+    same = [_piece((row, row), 1) for row in range(3)]  # each in a log of its own
+    assert all(piece.is_sure for piece in with_doubts(same, Headers()))
     chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs)]
     _Resolution(chain, Headers())._with_true_epochs(chain)
     assert [piece.first_epoch for piece in chain] == [epochs[0], then, epochs[2]]
