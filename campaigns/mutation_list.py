@@ -18,6 +18,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "",
     ),
     Mutation("60-b02", "kdump/binary/elsewhere.py", "return time.monotonic() - known[0] < _FRESH_SECONDS", "return True"),
+    Mutation("61-b53", "kdump/binary/elsewhere.py", "= _MAX_FAILURES if error.errno == errno.ESTALE else self", "= self"),
     Mutation("store-other-version", "kdump/binary/store_process.py", "if now != version:", "if not now:"),
     Mutation("store-no-bucket", "kdump/binary/store_process.py", "        if not is_there:", "        if not place.root:"),
     Mutation("store-gone-is-zeros", "kdump/binary/tolerant_source.py", '.code == "file-shrank":', '.code == "file-missing":'),
@@ -204,13 +205,28 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("61-a45", "kdump/mending/new/new_directory.py", "((self.path, *reversed(self._above)))", "((self.path,))"),
     Mutation("61-a44", "kdump/mending/new/rebuilding.py", "if entry[1] <= start]", "if entry[1] < start]"),
     Mutation(
+        "61-a43", "kdump/mending/new/rebuilding.py", "or self._last_snapshot <= log_start:", "or self._last_snapshot < log_start:"
+    ),
+    Mutation(
         "61-c34",
         "kdump/mending/plan.py",
         "        odd += [name for name in files.others if file_name.suffix(name) == file_name.LOG]\n",
         "",
     ),
+    Mutation("61-a48", "kdump/mending/recover/copies.py", "        -min(abs(copy.", "        min(abs(copy."),
+    Mutation("61-a47", "kdump/mending/recover/copies.py", "            del claimed[offsets]  #", "            pass  #"),
+    Mutation("61-c30", "kdump/mending/recover/damaged_partition.py", "default=max(files.segments, default=0))", "default=0)"),
+    Mutation(
+        "61-c35", "kdump/mending/recover/lone_epochs.py", "and after.first_epoch < before", "and after.first_epoch <= before"
+    ),
     Mutation("m12", "kdump/mending/recover/partition_recovery.py", " records\n        row.offset_last = piece.last", " records"),
     Mutation("m11", "kdump/mending/recover/partition_recovery.py", "._log_start <= end else 0", "._log_start < end else 0"),
+    Mutation(
+        "segments-that-are-too-large",
+        "kdump/mending/recover/partition_recovery.py",
+        "for part in self._fitting(piece, base):",
+        "for part in [piece]:",
+    ),
     Mutation("m14", "kdump/mending/recover/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
     Mutation("m15", "kdump/mending/recover/resolving.py", ".last >= log.next_base_offset", ".last > log.next_base_offset"),
     Mutation("60-n13", "kdump/mending/recover/resolving.py", ", other) if one.is_sure else ", ", other) if other.is_sure else "),
@@ -246,6 +262,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("metadata-with-more-lines", "kdump/mending/redact/redact.py", "return bool(is_known) and source.", "return source."),
     Mutation("metadata-of-any-size", "kdump/mending/redact/redact.py", "(is_known) and source.size <= max_size", "(is_known)"),
     Mutation("redact-refuses-large-records", "kdump/mending/redact/redact.py", " and code != _TOO_LARGE:", ":"),
+    Mutation("61-c40", "kdump/mending/redact/redact.py", "*_COMPANIONS) and name", "*_COMPANIONS, *_STATES) and name"),
     Mutation("60-n01", "kdump/mending/redact/redacting.py", " self.filler(len(payload))\n\n    def ", " payload\n\n    def "),
     Mutation("60-n03", "kdump/mending/redact/redacting.py", ") and fields.sized(header) for", ") and fields.sized(bytes) for"),
     Mutation(
@@ -268,10 +285,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("61-a32", "kdump/mending/redact/redacting.py", " and types[0] in _OF_QUORUMS:", " and types[0] not in (0, 1):"),
     Mutation("61-a36", "kdump/mending/redact/redacting.py", "if times and row == len(times) else", "if times else"),
+    Mutation("61-c39", "kdump/mending/redact/redacting.py", " or data[MAGIC_AT] > 2:", ":"),
     Mutation("60-n33", "kdump/mending/reindex/reindex.py", "_inputs.require_unchanged()\n        self._directory", "_directory"),
     Mutation("60-n34", "kdump/mending/reindex/reindex.py", "        made.verify(scans=True)\n", ""),
     Mutation("60-n35", "kdump/mending/reindex/reindex.py", "        self._directory.remove_links()\n", ""),
     Mutation("60-n36", "kdump/mending/reindex/reindex.py", "self._inputs.note_directory(part.path)", "pass"),
+    Mutation("61-c33", "kdump/mending/reindex/reindex.py", "if entry_size and size != len(data):", "if entry_size:"),
     Mutation("m06", "kdump/mending/slice/slicing.py", " - before.offset_first + 1", " - before.offset_first"),
     Mutation(
         "60-n31",
@@ -553,6 +572,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-q21", "kdump/searching/log_search.py", " += count - (row not in bad)", " += count"),
     Mutation("highest-producer-absent", "kdump/searching/log_search.py", "= producer_id <= summary.", "= producer_id < summary."),
     Mutation("unread-large-payload-absent", "kdump/searching/log_search.py", "(compressed)) or is_sound", "(compressed))"),
+    Mutation("offsets-of-many-faults", "kdump/searching/log_search.py", " and gap.code != _TOO_MANY:", ":"),
     Mutation("s20", "kdump/searching/places.py", "if item.kind in _LOGS or self._is_proof:", "if item.kind in _LOGS:"),
     Mutation("named-marked-directories", "kdump/searching/places.py", " or is_in_named or is_served(item", " or is_served(item"),
     Mutation("60-q15", "kdump/searching/places.py", " item.size and not _is_companion(item):", " item.size and not item.kind:"),
@@ -593,6 +613,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-w04", "kdump/verdicts/verdict.py", " self._is_anything and not self._found[NOT_EXAMINED]", " self._is_anything"),
     Mutation("60-w05", "kdump/verdicts/verdict.py", "        self._unread += records", "        self._unread = records"),
     Mutation("60-w06", "kdump/verdicts/verdict.py", '.partition(" ")[0] in (DIE, OFFLINE, STRAY)', '.partition(" ")[0] == DIE'),
+    Mutation("61-c86", "kdump/verdicts/verdict.py", "if count > fails + unreadable:", "if count > fails:"),
     Mutation("61-a22", "kdump/workers/cores.py", "(cores, cores + 1 - _running_here())", "(cores, cores - _running_here())"),
     Mutation("61-a19", "kdump/workers/process.py", "if code >= 0 else", "if code > 0 else"),
     Mutation("60-u01", "kdump/workers/unfinished.py", "    if not remove(path):", "    if remove(path) is None:"),

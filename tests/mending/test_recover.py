@@ -21,8 +21,9 @@ from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.mending.new import log_writer
 from kdump.mending.progress import Progress
-from kdump.mending.recover import recover
+from kdump.mending.recover import partition_recovery, recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
@@ -824,6 +825,27 @@ def test_a_log_of_which_an_index_is_left_is_not_lost_if_a_replica_has_it(tmp_pat
     result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
     assert [_log(tmp_path / "out", base) for base in whole] == [b"".join(batches) for batches in whole.values()]
     assert result.is_whole
+
+
+def test_where_nothing_but_an_index_is_left_the_new_log_starts_at_its_base(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {})
+    (path / f"{5:020}.index").write_bytes(b"\0\0\0\1\0\0\0\1")
+    kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out", 5) == b""  # at 0, a broker would give offsets away twice
+
+
+@pytest.mark.parametrize(("limit", "most"), [("LARGEST_DELTA", 2), ("LARGEST_SIZE", 3 * len(_batch(0)))])
+def test_batches_of_one_log_that_no_segment_can_hold_become_several(
+    limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [_batch(offset) for offset in range(7)]
+    path = _partition(tmp_path, {0: [*whole, b"garbage"]})
+    for module in (partition_recovery, log_writer):
+        monkeypatch.setattr(module, limit, most)
+    kdump.recover(path, tmp_path / "out")
+    logs = {int(log.stem): log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))}
+    assert b"".join(logs.values()) == b"".join(whole) and len(logs) >= 3
+    assert all(len(log) <= 3 * len(whole[0]) and log.startswith(whole[base]) for base, log in logs.items())
 
 
 def test_neighbours_whose_offsets_are_wrong_do_not_vouch_for_wrong_offsets(tmp_path: Path) -> None:
