@@ -20,7 +20,7 @@ from kdump.formats.log import Chunk, Log
 from kdump.reading import search, spans, zeros
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
-from kdump.reading.plausible import is_plausible
+from kdump.reading.plausible import is_plausible, is_size_of_value
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.trust import Order
@@ -663,6 +663,8 @@ def test_a_message_is_plausible_by_its_sizes(magic: int, length: int, attributes
     header = struct.pack(">qiIbb", 0, length, 0, magic, attributes) + time + struct.pack(">i", key_size)
     assert is_plausible(header.ljust(61, b"\0"), 12 + length) == plausible
     assert not is_plausible(header.ljust(61, b"\0"), 11 + length)
+    for size, fits in ((-1, plausible), (-2, False)):  # -1 is a value that is null
+        assert not plausible or is_size_of_value(header.ljust(61, b"\0"), struct.pack(">i", size)) == fits
 
 
 # --- hostile input
