@@ -92,16 +92,17 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
     """Whether the checksum fits the entries; reported if not, and so are bytes after the last of them."""
     source = context.source
     stored = _stored_crc(context)
-    of_entries = _crc(context, entries_end) if context.settings.checks_crcs else stored
+    is_compared = context.settings.checks_crcs
+    of_entries = _crc(context, entries_end) if is_compared else stored
     computed = of_entries
     if entries_end < source.size:
-        if context.settings.checks_crcs:
+        if is_compared:
             computed = _crc(context, source.size)
         is_covered = stored == computed != of_entries
         message = f"{counted(source.size - entries_end, 'byte follows', 'bytes follow')} the last entry"
         if is_covered:
             message += "; the checksum covers them, so a broker accepts the file."
-        elif stored == of_entries:
+        elif is_compared and stored == of_entries:
             message += "; the checksum matches without them, but not with them, as a broker computes it."
         else:
             message += "."
