@@ -8,6 +8,7 @@ import pytest
 
 import kdump
 from kdump.checks.finding import Finding
+from kdump.checks.missing_offsets import _HIGHEST, _believed
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -169,3 +170,19 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
     data = b"".join(small)
     path = _partition(tmp_path, data[: 500 * size + 7] + bytes(800 * size - 7) + data[1300 * size :])
     assert _headline(path, capfd) == 800
+
+
+@pytest.mark.parametrize(
+    ("gap", "most", "believed"),
+    [
+        ((5, 10), 2, (5, 8)),  # as many as it has records
+        ((5, 7), 2, (5, 6)),  # these do not fit
+        ((6, 10), 9, None),
+        ((5, _HIGHEST), 4, (5, 8)),
+        ((5, _HIGHEST), 3, None),  # that many records are not in its bytes
+    ],
+)
+def test_offsets_that_a_damaged_header_claims_are_believed_as_far_as_there_is_room(
+    gap: tuple[int, int], most: int, believed: tuple[int, int] | None
+) -> None:
+    assert _believed((5, 6), 4, [gap], most) == believed
