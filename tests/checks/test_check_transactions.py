@@ -299,9 +299,15 @@ def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_
         assert ("may have been where bytes or offsets are missing" in found.message) == (not is_certain)
 
 
-def test_an_empty_segment_before_an_open_transaction_is_passed_over(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [], 5: [_data(5, 0, in_txn=True, minutes=-90)], 6: [_plain(6)]})
-    assert [one.code for one in _findings(directory, is_pedantic=True) if one.code.startswith("txn-")] == ["txn-hanging"]
+def test_what_is_empty_before_an_open_transaction_is_passed_over(tmp_path: Path) -> None:
+    kept = batch(  # by the cleaner
+        last_offset_delta=4, is_transactional=True, producer_id=8, producer_epoch=0, base_sequence=0, max_timestamp=TIMESTAMP
+    )
+    for name, first in (("segment", []), ("batch", [kept])):
+        segments = {0: first, 5: [_data(5, 0, in_txn=True, minutes=-90)], 6: [_plain(6)]}
+        found = _findings(write_partition(tmp_path / name, segments=segments), is_pedantic=True)
+        code = "txn-open" if first else "txn-hanging"  # where offsets are missing, it may have ended
+        assert [(one.code, one.offset_first) for one in found if one.code.startswith("txn-")] == [(code, 5)], name
 
 
 def test_a_time_in_the_future_makes_no_transaction_hang(tmp_path: Path) -> None:
