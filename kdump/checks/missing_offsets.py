@@ -40,7 +40,7 @@ class MissingOffsets:
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
         if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
             base = facts.base_offset or 0
-            runs = [run for run in _runs(firsts, lasts) if firsts[run[0]] >= base]  # type: ignore[arg-type]
+            runs = [(start, end) for start, end in _runs(firsts, lasts) if firsts[start] >= base]  # type: ignore[arg-type]
             self._runs, self._bounds = _in_order(runs, firsts, lasts)  # type: ignore[arg-type]
             self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
             self._firsts, self._lasts = _merged(sorted((firsts[start], lasts[end - 1]) for start, end in runs))
