@@ -37,8 +37,13 @@ class MissingOffsets:
         self._runs: list[tuple[int, int]] | None = None  # rows of batches in order, from one up to another; None for all
         self._last_run = 0  # the first offset of the last of these
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
-        if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
-            self._runs, self._bounds = _in_order(firsts, lasts)  # type: ignore[arg-type]
+        base = facts.base_offset or 0
+        end = base + _MOST_MISSING if next_base_offset is None else next_base_offset
+        if facts.base_offset is None:
+            end = _HIGHEST
+        is_outside = bool(firsts) and (min(firsts) < base or max(lasts) >= end)
+        if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
+            self._runs, self._bounds = _in_order(firsts, lasts, base, end)  # type: ignore[arg-type]
             self._last_run = firsts[self._runs[-1][0]]
             self._firsts, self._lasts = _merged(sorted(zip(firsts, lasts, strict=True)))
         self._found: set[Offsets] = set()
@@ -59,9 +64,7 @@ class MissingOffsets:
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
         if row_before < row == row_after and self._is_of_batch(row, start):
-            if claimed is not None and (base or 0) <= claimed[0] and (base is None or claimed[1] < base + _MOST_MISSING):
-                return claimed, True
-            row_after += 1  # in order with the others, but of no offset that this log can have
+            return claimed, True
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)
@@ -166,8 +169,10 @@ def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offse
     return (first, by_records) if around and by_records - first < most else None
 
 
-def _in_order(firsts: Sequence[int], lasts: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
+def _in_order(firsts: Sequence[int], lasts: Sequence[int], base: int, end: int) -> tuple[list[tuple[int, int]], list[int]]:
     """The rows of the batches in order, from one up to another: the most of them whose offsets ascend.
+
+    Those with offsets before `base` or from `end` on, which the log cannot have, are none of them, if there are others.
 
     Then the first offsets, ascending, of these and of other runs of several batches: a single one may have a wrong offset.
     """
@@ -175,6 +180,7 @@ def _in_order(firsts: Sequence[int], lasts: Sequence[int]) -> tuple[list[tuple[i
     starts += (row for row in range(1, len(firsts)) if firsts[row] != lasts[row - 1] + 1)
     ends = [*starts[1:], len(firsts)]
     runs = list(zip(starts, ends, strict=True))
+    runs = [run for run in runs if base <= firsts[run[0]] and lasts[run[1] - 1] < end] or runs
     in_order = [runs[row] for row in rows_in_order((firsts[start], lasts[end - 1], end - start) for start, end in runs)]
     several = [(start, end) for start, end in runs if end - start > 1]
     return in_order, sorted({firsts[start] for start, _ in (*in_order, *several)})
