@@ -58,7 +58,11 @@ class Truth:
 
     @functools.cached_property
     def gone_or_changed(self) -> list[Range]:
-        return joined((one.first, one.last) for one in self.batches if one.first not in self.exact)
+        """The offsets of which nothing is left that is as it was and can be told from the payload of a damaged batch."""
+        nested = self.nested()
+        own = (one for one in self.found if one.is_exact and not one.is_foreign)
+        told = {one.batch.first for one in own if (one.base, one.position) not in nested}
+        return joined((one.first, one.last) for one in self.batches if one.first not in told)
 
     @functools.cached_property
     def last_kept(self) -> int:

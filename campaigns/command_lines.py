@@ -1,37 +1,15 @@
-"""Generates command lines and compares the output of kdump with that of the real tool.
+"""Command lines of the drop-in form, with files of the goldens and unusual ones; each by a release, a seed and a number."""
 
-    python -m campaigns.command_lines --release 2.0.1 --count 2000 --seed 7
-    python -m campaigns.command_lines --release 2.0.1 --seed 7 --line 1234     one of them again
-
-A command line depends on the release, the seed and its number only. Both tools work in folders of the same path, so that the
-reports of several files must also come in the same order.
-"""
-
-import argparse
 import functools
 import random
-import re
-import shlex
-import shutil
-import signal
-import sys
-import tempfile
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
-from golden_outputs.make import settled
 from golden_outputs.runs import CASES, cases
-from golden_outputs.stored import NEWEST, Golden
 from kdump.releases.profile import profile_of
-from tests import goldens, oracle
-from tests.goldens import Agreement, Printed
 
 LARGEST_FILE = 8 * 1024
 LARGEST_CASE = 48 * 1024
-SECONDS_PER_RUN = 20
 
 TOPICS = ("offsets", "transaction-log", "cluster-metadata", "remote-log-metadata", "share-group-state")
 # Options by their effect on a run; most of those that a release does not know are left out.
@@ -66,10 +44,6 @@ ODD_STEMS = (
     "7 ",
 )
 ABSENT = ("gone", *(stem + suffix for stem in ("gone", "77") for suffix in (*KNOWN_SUFFIXES, ".txt")))
-# Java's messages if it runs out of memory, or if the snappy of 0.8.0 and 0.8.1 does not work with it.
-BROKEN = (b"java.lang.OutOfMemoryError", b"FAILED_TO_LOAD_NATIVE_LIBRARY", b"Could not initialize class org.xerial.snappy.Snappy")
-# The text of a byte array, which differs in each run of Java.
-IDENTITY = re.compile(rb"\[B@[0-9a-f]+")
 
 
 class CommandLine(NamedTuple):
@@ -81,9 +55,7 @@ class CommandLine(NamedTuple):
     words: list[str]
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, and delete its previous contents."""
-        for path in folder.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        """Write the files into an empty folder."""
         for name, data in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -214,93 +186,3 @@ def _number(data: dict[str, bytes | None], chance: random.Random) -> str:
 
 def _class(chance: random.Random) -> str:
     return chance.choice(DECODER_CLASSES if chance.random() < 0.8 else ODD_CLASSES)
-
-
-class Difference(NamedTuple):
-    """A command line with a wrong result from kdump."""
-
-    kind: str
-    text: str
-
-
-def run(release: str, seed: int, numbers: Sequence[int]) -> Iterator[tuple[str, Difference | None]]:
-    """Run these command lines, and report for each how the tools agree."""
-    signal.signal(signal.SIGALRM, _too_long)
-    with tempfile.TemporaryDirectory(prefix="kdump-lines-") as folder:
-        scratch = Path(folder).resolve()
-        pending: deque[tuple[CommandLine, Printed]] = deque()
-        runs = _runs(release, seed, numbers, scratch, pending)
-        for answer in oracle.run_many(release, runs, working_folder=scratch / "case", seconds_per_run=SECONDS_PER_RUN):
-            yield _judge(release, *pending.popleft(), answer)
-
-
-def _runs(
-    release: str, seed: int, numbers: Sequence[int], scratch: Path, pending: deque[tuple[CommandLine, Printed]]
-) -> Iterator[oracle.Run]:
-    """The runs for the real tool; kdump makes each in the same folder first."""
-    original, working_folder = scratch / "original", scratch / "case"
-    original.mkdir()
-    for number in numbers:
-        line = command_line(release, seed, number, str(working_folder))
-        line.write(original)
-        line.write(working_folder)
-        signal.alarm(SECONDS_PER_RUN)
-        printed = goldens.run_in_process(release, ["--strict-stderr", *line.words], working_folder)
-        signal.alarm(0)
-        pending.append((line, printed))
-        yield oracle.Run(original, line.words)
-
-
-def _judge(release: str, line: CommandLine, printed: Printed, answer: oracle.Answer) -> tuple[str, Difference | None]:
-    if answer.exit_code is None or any(words in answer.stderr for words in BROKEN):
-        return "not compared: the real tool broke", None
-    wanted = Golden(" + ".join(line.cases), tuple(line.words), answer.exit_code, _settled(answer.stdout), settled(answer.stderr))
-    printed = printed._replace(stdout=_settled(printed.stdout))
-    agreement = goldens.compare(wanted, printed)
-    is_in_order = b"Exception in" in wanted.stderr or wanted.stderr == printed.stderr
-    if agreement is not Agreement.DIFFERENT and is_in_order:
-        return agreement.value, None
-    text = f"line {line.number}: kdump --release {release} {shlex.join(line.words)}\n"
-    text += f"  of {', '.join(line.cases)}: {', '.join(sorted(line.files))}\n"
-    text += goldens.difference(release, wanted, printed).partition("\n")[2]
-    if agreement is not Agreement.DIFFERENT:
-        return "order", Difference("order", text + f"{wanted.stderr!r}\n{printed.stderr!r}\n")
-    return "different", Difference(goldens.kind_of_difference(wanted, printed), text)
-
-
-def _settled(stdout: bytes) -> bytes:
-    return IDENTITY.sub(b"[B@", stdout)
-
-
-def _too_long(_signal: int, _frame: FrameType | None) -> None:
-    raise TimeoutError(f"kdump did not end within {SECONDS_PER_RUN} s")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign; print one difference of each kind."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--line", type=int, action="append", help="only the command line of this number; may be repeated")
-    parser.add_argument("--release", default=NEWEST)
-    parser.add_argument("--show", type=int, default=20, help="show so many kinds of differences")
-    options = parser.parse_args(arguments)
-    missing = oracle.why_not_available(options.release)
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    agreements: Counter[str] = Counter()
-    by_kind: dict[str, list[str]] = {}
-    for agreement, difference in run(options.release, options.seed, options.line or range(options.count)):
-        agreements[agreement] += 1
-        if difference:
-            by_kind.setdefault(difference.kind, []).append(difference.text)
-    for kind, texts in sorted(by_kind.items(), key=lambda item: len(item[1]))[-options.show :]:
-        print(f"{len(texts)} command lines differ like this: {kind}\n{min(texts, key=len)}")
-    for agreement, count in agreements.most_common():
-        print(f"{count} command lines: {agreement}")
-    return 1 if by_kind else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

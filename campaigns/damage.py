@@ -153,7 +153,7 @@ Damage = Callable[[bytes, bytes, random.Random], Damaged | None]
 
 def damage(suffix: str, data: bytes, other: bytes, chance: random.Random) -> Damaged:
     """Damage a file of this suffix in one way, sometimes in two or three."""
-    ways = DAMAGES[suffix]
+    ways = DAMAGES.get(suffix, ANY_FILE)
     done: list[str] = []
     wanted = chance.choices((1, 2, 3), weights=(80, 15, 5))[0]
     for _ in range(100):

@@ -29,9 +29,8 @@ from typing import NamedTuple
 
 import kdump
 from campaigns import incidents, numbered, recovers, redactions
-from campaigns.damage import DAMAGES, damage
+from campaigns.damage import DAMAGES
 from campaigns.nonsense import nonsense
-from campaigns.starts import CHANGES
 from golden_outputs.runs import CASES
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import jobs
@@ -149,23 +148,14 @@ def case_of(source: str, seed: int, number: int, folder: Path) -> Case:
 def make(directory: Path, seed: int, number: int) -> str:
     """Write a damaged directory. Returns a description of the damage."""
     chance = random.Random(f"{seed} {number}")
-    source, other = chance.choice(_sources()), chance.choice(_sources())
+    source = chance.choice(_sources())
     directory.mkdir(parents=True)
     for file in _files(source):
         (directory / file.name).write_bytes(file.read_bytes())
     about = [source.relative_to(CASES).as_posix()]
     for _ in range(chance.choice((1, 1, 2, 3, 5))):
-        if chance.random() < 0.3:
-            change = chance.choice(CHANGES)
-            about.append(f"{change.__name__.strip('_')}: {change(directory, chance)}")
-            continue
-        files = [file for file in _files(directory) if file.suffix in DAMAGES]
-        if files:
-            file = chance.choice(files)
-            others = [one for one in _files(other) if one.suffix == file.suffix]
-            damaged = damage(file.suffix, file.read_bytes(), others[0].read_bytes() if others else b"", chance)
-            file.write_bytes(damaged.data)
-            about.append(f"{file.name}: {damaged.what}")
+        change = chance.choice(incidents.CHANGES)
+        about.append(f"{change.__name__}: {change(directory, chance)}")
     return "; ".join(about)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
-from campaigns import damage, recovers, redactions, starts
+from campaigns import damage, recovers, redactions
 from kdump.errors import CorruptData
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
@@ -37,6 +37,19 @@ from tests.oracle import batches
 PAGE, SECTOR = 4096, 512
 CODECS: tuple[Codec, ...] = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
+LEFT_OVER = ((".log", ".index", ".timeindex", ".txnindex"), (".log",), (".index", ".timeindex"), (".log", ".index"))
+REMOVED = (".log", ".index", ".index", ".timeindex", ".txnindex", ".snapshot", "checkpoint")
+EPOCHS = (
+    "0\n1\n0 0\n",
+    "0\n2\n0 0\n3 5\n",
+    "0\n1\n7 100\n",
+    "0\n1\n 0 0\n",
+    "0\n0\n",
+    "0\n",
+    "0\n1\n0 0\n\n",
+    "0\n1\n0  0\n",
+    "1\n",
+)
 Incident = Callable[[Path, random.Random], str]
 
 
@@ -440,11 +453,79 @@ def sparse(directory: Path, chance: random.Random) -> str:
 
 
 def at_random(directory: Path, chance: random.Random) -> str:
-    """Any damage of a log, also inside of batches whose checksums then fit."""
-    log, other = (chance.choice(intact_logs(directory)) for _ in range(2))
-    damaged = damage.damage(".log", log.read_bytes(), other.read_bytes(), chance)
-    log.write_bytes(damaged.data)
-    return f"{log.name} {damaged.what}"
+    """Any damage of a file, mostly of a log, also inside of batches whose checksums then fit."""
+    file = _one(directory, chance.choice((*[".log"] * 5, ".index", ".timeindex", ".txnindex", ".snapshot", "checkpoint")), chance)
+    if file is None:
+        return "nothing"
+    other = _one(directory, file.suffix, chance) or file
+    damaged = damage.damage(file.suffix, file.read_bytes(), other.read_bytes(), chance)
+    file.write_bytes(damaged.data)
+    return f"{file.name} {damaged.what}"
+
+
+def log_at_random(directory: Path, chance: random.Random) -> str:
+    """Damage of the bytes of a log that moves nothing to another place."""
+    log = chance.choice(intact_logs(directory))
+    damaged = chance.choice((damage.bits_flipped, damage.byte_set, damage.cut))(log.read_bytes(), b"", chance)
+    log.write_bytes(damaged.data if damaged else b"")
+    return f"{log.name} {damaged.what if damaged else ''}"
+
+
+def _one(directory: Path, suffix: str, chance: random.Random) -> Path | None:
+    """One of the files, the last more often than others."""
+    files = sorted(file for file in directory.iterdir() if file.name.endswith(suffix) and file.is_file())
+    return chance.choice([*files, files[-1]]) if files else None
+
+
+def remove(directory: Path, chance: random.Random) -> str:
+    file = _one(directory, chance.choice(REMOVED), chance)
+    if file is None:
+        return "nothing"
+    file.unlink()
+    return file.name
+
+
+def leave_over(directory: Path, chance: random.Random) -> str:
+    """Renamed or copied files of a segment."""
+    log = _one(directory, ".log", chance)
+    if log is None:
+        return "nothing"
+    mark = chance.choice((".swap", ".swap", ".cleaned", ".deleted"))
+    is_copy = chance.random() < 0.6
+    suffixes = chance.choice(LEFT_OVER)
+    for suffix in suffixes:
+        file = log.with_suffix(suffix)
+        if file.exists():
+            data = file.read_bytes()
+            if suffix == ".log" and is_copy and chance.random() < 0.5:
+                data = b"".join(one.content for one in batches.intact(data) if chance.random() < 0.7)
+            file.with_name(file.name + mark).write_bytes(data)
+            if not is_copy:
+                file.unlink()
+    return f"{log.name} {mark} {'copied' if is_copy else 'renamed'} {len(suffixes)}"
+
+
+def rename(directory: Path, chance: random.Random) -> str:
+    file = _one(directory, chance.choice((".log", ".index", ".snapshot")), chance)
+    if file is None or not file.name[:20].isdigit():
+        return "nothing"
+    number = int(file.name[:20])
+    stem = chance.choice((str(number), f"{number + 5:020}", f"{number // 2:020}", "x", f"-{number:019}", f"{number:021}"))
+    file.rename(file.with_name(stem + file.suffix))
+    return f"{file.name} to {stem}"
+
+
+def leave_checkpoint(directory: Path, chance: random.Random) -> str:
+    """A snapshot of KRaft, mostly marked as deleted or cut short."""
+    name = f"{chance.randrange(200):020}-0000000001.checkpoint{chance.choice(('', '.deleted', '.deleted', '.part'))}"
+    (directory / name).write_bytes(b"")
+    return name
+
+
+def write_epochs(directory: Path, chance: random.Random) -> str:
+    text = chance.choice(EPOCHS)
+    (directory / "leader-epoch-checkpoint").write_text(text)
+    return repr(text)
 
 
 def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
@@ -461,15 +542,17 @@ def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
     return f"rolled at {cuts}; "
 
 
-BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, starts.cut, starts.flip, starts.remove, preallocated)
+BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, log_at_random, log_at_random, remove, preallocated)
 """What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
     *BLOCKS,
     *(at_random,) * 12,
     *(sectors_swapped, stretch_doubled, written_again, offsets_back, epochs_back, misnamed, overlapping, empty_segment),
     *(foreign_indexes, snapshot_after_the_end, marker_moved, joined, odd_batch, of_another_partition, cleaning_unfinished),
-    *(copied, interleaved, bytes_shifted, sparse, starts.leave_over, starts.rename, starts.write_epochs),
+    *(copied, interleaved, bytes_shifted, sparse, leave_over, rename, write_epochs),
 )
+CHANGES: tuple[Incident, ...] = (*(at_random,) * 11, remove, remove, leave_over, leave_checkpoint, rename, write_epochs)
+"""What may happen to any directory, even one without an intact batch."""
 
 
 def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident] = INCIDENTS) -> str:

@@ -1,7 +1,7 @@
 """Damages the files of the goldens and compares the output of kdump with its two kernels.
 
-    python -m campaigns.kernels --count 100000 --seed 7 --jobs 2
-    python -m campaigns.kernels --seed 7 --mutant 1234          one of them again
+    python -m campaigns.kernels --count 100000 --seed 7
+    python -m campaigns.kernels --seed 7 --number 1234          one of them again
 
 The mutants are those of campaigns.mutants, one in three of them with damaged keys and values of an internal topic. Each
 is dumped in the words of several releases, with windows, buffers and stretches of ordinary and of very small sizes, the
@@ -9,30 +9,21 @@ latter by several processes, and listed in some form. stdout, stderr and exit co
 ordinary sizes, in one process.
 """
 
-import argparse
 import contextlib
 import functools
-import multiprocessing
 import random
 import shlex
-import shutil
 import sys
-import tempfile
-import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from campaigns import mutants
+from campaigns import mutants, numbered
 from golden_outputs.runs import DECODERS
 from kdump.binary import kernel
 from kdump.releases import known
 from tests import kernels
 from tests.kernels import Printed, Sizes
-
-MUTANTS_PER_SHARE = 250
 
 ORDINARY = Sizes()
 SEAMS = (
@@ -59,54 +50,14 @@ LISTED_DEEP_WAYS: tuple[list[str], ...] = ([], ["--deep"], ["--print-data-log"],
 Run = Callable[[], Printed]
 
 
-class Difference(NamedTuple):
-    """A run whose output is not the same with both kernels."""
-
-    mutant: int
-    text: str
-
-
-class Outcome(NamedTuple):
-    """The results of some mutants."""
-
-    runs: int
-    differences: list[Difference]
-
-
-def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | None = None) -> Iterator[Outcome]:
-    """Create these mutants and compare while there are `seconds` left; yield the results of a few hundred at a time."""
-    shares = [numbers[start : start + MUTANTS_PER_SHARE] for start in range(0, len(numbers), MUTANTS_PER_SHARE)]
-    deadline = None if seconds is None else time.monotonic() + seconds
-    if jobs == 1:
-        for share in shares:
-            if deadline is None or time.monotonic() < deadline:
-                yield run_share(seed, share, deadline)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(functools.partial(run_share, seed), shares)
-
-
-def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
-    """Compare these mutants in sequence, until a deadline."""
-    runs = 0
-    differences = []
-    with tempfile.TemporaryDirectory(prefix="kdump-kernels-") as name:
-        for number in numbers:
-            if deadline is not None and time.monotonic() > deadline:
-                break
-            folder = Path(name, str(number))
-            folder.mkdir()
-            made = _mutant(seed, number)
-            made.write(folder)
-            with contextlib.chdir(folder):
-                for command, reference, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
-                    runs += 1
-                    text = difference(reference, execute)
-                    if text:
-                        title = f"mutant {number}: {made.case}/{made.file}: {made.what}"
-                        differences.append(Difference(number, f"{title}\n  {command}\n{text}"))
-            shutil.rmtree(folder)
-    return Outcome(runs, differences)
+def faults(seed: int, number: int, folder: Path) -> Iterator[str]:
+    """How the kernels differ in the runs on the mutant of this number, which is written to an empty folder."""
+    made = _mutant(seed, number)
+    made.write(folder)
+    with contextlib.chdir(folder):
+        for command, reference, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
+            if text := difference(reference, execute):
+                yield f"{made.case}/{made.file}: {made.what}\n  {command}\n{text}"
 
 
 def _mutant(seed: int, number: int) -> mutants.Mutant:
@@ -170,33 +121,15 @@ def _difference(printed_by_reference: Printed, printed: Printed) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Run the campaign; print the differences."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first mutant")
-    parser.add_argument("--mutant", type=int, action="append", help="only the mutant of this number; may be repeated")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, help="end after so long (with one job)")
-    parser.add_argument("--show", type=int, default=20, help="show so many differences")
-    options = parser.parse_args(arguments)
+    arguments = numbered.parser(__doc__, 10000).parse_args()
     missing = kernels.why_no_c()
     if missing:
         print(missing, file=sys.stderr)
         return 2
     print(f"{kernel.C}: {sys.modules['kdump.binary._kernel'].__file__}")
-    started = time.monotonic()
-    runs = 0
-    differences: list[Difference] = []
-    numbers = options.mutant or range(options.first, options.first + options.count)
-    for outcome in run(numbers, options.seed, jobs=options.jobs, seconds=options.seconds):
-        runs += outcome.runs
-        differences += outcome.differences
-        for found in outcome.differences[: max(options.show - len(differences) + len(outcome.differences), 0)]:
-            print(found.text, flush=True)
-    print(f"{runs} runs in {time.monotonic() - started:.0f} s, {len(differences)} differ")
-    return 1 if differences else 0
+    return numbered.run(arguments, faults, "mutants")
 
 
 if __name__ == "__main__":

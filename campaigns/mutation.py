@@ -26,7 +26,7 @@ MANY, CASES = 200, 3
 
 KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
 KERNEL_SOURCE = Path("kdump", "binary", "c", "_kernel.c")  # which includes the chapters beside it
-BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared")
+BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared", f"-I{KERNEL_SOURCE.parent}")
 
 
 class Mutation(NamedTuple):

@@ -24,19 +24,22 @@ if TYPE_CHECKING:
 
     from kdump.checks.finding import Emit
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.damaged_offsets import WalkedLogs
     from kdump.tables import Row
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
-def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, walked: WalkedLogs | None = None) -> None:
-    """Carry out one task; findings and the reports of files go to `emit`, damaged ranges of a partition's logs to `walked`."""
+def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> PartitionFacts | None:
+    """Carry out one task; findings and the reports of files go to `emit`.
+
+    Returns the facts about a partition that was examined to its end; None of all else.
+    """
     try:
-        _run(job, settings, emit, watch or Watch(), walked)
+        return _run(job, settings, emit, watch or Watch())
     except Unreadable as error:
         file_object.report_failure(_directory_context(job.path, settings, emit), error)
+    return None
 
 
 def errors(job: Job, settings: Settings) -> list[Finding]:
@@ -51,7 +54,7 @@ def errors(job: Job, settings: Settings) -> list[Finding]:
     return found
 
 
-def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:
+def _run(job: Job, settings: Settings, emit: Emit, watch: Watch) -> PartitionFacts | None:
     if job.unlisted and _can_be_listed(job.path):  # by now: what is in it was not divided into tasks
         raise Unreadable("file-io-error", job.unlisted, path=job.path)
     if job.kind == Job.FILE:
@@ -59,7 +62,7 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
         if job.kind == Job.PARTITION:
             if not foreign_segments.check_directory(_directory_context(job.path, settings, emit), emit):
-                PartitionCheck(job, settings, emit, watch, walked).to_end()
+                return _check_partition(job, settings, emit, watch)
         else:
             others: list[tuple[str, int]] = []
             for name in tree.log_dir_files(job.path):
@@ -68,39 +71,22 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
             from kdump.checks.rules.directories import log_directory
 
             log_directory.check(job.path, settings, emit)
+    return None
 
 
-class PartitionCheck:
-    """A check of a partition directory: segments from the oldest on, each log followed by the files beside it; then the rest.
+def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> PartitionFacts:
+    """Check segments from the oldest on, each log before the files beside it; then the other files, then all as a partition."""
+    facts = PartitionFacts(job.path, tree.PartitionFiles(job.path), settings, emit)
+    others: list[tuple[str, int]] = []
+    segments = facts.files.segments
+    names = [segments[base][suffix] for base in sorted(segments) for suffix in sorted(segments[base], key=file_name.LOG.__ne__)]
+    for name in (*names, *facts.files.others):
+        _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root, partition=facts)
+    _report_others(job.path, others, settings, emit)
+    from kdump.checks.rules.directories import partition_directory
 
-    All of it is the work of `to_end`.
-    """
-
-    def __init__(
-        self, job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, walked: WalkedLogs | None = None
-    ) -> None:
-        self.facts = PartitionFacts(job.path, tree.PartitionFiles(job.path), settings, emit, walked)
-        self._job = job
-        self._emit = emit
-        self._watch = watch or Watch()
-        self._others: list[tuple[str, int]] = []
-
-    def to_end(self) -> None:
-        """Check the files of the segments, then the others, then the partition as a whole."""
-        segments = self.facts.files.segments
-        for base in sorted(segments):
-            for suffix in sorted(segments[base], key=lambda suffix: suffix != file_name.LOG):
-                self._file(segments[base][suffix])
-        for name in self.facts.files.others:
-            self._file(name)
-        _report_others(self._job.path, self._others, self.facts.settings, self._emit)
-        from kdump.checks.rules.directories import partition_directory
-
-        partition_directory.check(self.facts)
-
-    def _file(self, name: str) -> None:
-        path = os.path.join(self._job.path, name)
-        _check_file(path, self.facts.settings, self._emit, self._watch, self._others, root=self._job.root, partition=self.facts)
+    partition_directory.check(facts)
+    return facts
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
@@ -129,7 +115,10 @@ def _check_file(
     if path in watch.skipped:
         return
     watch.begin(path)
-    watch.end(_check_open_file(path, settings, emit, watch, others, root, partition))
+    size = _check_open_file(path, settings, emit, watch, others, root, partition)
+    if partition is not None:
+        partition.sizes[os.path.basename(path)] = size
+    watch.end(size)
 
 
 def _check_open_file(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row
     from kdump.workers.pool import Outlet, Worker
 
-    Do = Callable[[Job, Settings, Emit, Watch], None]
+    Do = Callable[[Job, Settings, Emit, Watch], object]
 
 _MAX_CRASHES = 16  # of one job, after which it is given up
 _GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that does not answer is ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from operator import itemgetter
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
@@ -173,6 +174,10 @@ class FileContext:
         if facts is None or not held:
             return
         missing = MissingOffsets(facts, self.next_base_offset)
+        batches = [(one.finding.start, one.finding.end, one.claimed, one) for one in held if one.words and one.claimed]
+        batches = sorted((one for one in batches if one[3].finding.resync == BY_LENGTH), key=itemgetter(0))
+        for batch, claimed in zip(batches, missing.settled([batch[:3] for batch in batches]), strict=True):
+            batch[3].claimed = claimed
         for one in held:
             finding = one.finding
             if one.words is not None:

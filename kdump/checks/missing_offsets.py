@@ -70,10 +70,8 @@ class MissingOffsets:
         is_last = row == len(facts.positions)
         gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
         gaps += [] if after is None else [self._up_to(after - 1)]
-        if (row_before, row_after) != (
-            row - 1,
-            row,
-        ):  # a run out of order is there, too: what is missing between those in order may be next to it
+        # if a run out of order is there, too, what is missing between those in order may be next to it
+        if (row_before, row_after) != (row - 1, row):
             beside = [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
             beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
             gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
@@ -89,6 +87,26 @@ class MissingOffsets:
                 self._found.add(gap)
                 return gap, False
         return claimed, claimed is not None
+
+    def settled(self, batches: Sequence[tuple[int, int, Offsets]]) -> list[Offsets]:
+        """The offsets that damaged batches claim, given with their first byte and the one after their last, in this order.
+
+        A claim that those of both neighbours contradict is wrong: its batch has what these leave, if they leave any.
+        """
+        facts = self._facts
+        claims: list[Offsets] = []
+        for at, (start, end, (first, last)) in enumerate(batches):
+            row_before, row_after = self._rows_around(bisect_left(facts.positions, start))
+            before = facts.last_offsets[row_before] if row_before >= 0 else (facts.base_offset or 0) - 1
+            after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
+            if at and batches[at - 1][1] == start:
+                before = claims[-1][1]
+            if at + 1 < len(batches) and batches[at + 1][0] == end:
+                after = batches[at + 1][2][0]
+            room = 0 if after is None else after - before - 1
+            is_wrong = not before < last <= before + room or first <= before and room == last - first + 1
+            claims.append((before + 1, before + room) if is_wrong and room > 0 else (first, last))
+        return claims
 
     def _row_at(self, start: int) -> int:
         """The row of the batch that these bytes are of, or of the next one, if they are damaged."""

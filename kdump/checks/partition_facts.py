@@ -19,25 +19,24 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
     from kdump.formats.tree import PartitionFiles
-    from kdump.reading.damaged_offsets import WalkedLogs
 
 
 class PartitionFacts:
     """The files of a partition, and the facts about its segments so far, by base offset, in ascending order.
 
-    `carried` is what rules hand on from segment to segment; `walked` keeps the damage of logs for their next reader.
+    `carried` is what rules hand on from segment to segment. `sizes` are those of the files by name, once they have been checked.
     """
 
-    def __init__(
-        self, path: str, files: PartitionFiles, settings: Settings, emit: Emit, walked: WalkedLogs | None = None
-    ) -> None:
+    def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
         self.path = path
         self.files = files
         self.settings = settings
         self.emit = emit
-        self.walked = walked
         self.segments: dict[int, SegmentFacts] = {}
         self.carried = CarriedState()
+        self.sizes: dict[str, int] = {}
+        self.has_open_transactions = False
+        """Whether a producer snapshot has one."""
 
     @functools.cached_property
     def topic_policy(self) -> TopicPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress, groupby
 from operator import add
 
+from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.checks.finding import ByteCoverage
 from kdump.checks.first_offsets import FirstOffsets
 from kdump.checks.live_source import CheckAborted
@@ -15,15 +16,12 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
-from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.items import Damage, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Generator, Sequence
 
-    from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
@@ -57,14 +55,9 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
-    damaged = _damage_for_others(context)
-    status = None if damaged is None else _status(context.source)
     try:
         for item in items:
             first_offsets.find(item)
-            if damaged is not None:
-                damaged.take(item)
-                damaged = None if damaged.is_too_long else damaged
             if isinstance(item, Damage):
                 facts.record_damage(item.start, item.end)
                 for look_at_damage in at_damage:
@@ -86,8 +79,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             record_reader.show(item)
     finally:
         items.close()  # it may have an open file
-    if damaged is not None and status is not None:
-        _hand_over(context, status, damaged)
     record_reader.end()
     for rule in rules:
         rule.end()
@@ -106,32 +97,6 @@ def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Gen
         next_base_offset=context.next_base_offset,
         keeps_bytes=reads_all,
     )
-
-
-def _damage_for_others(context: FileContext) -> DamagedOffsets | None:
-    """What notes the damage of this log for its next reader; None if there is none."""
-    partition, base_offset = context.partition, context.base_offset
-    if partition is None or partition.walked is None or base_offset is None or not context.is_part_of_log:
-        return None
-    return DamagedOffsets(base_offset)
-
-
-def _hand_over(context: FileContext, status: os.stat_result, damaged: DamagedOffsets) -> None:
-    """Hand over the damage of a log that was read without a failure, and did not change meanwhile."""
-    source, partition = context.source, context.partition
-    assert partition is not None and partition.walked is not None
-    after = _status(source)
-    if damaged and context.next_base_offset is not None:
-        return  # without the next segment in view, offsets may be trusted that are too high
-    if after is not None and status.st_size == source.size and not context.is_unreadable(0, source.size):
-        partition.walked.keep(status, after, damaged)
-
-
-def _status(source: Source) -> os.stat_result | None:
-    try:
-        return source.status()
-    except Unreadable:
-        return None  # the next reader walks the log itself
 
 
 def _count_damage(context: FileContext, damage: Damage) -> None:
@@ -218,7 +183,9 @@ def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk, lo
     facts.max_timestamps.extend(summary.timestamps)
     facts.end = summary.end
     if summary.is_legacy:
+        facts.is_plain = False
         return
+    facts.is_plain &= not summary.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
     if summary.lowest_leader_epoch == summary.highest_leader_epoch:
         _record_epochs(facts, [summary.first_leader_epoch], [summary.first_offset])
     else:
@@ -235,6 +202,7 @@ def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch], lowest: Se
     facts.add_offsets(first_offsets, last_offsets, starts)
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
+    facts.is_plain = False
     _record_epochs(facts, epochs, first_offsets)
 
 

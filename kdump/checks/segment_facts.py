@@ -26,6 +26,7 @@ class SegmentFacts:
     order, and `epoch_starts` the first offset of each. `last_thinned` is about where the cleaner changed a batch last, None if
     nowhere.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
+    `is_plain` says that all batches are intact, regular, of magic 2, and neither control batches nor in transactions.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -42,6 +43,7 @@ class SegmentFacts:
         self.epoch_starts = PackedInts()
         self.last_thinned: int | None = None
         self.is_damaged = False
+        self.is_plain = True
         self.damage_starts = array("q")
         self.damage_ends = array("q")
 

@@ -10,7 +10,7 @@ from kdump.forecasts.batches import MAX_LOG_SIZE
 from kdump.forecasts.directory import has_offset, is_canonical, offset_of
 from kdump.formats import file_name
 from kdump.reading import salvage
-from kdump.reading.damaged_offsets import DamagedOffsets, WalkedLogs
+from kdump.reading.damaged_offsets import DamagedOffsets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,9 @@ class DamageLeft(NamedTuple):
 
 
 class Damages:
-    """The damage in the logs of one directory. Each log is read once for all starts, unless it was `walked` before."""
+    """The damage in the logs of one directory. Each log is read once for all starts."""
 
-    def __init__(self, walked: WalkedLogs | None = None) -> None:
-        self._walked = walked or WalkedLogs()
+    def __init__(self) -> None:
         self._ranges: dict[str, list[DamagedRange]] = {}
 
     def left_in(self, directory: Directory, log_start: int) -> DamageLeft:
@@ -53,8 +52,7 @@ class Damages:
 
     def _of_file(self, path: str) -> list[DamagedRange]:
         if path not in self._ranges:
-            known = self._walked.of(path)
-            self._ranges[path] = _ranges_of(path) if known is None else known
+            self._ranges[path] = _ranges_of(path)
         return self._ranges[path]
 
 

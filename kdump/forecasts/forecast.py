@@ -28,9 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kdump.reading.damaged_offsets import WalkedLogs
-
-
 DESCRIPTIONS = {
     "path": "The partition directory, as found under the given path.",
     "release": "The release of the broker: of the known ones, the nearest to the one asked for.",
@@ -137,21 +134,21 @@ def log_directory_of(path: str) -> str:
     return tree.parent(path.rstrip("/") or path)
 
 
-def of_path(path: str, request: Request, walked: WalkedLogs | None = None) -> Iterator[Forecast]:
-    """The forecasts of a partition directory, or of all partitions of log directories. `walked` logs are not walked again."""
+def of_path(path: str, request: Request) -> Iterator[Forecast]:
+    """The forecasts of a partition directory, or of all partitions of log directories."""
     is_anything = False
     found = places.places(path)
     neighbours = Neighbours(found, request.rules, named=[path])
     for place in found:
         if not is_log_directory(place):
             is_anything = True
-            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours, walked=walked)
+            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours)
             continue
         log_directory = LogDirectory(place)
         if log_directory.is_one:
             is_anything = True
             for partition in log_directory.partitions:
-                yield from of_partition(partition, log_directory, request, neighbours, is_found=True, walked=walked)
+                yield from of_partition(partition, log_directory, request, neighbours, is_found=True)
     if not is_anything:
         raise nothing_in(path)
 
@@ -183,7 +180,7 @@ def of_partition(
     is_found: bool = False,
     finds_remedies: bool = False,
     is_by_itself: bool = False,
-    walked: WalkedLogs | None = None,
+    finds_damage: bool = True,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
@@ -191,7 +188,7 @@ def of_partition(
 
     With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
     examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
-    Logs that were `walked` are not walked again for the damage that remains in them.
+    Unless it `finds_damage`, nothing is said of the damage that a start leaves in the logs, and they are not walked for it.
 
     Raises Unreadable and MissingPackage like `forecast`.
     """
@@ -206,7 +203,7 @@ def of_partition(
         directory = Directory.of(path)
     except Unreadable as error:
         raise unreadable(error) from None
-    forecasts = _Partition(directory, key, log_directory, request, walked)
+    forecasts = _Partition(directory, key, log_directory, request, Damages() if finds_damage else None)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind, is_of_metadata = places.kind_of(path), tree.is_metadata_log(path)
     for row in rows:
@@ -232,14 +229,14 @@ class _Partition:
     """The starts of one partition. A clean start determines the recovery point of an unclean one, if that is the end."""
 
     def __init__(
-        self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request, walked: WalkedLogs | None
+        self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request, damages: Damages | None
     ) -> None:
         self._directory = directory
         self._request = request
         self._key = key
         self._log_directory = log_directory
         self._clean: Forecast | None = None
-        self._damages = Damages(walked)
+        self._damages = damages
         self._intact = losses.IntactBatches()
         self._recoveries = Recoveries()
 
@@ -312,7 +309,7 @@ class _Partition:
             directory.close()
 
 
-def _row(start: Start, stop: str, damages: Damages, intact: losses.IntactBatches) -> Forecast:
+def _row(start: Start, stop: str, damages: Damages | None, intact: losses.IntactBatches) -> Forecast:
     directory, events = start.directory, start.events
     failure: BrokerException | None = None
     given_up: TooManySplits | None = None
@@ -327,7 +324,7 @@ def _row(start: Start, stop: str, damages: Damages, intact: losses.IntactBatches
     data_end = losses.data_end(directory, intact, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
     is_going = (name := tree.directory_name(directory.path)) is not None and name.is_going
-    left = DamageLeft() if is_going else damages.left_in(directory, start.log_start)
+    left = DamageLeft() if is_going or damages is None else damages.left_in(directory, start.log_start)
     names = start.settings.rules.exception_names
     row = Forecast(
         directory.path,

@@ -11,7 +11,6 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions, places
 from kdump.formats import properties, text_checkpoint, tree
-from kdump.reading.damaged_offsets import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,12 +78,17 @@ def _checkpoint_at(path: str) -> Checkpoint:
         return Checkpoint(path)
     if file is None or directory is None or time.time() - max(file.st_mtime, directory.st_mtime) < _SETTLED_SECONDS:
         return Checkpoint(path)
-    state = path, identity(file), identity(directory)  # a directory changes as partitions come and go
+    state = path, _identity(file), _identity(directory)  # a directory changes as partitions come and go
     name = os.path.basename(path)
     known = _last.get(name)
     if known is None or known[0] != state:
         known = _last[name] = state, Checkpoint(path)
     return known[1]
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What is the same while a file is the same, and has not been written to."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class LogDirectory:
@@ -115,6 +119,11 @@ class LogDirectory:
     def has_properties(self) -> bool:
         """Whether a broker uses this as a log directory."""
         return system.exists(os.path.join(self.path, properties.META_PROPERTIES))
+
+    @property
+    def has_sound_checkpoints(self) -> bool:
+        """Whether each of its checkpoints is missing, or can be read to its end."""
+        return not any(checkpoint.fault or checkpoint.denied for checkpoint in self._checkpoints)
 
     def bad_checkpoint(self, rules: StartRules) -> Checkpoint | None:
         """The first checkpoint for which a start takes the log directory offline."""

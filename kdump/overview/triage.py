@@ -27,7 +27,6 @@ from kdump.formats import file_name, tree
 from kdump.overview import row
 from kdump.overview.overview import Overview, logs_in, look, wanted_jobs
 from kdump.overview.row import AUTO, TRIAGE_LEVELS, OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
-from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
 from kdump.verdicts import check
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
@@ -64,13 +63,6 @@ _HANGING, _OPEN = "txn-hanging", "txn-open"
 _MOST_RANGES = 2  # of offsets that cannot be read
 _DAY_MS = 86_400_000
 _LONG_MS = 10_000  # an open transaction that is worth a line
-
-
-class _Unwalked(WalkedLogs):
-    """Stands for logs that nobody walked: a forecast with these says nothing of the damage that a start leaves."""
-
-    def of(self, path: str) -> list[DamagedRange] | None:
-        return []
 
 
 class Triage:
@@ -245,7 +237,7 @@ def _report_hanging(found: Iterable[Row], settings: Settings, emit: Emit) -> Non
 def _forecast(job: Job, starts: NextStarts, emit: Emit) -> None:
     """Emit the starts that are not sound, whatever damage they leave."""
     try:
-        for one in starts.of(job.path, is_found=job.root != job.path, walked=_Unwalked()):
+        for one in starts.of(job.path, is_found=job.root != job.path, finds_damage=False):
             if not one.is_sound:
                 emit(_start(one))
     except Unreadable as error:
@@ -266,7 +258,7 @@ class NextStarts:
         self._neighbours = Neighbours(found, Request().rules, named=list(paths))
         self._directories: dict[str, tuple[LogDirectory, Request]] = {}
 
-    def of(self, path: str, *, is_found: bool, walked: WalkedLogs | None = None, finds_remedies: bool = False) -> list[Forecast]:
+    def of(self, path: str, *, is_found: bool, finds_damage: bool = True, finds_remedies: bool = False) -> list[Forecast]:
         """The starts of a partition, the worst first. Raises Unreadable and MissingPackage."""
         log_directory, request = self._directory(path)
         rows = of_partition(
@@ -275,7 +267,7 @@ class NextStarts:
             request,
             self._neighbours,
             is_found=is_found,
-            walked=walked,
+            finds_damage=finds_damage,
             finds_remedies=finds_remedies,
         )
         return sorted(rows, key=rank, reverse=True)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from kdump.binary import system
 from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, Damage, Patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from kdump.reading.items import Section
 
 FOREVER = 0x7FFFFFFFFFFFFFFF
 """The next offset where no intact batch follows."""
 
-_MAX_KEPT = 50_000  # ranges of walked logs: some 10 MiB
+_MAX_KEPT = 50_000  # ranges of a log: some 10 MiB
 
 
 class DamagedRange:
@@ -51,7 +48,7 @@ class DamagedOffsets:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether there are more ranges than WalkedLogs keeps."""
+        """Whether there are more ranges than a reader should keep."""
         return len(self._ranges) > _MAX_KEPT
 
     def take(self, item: Section | Damage | Patches) -> None:
@@ -120,30 +117,3 @@ class DamagedOffsets:
             damaged.next_offset = offset
             if not self._expected <= damaged.offset < offset:
                 damaged.offset = self._expected
-
-
-class WalkedLogs:
-    """The damaged ranges of logs that were walked to their ends, for a reader that would walk them again.
-
-    Only some ranges are kept. Those of a file that has changed since are not given.
-    """
-
-    def __init__(self) -> None:
-        self._ranges: dict[tuple[int, ...], list[DamagedRange]] = {}
-        self._count = 0
-
-    def keep(self, before: os.stat_result, after: os.stat_result, damaged: DamagedOffsets) -> None:
-        """Keep the ranges of a log, given the status of the file before and after its walk."""
-        if identity(before) == identity(after) and self._count + len(damaged) <= _MAX_KEPT:
-            self._count += len(damaged)
-            self._ranges[identity(after)] = damaged.ranges()
-
-    def of(self, path: str) -> list[DamagedRange] | None:
-        """The ranges of the log at this path; None if they are not known. Raises Unreadable as system.status."""
-        status = system.status(path) if self._ranges else None
-        return None if status is None else self._ranges.get(identity(status))
-
-
-def identity(status: os.stat_result) -> tuple[int, ...]:
-    """What is the same while a file is the same, and has not been written to."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -261,9 +261,9 @@ class Search:
             if header_bytes[MAGIC_AT] < 2 and not likely or not self.budget.take_tries(_TRIES_FOR_LARGE):
                 return False
             found = evidence(self.source, position, header_bytes)
-            if not found:
-                return False
             likely = found > 1
+            if not found or not likely and header_bytes[MAGIC_AT] > 2:  # as a sound header looks from a byte before it
+                return False
         if not self.budget.spend(size, is_likely=likely) or not self._fits(position, header_bytes):
             return False
         self.budget.refund(size)

@@ -168,13 +168,20 @@ class Steps:
         if end == source.size:
             return True
         header_bytes = source.read(end, BATCH_HEADER_SIZE)
-        if self._starts_batch(end, header_bytes):
+        if self._starts_batch(end, header_bytes) and not self._is_beside_header(start, end, header_bytes):
             if not is_legacy:
                 return header_bytes[MAGIC_AT] >= 2
             return header_bytes[MAGIC_AT] >= 2 or self._ends_with_its_value(start) or self._ends_with_its_value(end)
         if not is_zero(header_bytes) or not self._zeros.follow(start, end):
             return False
         return not self._zeros.hide_batches(start, end, is_legacy=is_legacy, fits=self._order.fits)
+
+    def _is_beside_header(self, start: int, end: int, header_bytes: bytes) -> bool:
+        """Whether the header at `end` leads nowhere, but one that starts a few bytes from there does, as after a missing byte."""
+        if evidence(self._source, end, header_bytes) > 1:
+            return False
+        near = self._search.candidates(max(start + 1, end - BATCH_HEADER_SIZE), end + BATCH_HEADER_SIZE)
+        return any(evidence(self._source, position, beside) > 1 for position, beside in near if position != end)
 
     def _ends_with_its_value(self, start: int) -> bool:
         """Whether the length of a message of magic 0 or 1 and the sizes of its key and value say the same."""

@@ -176,11 +176,7 @@ class LogSearch:
         first = 0
         while first < summary.count:
             start = positions[first]
-            end = bisect_right(ends, start + len(window))
-            if end == first:
-                rows.add(first)  # it is larger than a window
-                first += 1
-                continue
+            end = bisect_right(ends, start + len(window))  # no batch of a summary is larger than a window
             size = ends[end - 1] - start
             source.read_plainly(window[:size], start)
             for next_place in (partial(literal.place_in, window), partial(self._irregular_place, window, summary.is_legacy)):
@@ -211,11 +207,7 @@ class LogSearch:
         ends = [*summary.positions[1:], summary.end]
         for row, (start, end) in enumerate(zip(summary.positions, ends, strict=True)):
             if end > position + held:
-                position, held = start, min(len(window), summary.end - start)
-                if end - start > held:
-                    rows.append(row)  # it is larger than a window
-                    held = 0
-                    continue
+                position, held = start, min(len(window), summary.end - start)  # no batch of a summary is larger than a window
                 source.read_plainly(window[:held], position)
             if self._may_match_in(window, start - position, end - position):
                 rows.append(row)

@@ -9,7 +9,6 @@ from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job, jobs
 from kdump.checks.settings import DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN, Settings, current_time
 from kdump.errors import UsageError
-from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
@@ -111,13 +110,6 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *,
         checks.run(job, settings, emit, watch)
         return
     watcher = starts.Watcher(emit)
-    walked = WalkedLogs()
-    checks.run(job, settings, watcher.emit, watch, walked)
+    facts = checks.run(job, settings, watcher.emit, watch)
     if tries_failing or not watcher.fails:
-        report_starts(job, settings, watcher, walked)
-
-
-def report_starts(job: Job, settings: Settings, watcher: starts.Watcher, walked: WalkedLogs | None = None) -> None:
-    """Report the next starts of a partition that was checked with this `watcher`, unless a broker is appending to it."""
-    if watcher.fails or not watcher.is_active:
-        starts.report(job, settings, watcher, walked)
+        starts.report(job, settings, watcher, facts)

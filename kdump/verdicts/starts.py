@@ -10,18 +10,22 @@ from kdump.checks.finding import ERROR, INFO, WARNING, Finding, Start
 from kdump.checks.jobs import Job
 from kdump.errors import KdumpError
 from kdump.formats import tree
+from kdump.verdicts import kept
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.finding import Emit
+    from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.settings import Settings
     from kdump.forecasts.row import Forecast
-    from kdump.reading.damaged_offsets import WalkedLogs
     from kdump.tables import Row
 
 _ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
 """Info findings of a log that a broker is appending to: what a start would find is not there yet."""
+
+_MADE_ANYWAY = ("index-missing", "timeindex-missing")
+"""Info findings of a small log."""
 
 _HARMLESS = (IGNORE, BLIND)
 
@@ -36,10 +40,16 @@ class Watcher:
         """Whether a broker is appending to it: what its next start finds is still to come."""
         self.is_doubtful = False
         """Whether a finding makes one doubt the next start."""
+        self.is_spotless = True
+        """Whether there was no finding."""
+        self.lacks_indexes_only = True
+        """Whether there was none but of missing indexes of a small log, which a start makes anyway."""
 
     def emit(self, row: Row) -> None:
         """Pass on a row."""
         if isinstance(row, Finding):
+            self.is_spotless = False
+            self.lacks_indexes_only &= row.severity == INFO and row.code in _MADE_ANYWAY
             if row.severity == ERROR:
                 self.fails = True
             elif row.severity == INFO and row.code in _ACTIVE:
@@ -49,14 +59,20 @@ class Watcher:
         self.pass_on(row)
 
 
-def report(job: Job, settings: Settings, watcher: Watcher, walked: WalkedLogs | None = None) -> None:
+def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts | None) -> None:
     """Report the possible next starts of a partition, the worst first; of one without findings, only if one is not safe.
+
+    Where the `facts` of its check show that every start keeps all, none is simulated; none either while a broker is appending.
 
     Where one is not safe, that is a finding, too, unless the partition fails anyway. All stops of `kdump forecast` may come
     before the next start; of starts that are as bad, one after the stop that the log directory shows comes first.
     """
+    if watcher.is_active and not watcher.fails:
+        return
+    if watcher.lacks_indexes_only and facts is not None and kept.by_every_start(facts):
+        return
     emit = watcher.pass_on
-    forecasts = forecasts_of(job.path, is_found=job.root != job.path, walked=walked)
+    forecasts = forecasts_of(job.path, is_found=job.root != job.path)
     if not forecasts or not watcher.fails and not watcher.is_doubtful and all(row.is_sound for row in forecasts):
         return
     from kdump.forecasts.outcome import KEEP
@@ -101,11 +117,11 @@ def _stop_shown_around(path: str) -> str | None:
     return CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
 
 
-def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None = None) -> list[Forecast]:
+def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
     """The possible next starts of a partition; none if it cannot be forecast.
 
     If it `is_found` in the log directory of a broker, its neighbors there, and the files of the log directory, are left to what
-    checks these. Logs that the check `walked` are not walked again.
+    checks these.
     """
     from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.log_directory import LogDirectory
@@ -114,7 +130,7 @@ def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None
     is_of_broker = tree.is_log_directory(log_directory.path)
     is_found = is_found and is_of_broker  # elsewhere, copies may have any name
     try:
-        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, walked=walked)
+        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker)
     except KdumpError:
         return []  # which the check has said
     if is_found and all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows):

@@ -6,6 +6,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain
 
 import snappy
 import zstandard
@@ -163,6 +164,82 @@ def _wrapper(messages: bytes, codec: Codec = "gzip") -> bytes:
 def small_wrappers(count: int, magic: int) -> bytes:
     """Wrappers of one message each."""
     return cycled(count, wrapper(messages=[message(value=b"v", magic=magic)], magic=magic))
+
+
+# --- much in little: few bytes that come to much memory
+
+
+def _compressed(codec: Codec, parts: Iterable[bytes]) -> bytes:
+    """These parts as one payload, whatever they come to."""
+    if codec == "gzip":
+        deflate = zlib.compressobj(6, zlib.DEFLATED, 31)
+        return b"".join([*map(deflate.compress, parts), deflate.flush()])
+    if codec == "zstd":
+        stream = zstandard.ZstdCompressor(level=3).compressobj()
+        return b"".join([*map(stream.compress, parts), stream.flush()])
+    if codec == "snappy":
+        blocks = [bytes(snappy.compress(part)) for part in parts]
+        return XERIAL_MAGIC + struct.pack(">ii", 1, 1) + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+    return b"".join(parts)
+
+
+def _copies(data: bytes, count: int) -> Iterable[bytes]:
+    """So many copies of these bytes, in parts of about a MiB."""
+    at_once = max(1, (1 << 20) // len(data))
+    for start in range(0, count, at_once):
+        yield data * min(at_once, count - start)
+
+
+def long_record(codec: Codec, *, key: int = 0, value: int = 0, header: bytes = b"", headers: int = 0) -> bytes:
+    """A batch of one record with a key and a value of zeros of these sizes, and so many headers that are all the same."""
+    head = b"\0\0\0"  # attributes, timestamp delta, offset delta
+    lengths = [varint(size) for size in (key, value, headers)]
+    size = len(head) + sum(map(len, lengths)) + key + value + headers * len(header)
+    parts = ([varint(size) + head + lengths[0]], _copies(b"\0", key), [lengths[1]], _copies(b"\0", value), [lengths[2]])
+    return batch_of(_compressed(codec, chain(*parts, _copies(header or b"\0", headers))), codec=codec)
+
+
+def tiny_records(codec: Codec, count: int) -> bytes:
+    """A batch of so many records without key and value, all of offset delta 0."""
+    return batch_of(_compressed(codec, _copies(encode_record(Record(offset_delta=0)), count)), codec=codec, count=count)
+
+
+def zeros_in(codec: Codec, count: int) -> bytes:
+    """A batch whose payload comes to so many MiB of zeros: a record of no length, over and over."""
+    if codec == "lz4":  # a frame of blocks of 4 MiB, each the same
+        frame = lz4_frame(bytes(4 << 20), block_size_code=7)
+        return batch_of(frame[:7] + frame[7:-4] * max(1, count // 4) + frame[-4:], codec=codec)
+    return batch_of(_compressed(codec, _copies(b"\0", count << 20)), codec=codec)
+
+
+def zeros_in_a_window(count: int) -> bytes:
+    """The same in zstd, with a window of 128 MiB."""
+    parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return batch_of(b"".join([*map(stream.compress, _copies(b"\0", count << 20)), stream.flush()]), codec="zstd")
+
+
+def zeros_in_a_block(count: int) -> bytes:
+    """The same in one snappy block, without a framing."""
+    return batch_of(bytes(snappy.compress(bytes(count << 20))), codec="snappy")
+
+
+def wrapper_of(count: int, magic: int, value: int = 0) -> bytes:
+    """A gzip wrapper of so many messages of the same offset, each with a value of this size."""
+    covered = struct.pack(">bb", magic, 0) + (struct.pack(">q", TIMESTAMP) if magic else b"")
+    covered += struct.pack(">ii", -1, value) + bytes(value)
+    inner = struct.pack(">qiI", 0, len(covered) + 4, zlib.crc32(covered)) + covered
+    payload = _compressed("gzip", _copies(inner, count))
+    outer = struct.pack(">bb", magic, CODEC_IDS["gzip"]) + (struct.pack(">q", TIMESTAMP) if magic else b"")
+    outer += struct.pack(">ii", -1, len(payload)) + payload
+    return struct.pack(">qiI", count - 1, len(outer) + 4, zlib.crc32(outer)) + outer
+
+
+def leader_change(count: int) -> bytes:
+    """A control batch of a leader change with so many voters."""
+    voters = unsigned_varint(count + 1) + struct.pack(">ib", 1, 0) * count
+    value = struct.pack(">hi", 0, 1) + voters + voters + b"\0"
+    return batch_of(encode_record(Record(key=struct.pack(">hh", 0, 2), value=value)), attributes=0x20)
 
 
 # --- batches and records
@@ -599,3 +676,28 @@ CONTENTS = (
     Hostile("many indexes without logs", ".log", 20_000, _many(lambda number: {f"{number + 10:020}.index": bytes(8)})),
 )
 """The dearest that are known, by what is in them."""
+
+_HEADER, _MIB_HEADER = b"\2k\1", varint(1) + b"k" + varint(1 << 20) + bytes(1 << 20)
+
+MUCH_IN_LITTLE = (
+    Hostile("zstd record of headers", ".log", 33_000_000, _log(lambda count: long_record("zstd", header=_HEADER, headers=count))),
+    Hostile("zstd record of headers of 1 MiB", ".log", 100, _log(lambda n: long_record("zstd", header=_MIB_HEADER, headers=n))),
+    Hostile("record of headers", ".log", 30_000_000, _log(lambda count: long_record("none", header=_HEADER, headers=count))),
+    Hostile("long value", ".log", 100 << 20, _log(lambda count: long_record("none", value=count))),
+    Hostile("long key", ".log", 100 << 20, _log(lambda count: long_record("none", key=count))),
+    Hostile("long zstd value", ".log", 250 << 20, _log(lambda count: long_record("zstd", value=count))),
+    Hostile("zstd of tiny records", ".log", 30_000_000, _log(partial(tiny_records, "zstd"))),
+    Hostile("tiny records", ".log", 15_000_000, _log(partial(tiny_records, "none"))),
+    Hostile("gzip of zeros", ".log", 1000, _log(partial(zeros_in, "gzip"))),
+    Hostile("zstd of zeros", ".log", 1000, _log(partial(zeros_in, "zstd"))),
+    Hostile("lz4 of zeros", ".log", 1000, _log(partial(zeros_in, "lz4"))),
+    Hostile("snappy of zeros", ".log", 250, _log(partial(zeros_in, "snappy"))),
+    Hostile("zstd window of zeros", ".log", 1000, _log(zeros_in_a_window)),
+    Hostile("snappy block of zeros", ".log", 250, _log(zeros_in_a_block)),
+    Hostile("wrapper of messages", ".log", 4_000_000, _log(partial(wrapper_of, magic=1))),
+    Hostile("wrapper of messages of magic 0", ".log", 4_000_000, _log(partial(wrapper_of, magic=0))),
+    Hostile("wrapper of a long message", ".log", 100 << 20, _log(lambda count: wrapper_of(1, 1, value=count))),
+    Hostile("leader change of voters", ".log", 10_000_000, _log(leader_change)),
+    Hostile("metadata of a long record", ".log", 100 << 20, _log(lambda count: long_record("none", value=count)), _METADATA),
+)
+"""Those that would cost a careless reader more memory than they are worth."""

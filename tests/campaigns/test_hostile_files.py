@@ -1,12 +1,20 @@
 """The short form of the campaign of hostile files: what each command does for each kind of them grows as the file does."""
 
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import kdump
 from campaigns import hostile_files
 from campaigns.hostile_files import little_is_free, run_here, written
+from kdump.binary.source import Source
+from kdump.cli.commands import main
+from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
+from kdump.releases.profile import Profile
 from tests.builders.hostile import HOSTILE, Hostile
+from tests.builders.hostile_contents import CONTENTS, MUCH_IN_LITTLE
 from tests.loops import each
 from tests.work import Work, work_of
 
@@ -38,3 +46,66 @@ def test_the_work_for_a_hostile_file_grows_as_the_file_does(one: Hostile, comman
     with little_is_free():
         (small, small_size), (large, large_size) = (work_for(one, size, command, tmp_path) for size in (SMALL, LARGE))
     assert large.nanoseconds - small.nanoseconds <= MOST_NANOSECONDS * (large_size - small_size)
+
+
+# --- memory: that of Python's objects, the same on each machine
+
+MIB = 1 << 20
+KINDS = {one.name: one for one in (*CONTENTS, *MUCH_IN_LITTLE)}
+
+
+def _peak(work: Callable[[], object]) -> float:
+    """MiB that a piece of work takes at once."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] / MIB
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "count", "level", "at_most"),
+    [  # and what it took before the bound
+        ("zstd record of headers", 330_000, "deep", 8),  # 22
+        ("long value", 8 * MIB, "deep", 16),  # 23: a second copy of 8 MiB
+        ("wrapper of messages", 400_000, "full", 8),  # 15
+        ("rising leader epochs", 30_000, "full", 13),  # 14.3
+    ],
+)
+def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
+    tmp_path: Path, name: str, count: int, level: str, at_most: float
+) -> None:
+    directory = written(KINDS[name], count, tmp_path).parent
+    codes = {finding.code for finding in kdump.check(directory, level=level)}  # once, so that modules are imported
+    assert codes - {"index-missing", "timeindex-missing", "epochs-missing"} == set()
+    assert _peak(lambda: list(kdump.check(directory, level=level))) < at_most
+
+
+@pytest.mark.slow
+def test_a_forecast_does_not_hold_leader_epochs(tmp_path: Path) -> None:
+    directory = written(KINDS["leader epochs"], 16_000, tmp_path).parent
+    _ = list(kdump.forecast(directory))
+    assert _peak(lambda: list(kdump.forecast(directory))) < 2  # it was 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["0.10.0.1", "0.10.2.0"])
+@pytest.mark.parametrize("name", ["wrapper of messages", "wrapper of messages of magic 0"])
+def test_the_messages_of_a_wrapper_are_not_held_before_0_11(tmp_path: Path, release: str, name: str) -> None:
+    rules = Profile(release).message_rules()
+    assert rules is not None
+    with Source(str(written(KINDS[name], 20_000, tmp_path))) as source:
+        ((_, wrapper),) = MessageLog(source, rules).messages()
+    assert _peak(lambda: sum(1 for _ in messages_in(wrapper, rules))) < 3  # it was 6
+    assert sum(1 for _ in messages_in(wrapper, rules)) == 20_000
+
+
+def test_a_table_shows_the_start_of_a_long_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = written(KINDS["long value"], 100_000, tmp_path)
+    assert main(["log", "--deep", "--output", "table", str(log)]) == 0
+    shown = capfd.readouterr().out
+    assert max(map(len, shown.splitlines())) < 5 * 65_536
+    assert shown.count("\\x00") == 65_536
+    assert "\\x00…" in shown

@@ -96,18 +96,30 @@ def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
 @pytest.mark.both_kernels
 @each(
     ("at", "value"),
-    [(23, b"\x80"), (23, b"\x10"), (25, b"\x40"), (25, b"\x04"), (23, b"\xff\xff\xff\xff"), (0, b"\x01"), (16, b"\x00")],
-    ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic"],
+    [
+        (23, b"\x80"),
+        (23, b"\x10"),
+        (25, b"\x40"),
+        (25, b"\x04"),
+        (23, b"\xff\xff\xff\xff"),
+        (0, b"\x01"),
+        (16, b"\x00"),
+        (7, b"\x2f"),
+    ],
+    ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic", "offset of the next"],
 )
 def test_a_damaged_header_claims_no_more_than_its_neighbours_leave(
     at: int, value: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    hurt = bytearray(_hurt(100, at, value))
-    if at == 0:  # no CRC covers the offset
-        hurt[sum(map(len, LOG[:100])) + 200] ^= 1
-    path = _partition(tmp_path, bytes(hurt))
-    assert _claims(path) == {300, 301, 302}
-    assert _headline(path, capfd) == 3
+    for first, last in ((100, 100), (100, 101), (99, 102)):  # of those that are damaged
+        hurt = bytearray(_hurt(100, at, value))
+        for row in range(first, last + 1):
+            if row != 100 or at < 8:  # no CRC covers the offset
+                hurt[sum(map(len, LOG[:row])) + 200] ^= 1
+        (tmp_path / str(last)).mkdir()
+        path = _partition(tmp_path / str(last), bytes(hurt))
+        assert _claims(path) == set(range(3 * first, 3 * last + 3))
+        assert _headline(path, capfd) == 3 * (last - first + 1)
 
 
 def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(

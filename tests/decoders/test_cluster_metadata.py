@@ -215,6 +215,17 @@ def test_a_segment_has_no_word_of_transactions_before_4_0() -> None:
     assert _payload(head + tagged(_0=b"zz"), option, "4.0.1") == garbage
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "is_accepted"), [(5, 9, True), (5, 5, True), (0, 0, True), (5, 4, False), (-1, 4, False)]
+)
+def test_a_remote_segment_has_a_record_and_no_negative_offset(start: int, end: int, is_accepted: bool) -> None:
+    segment_id = compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged()
+    epochs = b"\2" + int32(0) + int64(5) + tagged()
+    head = b"\1\0\0" + segment_id + int64(start) + int64(end) + int32(1) + int64(7) + int64(8) + epochs + int32(100) + b"\0\1"
+    shown = _payload(head + tagged(), "remote-log-metadata-decoder")
+    assert f"startOffset={start}, endOffset={end}," in shown if is_accepted else shown.startswith("Error at offset 5, skipping.")
+
+
 def test_an_update_of_a_remote_segment_is_as_java_prints_it() -> None:
     assert _payload(UPDATE, "remote-log-metadata-decoder") == (
         "RemoteLogSegmentMetadataUpdate{remoteLogSegmentId=RemoteLogSegmentId{topicIdPartition=AAAAAAAAAAEAAAAAAAAAAg:t-3,"

@@ -138,7 +138,7 @@ def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
     assert not differences, "".join(differences)
 
 
-@each("release", known.RELEASES)
+@each("release", known.RELEASES, share=4)
 def test_every_requested_run_is_kept(release: str) -> None:
     assert {golden.run for golden in stored.read(release)} == set(wanted_runs(release))
 

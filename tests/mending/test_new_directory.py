@@ -39,6 +39,15 @@ def test_nothing_that_exists_is_overwritten(name: str, tmp_path: Path) -> None:
     assert (tmp_path / name).is_symlink()
 
 
+def test_a_file_of_an_input_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"of the input")
+    with NewDirectory(str(tmp_path / "out"), []) as directory:
+        directory.link(str(tmp_path / "x"), "x")
+        with pytest.raises(OSError, match="symbolic links"):
+            directory.write("x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"of the input"
+
+
 def test_what_took_the_name_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists by now"), NewDirectory(str(tmp_path / "out"), []) as directory:
         (tmp_path / "out").mkdir()
@@ -166,7 +175,7 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
     monkeypatch.setattr(os, "fsync", note)
     if not has_threads:
         monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    with NewDirectory(str(tmp_path / "out"), []) as directory:
+    with NewDirectory(str(tmp_path / "new" / "deeper" / "out"), []) as directory:
         directory.folder("a-0")
         names = [f"{row}.log" for row in range(40)]
         for name in names:
@@ -174,4 +183,6 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
         directory.sync()
         assert sorted(synced[:-2]) == sorted(names)
         assert synced[-2:] == ["a-0", "out.incomplete"]
+        synced.clear()
         directory.place()
+    assert synced == ["deeper", "new", tmp_path.name]  # the folders that hold a new name

@@ -19,6 +19,8 @@ from kdump.formats import partition_metadata
 from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
+from kdump.mending.redact.contents import Contents
+from kdump.mending.redact.redacting import Redacting
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
@@ -39,6 +41,8 @@ from tests.loops import each
 FIRST = "00000000000000000000"
 SECRET = b"the secret of order 4711"
 CODECS: list[Codec] = ["none", "gzip", "snappy", "lz4", "zstd"]
+KINDS = (0, 1, 7, 99, 255)
+"""Types of control records that are of no quorum."""
 
 
 def _partition(folder: Path, codec: Codec = "none") -> Path:
@@ -180,13 +184,14 @@ def test_old_messages_are_redacted(tmp_path: Path) -> None:
 
 @each("codec", ["none", "lz4"])
 def test_what_is_beyond_a_known_field_does_not_stay(codec: Codec, tmp_path: Path) -> None:
-    """After the value of a message, and after the type of a control record and the epoch of a marker."""
-    odd = record(key=b"\0\0\0\1" + SECRET, value=bytes(6) + SECRET)
+    """After the value of a message, and after the type of a control record, known or not, and the epoch of a marker."""
+    odd = [record(key=key, value=bytes(6) + SECRET) for key in (None, b"", *(bytes((0, 0, 0, kind)) + SECRET for kind in KINDS))]
     old = [message(magic=magic, key=b"k", value=SECRET, value_length=3) for magic in (0, 1)]
-    control = batch(base_offset=2, records=[odd], attributes=0x30 | (3 if codec == "lz4" else 0), codec=codec, producer_id=7)
-    path = write_partition(tmp_path, topic="a", segments={0: [message_set(messages=old)], 2: [control]})
+    bits: dict[str, Any] = {"attributes": 0x30 | (3 if codec == "lz4" else 0), "codec": codec, "producer_id": 7}
+    segments = {2 + row: [batch(base_offset=2 + row, records=[one], **bits)] for row, one in enumerate(odd)}
+    path = write_partition(tmp_path, topic="a", segments={0: [message_set(messages=old)], **segments})
     kdump.redact(path, tmp_path / "out")
-    for name in (f"{FIRST}.log", f"{2:020}.log"):
+    for name in (f"{base:020}.log" for base in (0, *segments)):
         log = (tmp_path / "out" / name).read_bytes()
         texts = [
             log,
@@ -433,6 +438,12 @@ def test_a_time_of_a_damaged_header_keeps_its_place_among_those_of_the_time_inde
     assert "producer-fields-odd" in codes
     assert ("timeindex-timestamp-mismatch" in codes) == bool(later)
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
+def test_a_time_of_a_damaged_header_becomes_earlier_unless_it_is_later_than_all_or_in_the_index() -> None:
+    coarse = Redacting(Contents(b"1"), 0, lambda: [1000, 5000])._coarse
+    before = -1, 999, 1000, 3000, 5000, 5001, 9000
+    assert [coarse(time) for time in before] == [-1, 768, 1000, 2816, 5000, 5120, 9216]
 
 
 @each(

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
 
@@ -69,6 +71,30 @@ def test_log_managers_rebuild_the_same_files(step: int, directories: Path, tmp_p
 
 def test_every_release_was_recorded() -> None:
     assert {release for line in LINES for release in line["files"]} == {"4.3.1", "3.9.1", "2.8.2"}
+
+
+@each(
+    ("segments", "code"),
+    [
+        ({5: [5]}, ""),
+        ({5: [4]}, "offset-below-base"),
+        ({0: [0, 2]}, ""),
+        ({0: [0, 1]}, "offset-regression"),
+        ({0: [0], 2: [2]}, ""),
+        ({0: [0], 1: [2]}, "segments-overlap"),
+        ({0: [0], 1: []}, "segments-overlap"),
+        ({0: [0, (1 << 31) - 2]}, ""),
+        ({0: [0, (1 << 31) - 1]}, "offset-overflow-int32"),
+    ],
+)
+def test_offsets_have_to_be_in_order_within_their_segment(segments: dict[int, list[int]], code: str, tmp_path: Path) -> None:
+    """By the first offsets of batches of two records."""
+    logs = {base: [batch(base_offset=first, records=[record()] * 2) for first in firsts] for base, firsts in segments.items()}
+    write_partition(tmp_path, topic="a", segments=logs)
+    with pytest.raises(CorruptData) if code else nullcontext() as caught:
+        kdump.reindex(tmp_path / "a-0", tmp_path / "out")
+    assert (tmp_path / "out").exists() != bool(code)
+    assert not code or caught.value.code == code
 
 
 # --- what is made
@@ -224,6 +250,12 @@ def test_a_torn_end_is_refused(partition: Path, tmp_path: Path) -> None:
     with (partition / "00000000000000000003.log").open("ab") as file:
         file.write(b"\0\0\0")
     _refused(partition, tmp_path / "out", "torn-header")
+
+
+@pytest.mark.parametrize("name", ["abc.log", "7.log", "00000000000000000000.copy.log"])
+def test_a_log_that_would_be_left_out_is_refused(name: str, partition: Path, tmp_path: Path) -> None:
+    shutil.copy(next(partition.glob("*.log")), partition / name)
+    _refused(partition, tmp_path / "out", "name-width-odd")
 
 
 def test_a_swap_that_the_next_start_completes_is_refused(partition: Path, tmp_path: Path) -> None:
@@ -421,6 +453,22 @@ def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_p
     kdump.reindex(tmp_path / "a-0", tmp_path / "out")
     (producer,) = kdump.open(tmp_path / "out" / "00000000000000000002.snapshot", "snapshot")
     assert producer.timestamp == TIMESTAMP
+
+
+@each(
+    ("start", "epochs"),
+    [(0, "0 0 1 3 2 5"), (2, "0 2 1 3 2 5"), (3, "1 3 2 5"), (4, "1 4 2 5"), (5, "2 5")],
+)
+def test_the_first_leader_epoch_is_the_one_that_holds_at_the_log_start(start: int, epochs: str, tmp_path: Path) -> None:
+    """Kafka: LeaderEpochFileCache.truncateFromStartAsyncFlush."""
+    rows = [
+        batch(base_offset=row, records=[record()], partition_leader_epoch=epoch) for row, epoch in enumerate((0, 0, 0, 1, 1, 2))
+    ]
+    path = write_partition(tmp_path, topic="a", segments={0: rows})
+    (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {start}\n")
+    kdump.reindex(path, tmp_path / "out")
+    _, _, *found = (tmp_path / "out" / "leader-epoch-checkpoint").read_text().split("\n")
+    assert " ".join(found).strip() == epochs
 
 
 def test_a_wrapper_that_stops_a_broker_is_refused(tmp_path: Path) -> None:

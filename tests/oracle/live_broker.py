@@ -25,7 +25,6 @@ RELEASES = ("4.3.1", "3.9.1")
 
 JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 SECONDS_TO_START = 120
-SECONDS_TO_STOP = 60
 SECONDS_TO_ANSWER = 240
 STARTED = "Kafka Server started"
 
@@ -133,17 +132,6 @@ class Broker(contextlib.AbstractContextManager["Broker"]):
         """What it has logged since its last start."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
-    def stop(self) -> None:
-        """Stop in order. Raises OracleError if that takes too long."""
-        assert self._process is not None
-        self._process.terminate()
-        try:
-            self._process.wait(SECONDS_TO_STOP)
-        except subprocess.TimeoutExpired as error:
-            raise kafka_tool.OracleError(f"the broker does not stop: {self.log()[-3000:]}") from error
-        finally:
-            self.kill()
-
     def kill(self) -> None:
         """End at once, as kill -9 does."""
         if self._process is not None:
@@ -212,17 +200,6 @@ class Clients(contextlib.AbstractContextManager["Clients"]):
     def create(self, topic: str, partitions: int, settings: Mapping[str, str]) -> str:
         """Create a topic; return its id."""
         return self.ask("create", topic, partitions, *(f"{key}={value}" for key, value in settings.items()))
-
-    def alter(self, topic: str, settings: Mapping[str, str]) -> None:
-        """Set these settings of a topic."""
-        self.ask("alter", topic, *(f"{key}={value}" for key, value in settings.items()))
-
-    def delete(self, topic: str) -> None:
-        self.ask("delete", topic)
-
-    def write(self, topics: Partitions, steps: int, seed: int, *, leaves_open: bool = False) -> None:
-        """Let several producers take random steps."""
-        self.ask("leave" if leaves_open else "write", seed, steps, *_words(topics))
 
     def start(self, topics: Partitions, pause: int, seed: int) -> None:
         """Let several producers take random steps until `stop`, with a pause after each of as many ms on average."""

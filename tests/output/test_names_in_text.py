@@ -18,7 +18,7 @@ def _name(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@each("case", CASES, ids=_name, share=8)
+@each("case", CASES, ids=_name, share=24)
 @each("command", ["check", "forecast"])
 def test_no_report_of_a_fault_alters_a_name(
     case: FaultCase, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

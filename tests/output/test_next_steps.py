@@ -156,7 +156,7 @@ def _name(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@each("command", ["check", "forecast"], share=4)
+@each("command", ["check", "forecast"], share=12)
 @each("case", CASES, ids=_name)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
     case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -137,6 +137,11 @@ def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
     assert (one.broken_at, one.end_offset) == (f"{log}, byte {3 * size}", None)  # nobody looked for what is after it
     one = kdump.info(tmp_path / "t-0", level="full").partitions[0]
     assert (one.broken_at, one.end_offset, one.bytes_damaged) == (f"{log}, byte {3 * size}", 10, size)
+    for at, field in ((0, b"\xff" * 8), (8, b"\xff\xff\xff\xfb"), (8, bytes(3) + b"\5"), (8, b"\x40" + bytes(3)), (16, b"\x80")):
+        header = batches[3][:at] + field + batches[3][at + len(field) :]  # an offset, three lengths, a magic
+        log.write_bytes(whole[: 3 * size] + header + whole[4 * size :])
+        assert kdump.info(tmp_path / "t-0").partitions[0].broken_at == f"{log}, byte {3 * size}", (at, field)
+        assert kdump.triage(tmp_path / "t-0", level="headers").exit_code == 1, (at, field)
     log.write_bytes(whole[: 9 * size] + flipped(batches[9]))  # headers alone do not show it
     assert kdump.info(tmp_path / "t-0").partitions[0].broken_at is None
     one = kdump.info(tmp_path / "t-0", level="full").partitions[0]

@@ -73,19 +73,14 @@ def _times_read(data: Path, read: Counter[str], *options: str) -> dict[str, floa
     return {path.parent.name + path.name[-8:]: read[str(path)] / path.stat().st_size for path in sorted(data.rglob("*.log"))}
 
 
+@pytest.mark.parametrize("has_checkpoint", [True, False])
 @pytest.mark.parametrize("options", [(), ("--tables", "segments"), ("--tables", "batches")], ids=" ".join)
 def test_a_scan_reads_each_sound_log_once_for_all_tables_and_once_for_checks(
-    options: tuple[str, ...], data: Path, read: Counter[str]
+    options: tuple[str, ...], has_checkpoint: bool, data: Path, read: Counter[str]
 ) -> None:
-    """Of the newest of each partition, and of headers, a forecast of its start reads what a start does."""
+    """What a start reads again is not: the checks have shown that it keeps all."""
+    if not has_checkpoint:
+        (data / "recovery-point-offset-checkpoint").unlink()
     times = _times_read(data, read, "--jobs", "2", *options)
-    assert 2 <= times.pop("t-00000.log") < 2.3
-    assert set(times) == {"t-00600.log", "t-10000.log"}
-    assert all(3 <= newest < 3.5 for newest in times.values())
-
-
-def test_where_no_checkpoint_says_what_was_flushed_a_scan_reads_each_log_once_more(data: Path, read: Counter[str]) -> None:
-    """A start scans everything then, and a scan does what the start does, to say whether it succeeds."""
-    (data / "recovery-point-offset-checkpoint").unlink()
-    for log, times in _times_read(data, read, "--jobs", "2").items():
-        assert 3 <= times < 3.5, log
+    assert set(times) == {"t-00000.log", "t-00600.log", "t-10000.log"}
+    assert all(2 <= newest < 2.3 for newest in times.values())

@@ -639,7 +639,7 @@ def test_topics_and_partitions_choose_directories(tmp_path: Path) -> None:
 
 
 def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path) -> None:
-    elsewhere = _log(tmp_path / "elsewhere" / file_name(0, ".log"), batch(records=[record()]))
+    elsewhere = _log(tmp_path / "data-old" / file_name(0, ".log"), batch(records=[record()]))  # a name that begins alike
     directory = tmp_path / "data" / "a-0"
     directory.mkdir(parents=True)
     os.mkfifo(directory / file_name(0, ".log"))

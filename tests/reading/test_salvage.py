@@ -23,6 +23,7 @@ from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage,
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
+from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
 from tests.builders.compression import Codec, compress
@@ -169,6 +170,25 @@ def test_a_batch_that_is_damaged_inside_is_stepped_over_by_its_length() -> None:
     batches = _log(3)
     data = batches[0] + batches[1][:-2] + b"!!" + batches[2]
     assert [found.status for found in _ranges(data)] == [INTACT, DAMAGED, INTACT]
+
+
+def test_a_batch_after_a_missing_byte_is_listed_whatever_its_checksum_is() -> None:
+    """Read from its second byte on, its header is plausible if the checksum starts with the magic."""
+    after = next(one for one in (_batch(2, b"%d" % number) for number in range(9999)) if one[17] == 2)
+    data = _batch(0) + _batch(1)[:-3] + _batch(1)[-2:] + after + _batch(3, b"x" * 40_000)
+    assert [one.start for one in _ranges(data) if one.status in (INTACT, SALVAGED)] == [
+        0,
+        2 * SIZE - 1,
+        2 * SIZE - 1 + len(after),
+    ]
+
+
+def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
+    """Its length is 256 times too large then, and other fields fit together."""
+    with opened(_batch(0) + _batch(1, b"x" * 40_000)) as source:
+        looked = search.Search(source, search.Budget(MEBIBYTE))
+        assert not looked.is_intact(1, source.read(1, 61))
+        assert looked.budget.crc_bytes == MEBIBYTE
 
 
 def test_a_last_batch_that_is_damaged_inside_ends_the_log() -> None:
@@ -418,7 +438,64 @@ def test_old_messages_are_found_after_damage() -> None:
 
 
 def test_a_magic_that_does_not_exist_is_damage() -> None:
+    """It or the batch after it has a wrong header where both claim the same offset."""
     assert [found.status for found in _ranges(batch(records=[record()], magic=3))] == [DAMAGED]
+    for offset, status in ((1, SALVAGED), (2, INTACT)):
+        data = [_batch(0), batch(records=[record()], base_offset=1, magic=3), _batch(offset), _batch(3)]
+        assert [found.status for found in _ranges(b"".join(data))] == [INTACT, DAMAGED, status, INTACT]
+
+
+@each(
+    ("damage", "after", "code"),
+    [
+        (_batch(1)[:-5], b"", "torn-tail"),
+        (_batch(1)[:10], b"", "torn-header"),
+        (bytes(100), b"", "zero-tail"),
+        (bytes(100), _batch(1), "zero-hole"),
+        (b"\xff" * 50, b"", "garbage-region"),
+        (b"\xff" * 50, _batch(1), "garbage-region"),
+        (-5, _batch(1), "batch-length-negative"),
+        (20, _batch(1), "batch-length-too-small"),
+        (1 << 20, _batch(1), "batch-length-absurd"),
+        (1 << 20, b"", "torn-tail"),
+        (1 << 28, b"", "batch-length-absurd"),
+        (SIZE - 12 + 7, _batch(2), "crc-mismatch"),
+    ],
+)
+def test_damage_has_the_code_of_its_kind_and_says_how_the_walk_went_on(damage: bytes | int, after: bytes, code: str) -> None:
+    """Numbers are the length that a batch claims whose checksum fits none."""
+    if isinstance(damage, int):
+        damage = _batch(1)[:8] + struct.pack(">i", damage) + _batch(1)[12:-1] + b"?"
+    with opened(_batch(0) + damage + after) as source:
+        found = [(item.start, item.end, item.code, item.resync) for item in walk(source) if isinstance(item, Damage)]
+    assert found == [(SIZE, SIZE + len(damage), code, "by-scan" if after else "end")]
+
+
+@each(
+    ("claimed_end", "statuses"), [(0, "sii"), (100, "sii"), (101, "sii"), (110, "sii"), (111, "ssi"), (120, "ssi"), (121, "sss")]
+)
+def test_batches_are_beyond_doubt_from_the_end_of_a_claim_on(claimed_end: int, statuses: str) -> None:
+    with opened(bytes(200)) as source:
+        order = Order(source, 0, None)
+        order.doubt(claimed_end)
+        order.take_salvaged((99, 99, 0), 10)  # in doubt itself, it bounds nothing
+        found = []
+        for row in range(3):
+            extent = 5 + row, 5 + row, 0
+            status = order.judge_found(extent, 100 + 10 * row, 10) if order.is_in_doubt else order.judge(extent, 10, list)
+            found.append(status[0])
+    assert "".join(found) == statuses
+
+
+@each(("size", "status"), [(2047, SALVAGED), (2048, SALVAGED), (2049, INTACT)])
+@each("before", [1, 4096])
+def test_a_run_out_of_line_is_believed_if_it_is_larger_than_what_it_contradicts(before: int, size: int, status: str) -> None:
+    """What a page holds is the least."""
+    with opened(bytes(200)) as source:
+        order = Order(source, 0, None)
+        assert order.judge((100, 100, 0), before, list) == INTACT
+        order.doubt(0)
+        assert [order.judge_found((offset, offset, 0), 0, size) for offset in (5, 6)] == [SALVAGED, status]
 
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])

@@ -23,6 +23,7 @@ from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
 from kdump.output.kafka.lines import KafkaText
 from kdump.releases import decoder_words, exception_texts, history, known
+from kdump.releases.broker_startup import PROVED, StartRules
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
 from kdump.tables import Row
@@ -489,3 +490,23 @@ def test_a_release_speaks_of_itself() -> None:
 def test_releases_from_2_3_to_3_4_speak_of_their_commit(release: str) -> None:
     pattern = r"[\d.]+ \(Commit:[0-9a-f]{16}\)" if (2, 3) <= version_of(release) < (3, 5) else r"[\d.]*"
     assert re.fullmatch(pattern, Profile(release).version_text)
+
+
+# --- starts
+
+
+def test_the_rules_of_a_start_hold_in_the_releases_in_which_they_were_recorded() -> None:
+    """In 2.8.2, 3.9.1, 4.3.1 and 4.4.0: recorded starts show each (tests/forecasts), but take minutes."""
+    assert PROVED == ("2.8.2", "3.9.1", "4.3.1", "4.4.0")
+    holding = {
+        "checks_marker_size": "yyNN",
+        "transaction_version_is_a_byte": "yyyN",
+        **dict.fromkeys(("finds_by_first_offset", "is_always_kraft"), "NNyy"),
+        **dict.fromkeys(("tells_of_every_rescan", "bad_numbers_of_epochs_are_lines"), "yNNN"),
+        **dict.fromkeys(("swaps_by_renaming", "notes_epochs_of_rescans", "goes_offline", "takes_newer_metadata"), "Nyyy"),
+        **dict.fromkeys(("survives_lost_transactions", "bad_properties_are_offline"), "Nyyy"),
+        **dict.fromkeys(("knows_strays", "keeps_deleted_checkpoints"), "Nyyy"),
+    }
+    rules = [vars(StartRules(release)) for release in PROVED]
+    found = {name: "".join("Ny"[one[name]] for one in rules) for name in rules[0] if isinstance(rules[0][name], bool)}
+    assert found == holding

@@ -1,8 +1,15 @@
 """What headers and first bytes say about a schema, and what is none of a serializer."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from kdump.cli.commands import main
+from kdump.exit_codes import CLEAN, USAGE
 from kdump.schemas import framing
+from tests.builders.files import write_partition
+from tests.builders.records import batch, record
 from tests.loops import each
 
 NAME = framing.HEADER_NAMES["value"]
@@ -77,3 +84,48 @@ def test_single_object_encoding_is_two_bytes_and_a_fingerprint(data: bytes, fing
     framed = framing.by_fingerprint(data)
     found = None if framed is None else (framed.framing, framed.fingerprint, framed.start, framed.is_message)
     assert found == (None if fingerprint is None else ("single-object", fingerprint, 10, False))
+
+
+PROTO_SHOP = """syntax = "proto3"; package shop;
+message Order { int32 id = 1; message Item { int32 n = 1; } }
+message Other { int32 o = 1; }"""
+PROTO_STOCK = 'syntax = "proto3"; package stock; message Order { uint32 count = 1; }'
+AVRO_SHOP = '{"type": "record", "name": "shop.Order", "fields": [{"name": "id", "type": "int"}]}'
+TWO = {"a.proto": PROTO_SHOP, "b.proto": PROTO_STOCK}
+SEVERAL = "--schemas has several schemas: "
+
+
+@each(
+    ("files", "decoder", "shown"),
+    [
+        ({"a.proto": PROTO_SHOP}, "protobuf", {"id": 150}),  # the first message of the only file
+        (TWO, "protobuf:shop.Order", {"id": 150}),
+        (TWO, "protobuf:stock.Order", {"count": 150}),
+        (TWO, "protobuf:shop.Order.Item", {"n": 150}),
+        (TWO, "protobuf:shop.Other", {"o": 150}),
+        (TWO, "protobuf:shop.Item", "no schema of --schemas declares shop.Item"),
+        (TWO, "protobuf", SEVERAL + "a.proto, b.proto"),
+        ({"orders.proto": PROTO_SHOP, "b.proto": PROTO_STOCK}, "protobuf", {"id": 150}),
+        ({"orders.proto": PROTO_SHOP, "orders-value.proto": PROTO_STOCK}, "protobuf", {"count": 150}),
+        ({"orders-key.proto": PROTO_SHOP, "b.proto": PROTO_STOCK}, "protobuf", SEVERAL + "b.proto, orders-key.proto"),
+        ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro", {"id": 4}),
+        ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro:shop.Order", {"id": 4}),
+        ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro:stock.Order", "no schema of --schemas declares stock.Order"),
+        ({"a.avsc": AVRO_SHOP}, "protobuf", "--schemas has no schema for --value-decoder protobuf"),
+    ],
+)
+def test_a_decoder_names_the_type_of_data_that_name_none(
+    files: dict[str, str], decoder: str, shown: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "schemas").mkdir()
+    for name, text in files.items():
+        (tmp_path / "schemas" / name).write_text(text)
+    value = b"\x08\x96\x01" if decoder.startswith("protobuf") else b"\x08"
+    path = write_partition(tmp_path, topic="orders", partition=0, segments={0: [batch(records=[record(value=value)])]})
+    options = ["--schemas", str(tmp_path / "schemas"), "--value-decoder", decoder, "--output", "ndjson"]
+    status = main(["log", *options, str(path)])
+    out, err = capfd.readouterr()
+    if isinstance(shown, str):
+        assert (status, out) == (USAGE, "") and err.startswith(f"kdump: {shown}")
+    else:
+        assert (status, json.loads(out)["decodedValue"]) == (CLEAN, shown)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdump.errors import CorruptData
-from kdump.schemas import proto_descriptors, proto_known, proto_text
+from kdump.schemas import proto_descriptors, proto_known, proto_text, protobuf_bare
 from kdump.schemas.proto_types import Types
 from kdump.schemas.protobuf import ProtobufDecoder
 from tests.loops import each
@@ -338,6 +338,7 @@ def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: 
         ("string", b"\x0a\x05abc", "ends inside a field of 5 bytes"),
         ("int32", b"\x0f", "unknown wire type 7"),
         ("int32", b"\x0c", "a group ends that did not start"),
+        ("int32", b"\x0b\x14", "a group ends that did not start"),
         ("int32", b"\x0b\x08\x01", "ends inside a group"),
         ("int32", b"\x00\x01", "a field with the number 0"),
         ("google.protobuf.Timestamp", _text(1, _number(1, 253_402_300_800)), "a timestamp of 253402300800 seconds"),
@@ -348,3 +349,30 @@ def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: 
 def test_what_is_no_message_is_refused(type: str, data: bytes, why: str) -> None:
     with pytest.raises(CorruptData, match=why):
         _decoded(f"message M {{ {type} f = 1; }}", data)
+
+
+@each(
+    ("data", "shown"),
+    [
+        (b"", {}),
+        (_number(1, 150), {"1": 150}),
+        (_field(1, VARINT, MINUS_1), {"1": 2**64 - 1}),  # only a schema says that it has a sign
+        (_field(4, I32, b"\xff\xff\xff\xff") + _field(5, I64, b"\2" + bytes(7)), {"4": 2**32 - 1, "5": 2}),
+        (_number(1, 1) + _number(2, 9) + _number(1, 2), {"1": [1, 2], "2": 9}),
+        (_text(2, CAFE.encode()), {"2": CAFE}),
+        (_text(3, _number(1, 150)), {"3": {"1": 150}}),
+        (_text(2, b"\0\1"), {"2": "AAE="}),  # neither text nor a message: its first field would have the number 0
+        (_text(2, b"\xff\0"), {"2": "/wA="}),
+        (_text(2, b""), {"2": ""}),
+        (_text(2, _text(1, b"\xff") + _text(3, b"a")), {"2": {"1": "/w==", "3": "a"}}),
+        (_field(1, GROUP, _number(1, 150) + _field(1, END_GROUP, b"")), {"1": {"1": 150}}),
+    ],
+)
+def test_without_a_schema_fields_are_shown_by_their_numbers(data: bytes, shown: dict[str, object]) -> None:
+    assert protobuf_bare.decode(data) == shown
+
+
+@each("data", [b"\x08", _text(1, b"abc")[:-1], b"\x00\x01", b"\x0f"])
+def test_what_is_no_message_is_not_shown_as_one(data: bytes) -> None:
+    with pytest.raises(CorruptData):
+        protobuf_bare.decode(data)

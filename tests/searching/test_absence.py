@@ -36,6 +36,26 @@ def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list
     return hits, search.verdict.verdict, [gap.code for gap in search.not_read]
 
 
+# --- batches larger than a window
+
+
+@pytest.mark.both_kernels
+@each("kind", ["none", "zstd", "gzip", "mixed", "message"])
+@each("where", [None, 0, 1, 2])
+def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind: str, where: int | None, tmp_path: Path) -> None:
+    values = [b"v", random.Random(1).randbytes(3 << 20), b"w"]  # which no codec makes smaller
+    if where is not None:
+        values[where] += NEEDLE
+    codecs: dict[str, list[Codec]] = {"zstd": ["zstd"] * 3, "gzip": ["gzip"] * 3, "mixed": ["lz4", "none", "none"]}
+    batches = [
+        encode_message(message(magic=1, value=value), offset=offset)
+        if kind == "message"
+        else batch(base_offset=offset, records=[record(value=value)], codec=codecs.get(kind, ["none"] * 3)[offset])
+        for offset, value in enumerate(values)
+    ]
+    assert _searched(_partition(tmp_path, *batches)) == (([], "absent", []) if where is None else ([where], "found", []))
+
+
 # --- batches that say less than they hold
 
 
@@ -79,18 +99,19 @@ def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_not
     assert _searched(_partition(tmp_path, data)) == ([], "not proven", ["crc-mismatch"])
 
 
-@pytest.mark.parametrize("code", ["io-error", "file-changed", "file-shrank", "file-missing"])
+@pytest.mark.parametrize("change", ["io-error", "appended", "rewritten", "file-shrank", "file-missing"])
 def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     walk = salvage.walk
+    code = {"appended": "file-changed", "rewritten": "file-changed"}.get(change, change)
 
     def walked(source: Any, **given: Any) -> Iterator[Any]:
         yield from walk(source, **given)
         if code == "io-error":
             source.bad_ranges.append((70, 80))
         elif code == "file-changed":
-            with Path(source.path).open("ab") as file:
+            with Path(source.path).open("ab" if change == "appended" else "r+b") as file:
                 file.write(b"more")
         else:
             raise Unreadable(code, "shrank", path=source.path)
@@ -227,6 +248,11 @@ def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run
     code, out, _ = run("--verify", tmp_path / "c.json")
     assert code == 3
     assert "a link that leads out" in out
+    (path / "00000000000000000005.log").unlink()
+    for name, expected in (("00000000000000000005.log.deleted", 1), ("copy.bak", 3)):  # what a proof reads, or fails on
+        (path / name).write_bytes(outside.read_bytes())
+        assert run("--verify", tmp_path / "c.json")[0] == expected
+        (path / name).unlink()
 
 
 @pytest.mark.parametrize("place", ["c.json", "a-0/c.json"])
@@ -297,17 +323,18 @@ def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(t
     assert f"{behind} ends at 1" in fate.evidence
 
 
-def test_a_damaged_batch_does_not_show_that_a_record_was_replaced(tmp_path: Path) -> None:
+def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was_replaced(tmp_path: Path) -> None:
     """The only copy that still has the record is the one that is damaged later on."""
     first, last = batch(records=[record(value=b"v")]), batch(base_offset=4, records=[record(value=b"v")])
     lost = batch(base_offset=1, records=[record(key=b"k", value=b"1")])
     later, damaged = (batch(base_offset=3, records=[record(key=b"k", value=b"2")], crc=crc) for crc in (None, 1))
     (tmp_path / "cleaned").mkdir()
-    (tmp_path / "cleaned/cleaner-offset-checkpoint").write_text("0\n1\na 0 4\n")
     _partition(tmp_path / "cleaned", first, last)
-    for replaced, answer, by in ((later, "compacted", 3), (damaged, "only-on", None)):
-        _partition(tmp_path / answer, first, lost, replaced, last)
-        (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / answer)
+    cases = ((later, 4, "compacted", 3), (damaged, 4, "only-on", None), (later, 3, "only-on", None))
+    for number, (replaced, checkpoint, answer, by) in enumerate(cases):
+        (tmp_path / "cleaned/cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
+        _partition(tmp_path / str(number), first, lost, replaced, last)
+        (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / str(number))
         assert (fate.answer, fate.superseded_by) == (answer, by)
 
 

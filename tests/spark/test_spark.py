@@ -22,7 +22,7 @@ from unittest import mock
 
 import pytest
 
-from campaigns import spark_tables
+from campaigns import spark as campaign
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
 from kdump.pipeline.fleet import statistics
@@ -113,16 +113,16 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
 def test_the_campaign_of_pieces_shows_which_rows_differ(
     spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["--table", "records", "--size", "1", "--master", "local[2]", str(log)]
-    assert spark_tables.main(arguments) == 0
+    arguments = ["--step", "tables", "--table", "records", "--size", "1", str(log)]
+    assert campaign.main(arguments) == 0
     assert capsys.readouterr().out.endswith("the same\n")
-    rows = spark_tables.read_here("records", [str(log)])
+    rows = campaign.read_here("records", [str(log)])
     first = min(rows)
-    monkeypatch.setattr(spark_tables, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert spark_tables.main(arguments) == 1
-    lines = capsys.readouterr().out.splitlines()
+    monkeypatch.setattr(campaign, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert campaign.main(arguments) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].endswith("DIFFERENT")
-    assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
+    assert lines[1:] == ["records in tasks of 1: 1 only by Spark:", first, "records in tasks of 1: 1 only here:", "one more"]
 
 
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:

@@ -10,15 +10,19 @@ import pytest
 
 import kdump
 from campaigns import directories
-from kdump.checks.settings import DEEP, FULL, QUICK
+from kdump.checks import check as checks
+from kdump.checks.jobs import Job, jobs
+from kdump.checks.settings import DEEP, FULL, QUICK, Settings
 from kdump.errors import KdumpError
 from kdump.forecasts.forecast import Request, of_path
+from kdump.forecasts.outcome import KEEP
+from kdump.verdicts import kept, starts
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
 from tests import restarts
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
-from tests.checks.faults.case import PARTITION, FaultCase, write
+from tests.checks.faults.case import NOW, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
 from tests.loops import each
 
@@ -44,7 +48,18 @@ def _worse(path: Path, level: str = DEEP) -> str:
     check, forecast = kdump.verdict(path, level=level), _forecast(path)
     if forecast.exit_code == 1 and (check.exit_code == 0 or STARTS & (set(forecast.words) - set(check.words))):
         return f"{path.name}, {level}: {check.words} {check.reasons}, but {forecast.words} {forecast.reasons}"
-    return ""
+    return "; ".join(f"{job.path} is not kept" for job in jobs(str(path)) if job.kind == Job.PARTITION and _is_kept_wrongly(job))
+
+
+def _is_kept_wrongly(job: Job) -> bool:
+    """Whether a check says without a simulation that every start keeps a partition as it is, and one does not."""
+    watcher = starts.Watcher(lambda _: None)
+    facts = checks.run(job, Settings(now=NOW, level=FULL), watcher.emit)
+    if facts is None or not watcher.lacks_indexes_only or not kept.by_every_start(facts):
+        return False
+    rows = starts.forecasts_of(job.path, is_found=job.root != job.path)
+    is_as_it_was = all(row.outcome == KEEP for row in rows) or not watcher.is_spotless
+    return not is_as_it_was or not all(row.is_sound and row.log_end == facts.log_end for row in rows)
 
 
 def _id(case: FaultCase) -> str:

@@ -17,7 +17,8 @@ from kdump.checks.settings import Settings, current_time
 from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
-from kdump.verdicts import check, starts
+from kdump.verdicts import kept, starts
+from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
@@ -259,17 +260,39 @@ def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_cou
     assert _exit_codes(partition, capfd) == (0, 0)
 
 
-@pytest.mark.parametrize("is_active", [True, False])
-def test_the_next_start_of_a_log_that_grows_is_not_foretold(is_active: bool, partition: Path) -> None:
-    """A broker is appending to it, so its end is no torn one; a warning beside it does not change that."""
+@pytest.mark.parametrize(
+    ("end", "beside", "is_told"), [("info", "warning", False), ("warning", "warning", True), ("info", "error", True)]
+)
+def test_the_next_start_of_a_log_that_grows_is_not_foretold(end: str, beside: str, is_told: bool, partition: Path) -> None:
+    """A broker is appending to it, so its end is no torn one; a warning beside it does not change that, but an error does."""
     os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
     found: list[object] = []
     watcher = starts.Watcher(found.append)
-    watcher.emit(_finding("torn-tail", "info" if is_active else "warning"))
-    watcher.emit(_finding("index-missing", "warning"))
+    watcher.emit(_finding("torn-tail", end))
+    watcher.emit(_finding("index-missing", beside))
     found.clear()
-    check.report_starts(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher)
-    assert bool(found) == (not is_active)
+    starts.report(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher, None)
+    assert bool(found) == is_told
+
+
+@pytest.mark.parametrize("severity", ["error", "warning", "info"])
+def test_only_an_error_stands_for_the_start_that_fails_with_it(severity: str) -> None:
+    """A start is said once: where the file is an error that ends it. What is no error does not hide it."""
+    told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad", severity), _finding("start-loses")
+    of_file.path, of_file.broker_forecast, of_start.broker_forecast = "/a-0/x", "offline", "offline"
+    assert not told.is_told(of_start) and not told.is_told(of_file)
+    assert told.is_told(of_start) == (severity == "error")
+
+
+@each(("first", "last"), [(5, 4), (5, -9), (5, 3), (-1, 2), (0, (1 << 60) + 1), (None, None), (0, 1 << 40)])
+def test_offsets_that_nobody_can_have_lost_are_not_counted(first: int | None, last: int | None) -> None:
+    """What a damaged header claims beyond belief only says that something is missing."""
+    verdict, finding = Verdict(), _finding()
+    finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
+    verdict.add(finding)
+    unreadable = verdict.unreadable_in("/")
+    assert unreadable is not None
+    assert (unreadable.is_least, list(unreadable.ranges.merged()), verdict.text) == (True, [], "unreadable")
 
 
 def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +300,7 @@ def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path,
     for row in rows:
         row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
     monkeypatch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+    monkeypatch.setattr(kept, "by_every_start", lambda _: False)
     (finding,) = kdump.check(partition)
     assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
@@ -586,21 +610,30 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "call", ["kdump.cli.forecasting.run.of_partition", "kdump.cli.forecasting.run.LogDirectory.require_readable"]
+@each(
+    ("command", "call"),
+    [
+        ("forecast", "kdump.cli.forecasting.run.of_partition"),
+        ("forecast", "kdump.cli.forecasting.run.LogDirectory.require_readable"),
+        ("check", "kdump.forecasts.circumstances.enter_log_directory"),
+        ("check", "kdump.forecasts.circumstances.enter"),
+        ("check", "kdump.forecasts.neighbours.Neighbours.__init__"),
+        ("check", "kdump.verdicts.surroundings.topic_id_in"),
+    ],
 )
-def test_a_forecast_of_what_cannot_be_read_is_not_examined(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_what_a_system_call_keeps_from_being_read_is_not_examined(
+    command: str, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = _log_directory(tmp_path / "d1", "a")
-    assert main(["forecast", str(path)]) == 0
+    assert main([command, str(path)]) == 0
 
     def unreadable(*_: object, **__: object) -> None:
         raise Unreadable("file-io-error", "Input/output error")
 
     monkeypatch.setattr(call, unreadable)
-    assert main(["forecast", str(path)]) == 3
-    assert "Input/output error" in capfd.readouterr().err
+    assert main([command, str(path)]) == 3
+    assert "Input/output error" in "".join(capfd.readouterr())
+    assert command == "forecast" or kdump.verdict(path).exit_code == 3
 
 
 def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp_path: Path) -> None:

@@ -21,6 +21,15 @@ def test_what_was_made_is_removed_at_the_end_and_what_was_not_made_is_left(
     assert list(tmp_path.iterdir()) == [foreign]
 
 
+def test_a_link_is_removed_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    folder.mkdir()
+    (folder / "x").touch()
+    link.symlink_to(folder)
+    assert unfinished.remove(str(link)) and not link.is_symlink() and (folder / "x").exists()
+    assert unfinished.remove(str(folder)) and unfinished.remove(str(folder)) and not folder.exists()
+
+
 def test_a_complete_file_whose_other_name_stays_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished.require_removed(str(tmp_path / "none"))
     monkeypatch.setattr(unfinished, "remove", lambda _path: False)

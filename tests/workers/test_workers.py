@@ -35,6 +35,16 @@ def test_a_worker_process_never_goes_on_as_the_one_that_started_it() -> None:
         assert _ended(lambda: None) == FAILED
 
 
+def test_the_end_of_a_process_has_the_words_of_its_exit_code() -> None:
+    words = {
+        0: "ended with exit code 0",
+        70: "ended with exit code 70",
+        -9: "was killed by SIGKILL",
+        -99: "was killed by signal 99",
+    }
+    assert {code: process.how_it_ended(code) for code in words} == words
+
+
 def test_a_message_is_received_as_it_was_sent_or_not_at_all() -> None:
     reading, writing = os.pipe()
     large = {"row": list(range(100_000))}

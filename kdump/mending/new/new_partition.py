@@ -24,9 +24,7 @@ from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.mending.new.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.progress import Progress
 from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
-from kdump.reading.damaged_offsets import WalkedLogs
-from kdump.verdicts.check import report_starts
-from kdump.verdicts.starts import Watcher
+from kdump.verdicts import kept, starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +80,6 @@ class NewPartition:
         self._job = Job(Job.PARTITION, path, path)
         self._settings = Settings(now=current_time(), level=level, follows_links=True)
         self._errors: list[Finding] = []
-        self._walked = WalkedLogs()
 
     # --- companions
 
@@ -207,10 +204,10 @@ class NewPartition:
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
         self._errors.clear()
-        watcher = Watcher(self._note_error)
-        checks.run(self._job, self._settings, watcher.emit, _CheckWatch(self._progress), self._walked)
+        watcher = starts.Watcher(self._note_error)
+        facts = checks.run(self._job, self._settings, watcher.emit, _CheckWatch(self._progress))
         if watcher.is_doubtful and not watcher.fails:  # the starts that must keep it follow anyway
-            report_starts(self._job, self._settings, watcher, self._walked)
+            starts.report(self._job, self._settings, watcher, facts)
         for error in self._errors:
             if tolerate is None or not tolerate(error):
                 origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))
@@ -218,7 +215,8 @@ class NewPartition:
         if log_end is not None and self.log_end != log_end:
             message = f"the log that was made ends at offset {self.log_end:,}, not {log_end:,}"
             raise CorruptData("start-loses", message, path=self._origin)
-        if self._bases:
+        is_shown = watcher.is_spotless and facts is not None and facts.log_end == self.log_end and not self._name
+        if self._bases and not (is_shown and facts is not None and kept.by_every_start(facts, self._rules.max_index_size)):
             self._require_kept(CLEAN, None)
             if scans and not self._is_plain:
                 self._require_kept(UNCLEAN, ZERO)
@@ -229,7 +227,7 @@ class NewPartition:
 
     def _require_kept(self, stop: str, recovery_point: str | None) -> None:
         request = Request(after=(stop,), recovery_point=recovery_point, config=self._rules.of_start)
-        for row in of_path(self._job.path, request, self._walked):
+        for row in of_path(self._job.path, request):
             if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):
                 why = f": {row.reason}" if row.reason else ""
                 message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {self.log_end}{why}"

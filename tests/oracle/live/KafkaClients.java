@@ -21,8 +21,6 @@ import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AlterConfigOp;
-import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -30,7 +28,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -39,12 +36,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * Producers and consumers of a live broker. Requests are lines of words on stdin, each is answered by a line on stdout:
  *
  *   create TOPIC COUNT NAME=VALUE...   a topic with this many partitions and these settings: its id
- *   alter TOPIC NAME=VALUE...          sets these settings of a topic: "ok"
- *   delete TOPIC                       "ok"
- *   write SEED COUNT TOPIC:COUNT...    so many random steps of several producers, plain, idempotent and transactional, with all
- *                                      codecs, to the partitions of these topics; no transaction stays open: "ok"
- *   leave SEED COUNT TOPIC:COUNT...    the same, but transactions that are open stay so
- *   start SEED PAUSE TOPIC:COUNT...    the same without an end, with a pause (in ms) after each step, until `stop`: "ok"
+ *   start SEED PAUSE TOPIC:COUNT...    random steps of several producers, plain, idempotent and transactional, with all codecs, to
+ *                                      the partitions of these topics, with a pause (in ms) after each, until `stop`: "ok"
  *   stop                               ends the steps and all transactions: "ok", and how many steps and errors there were
  *   follow FILE TOPIC:COUNT...         reads the partitions into a file as they grow, from their start, until `unfollow`
  *   unfollow                           goes on to the present end, and ends: "ok", or what went wrong
@@ -90,23 +83,6 @@ public final class KafkaClients {
         switch (words[0]) {
             case "create":
                 return create(words);
-            case "alter":
-                alter(words);
-                return "ok";
-            case "delete":
-                try (Admin admin = Admin.create(settings())) {
-                    admin.deleteTopics(Set.of(words[1])).all().get(60, TimeUnit.SECONDS);
-                }
-                return "ok";
-            case "write":
-            case "leave":
-                try (Load steps = new Load(Long.parseLong(words[1]), 0, partitions(words, 3))) {
-                    for (int count = Integer.parseInt(words[2]); count > 0; count--) {
-                        steps.step();
-                    }
-                    steps.end(words[0].equals("leave"));
-                    return "ok";
-                }
             case "start":
                 load = new Load(Long.parseLong(words[1]), Integer.parseInt(words[2]), partitions(words, 3));
                 load.start();
@@ -158,16 +134,6 @@ public final class KafkaClients {
         }
     }
 
-    private void alter(String[] words) throws Exception {
-        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, words[1]);
-        List<AlterConfigOp> changes = pairs(words, 2).entrySet().stream()
-            .map(pair -> new AlterConfigOp(new ConfigEntry(pair.getKey(), pair.getValue()), AlterConfigOp.OpType.SET))
-            .collect(Collectors.toList());
-        try (Admin admin = Admin.create(settings())) {
-            admin.incrementalAlterConfigs(Map.of(topic, changes)).all().get(60, TimeUnit.SECONDS);
-        }
-    }
-
     private static Map<String, String> pairs(String[] words, int first) {
         return Arrays.stream(words).skip(first).map(word -> word.split("=", 2))
             .collect(Collectors.toMap(pair -> pair[0], pair -> pair[1]));
@@ -175,7 +141,7 @@ public final class KafkaClients {
 
     // --- Writing
 
-    /** Random steps of several producers; a thread if they have no end. */
+    /** Random steps of several producers. */
     private final class Load extends Thread implements AutoCloseable {
         private volatile boolean isOver;
         private volatile int steps;
@@ -204,7 +170,7 @@ public final class KafkaClients {
                     step();
                     Thread.sleep(random.nextInt(2 * pause + 1));
                 }
-                end(false);
+                end();
             } catch (InterruptedException error) {
                 errors++;
             }
@@ -221,10 +187,10 @@ public final class KafkaClients {
             steps++;
         }
 
-        private void end(boolean staysOpen) {
+        private void end() {
             for (Writer writer : writers) {
                 try {
-                    writer.end(staysOpen);
+                    writer.end();
                 } catch (KafkaException error) {
                     errors++;
                     writer.close();
@@ -307,10 +273,10 @@ public final class KafkaClients {
                 }
             }
 
-            private void end(boolean staysOpen) {
+            private void end() {
                 if (producer != null) {
                     producer.flush();
-                    if (isOpen && !staysOpen) {
+                    if (isOpen) {
                         finish();
                     }
                 }

@@ -29,11 +29,19 @@ def report_length(context: FileContext, batches: Table[RecordBatch], row: int, c
     elif claimed_length > rest:
         code = "batch-length-absurd"
     batch = batches.row(row)
-    message = (
-        f"One batch, {offset_range(batch.first_offset, batch.last_offset)}. Its length says {claimed_length:,} and should be "
-        f"{length:,}: with that its CRC matches, and its contents are intact."
+    rest = (
+        f". Its length says {claimed_length:,} and should be {length:,}: with that its CRC matches, and its contents are intact."
     )
-    report_batch(context, code, batch, message, expected=length, found=claimed_length, resync=BY_REPAIRED_LENGTH)
+    report_batch(
+        context,
+        code,
+        batch,
+        "",
+        expected=length,
+        found=claimed_length,
+        resync=BY_REPAIRED_LENGTH,
+        words=lambda offsets, _: f"One batch{'' if offsets is None else f', {offset_range(*offsets)}'}{rest}",
+    )
 
 
 def report_segment_size(context: FileContext) -> None:

@@ -1,0 +1,522 @@
+"""The short forms of the campaign that disturbs commands, and what it takes for wrong."""
+
+import errno
+import io
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq
+
+from campaigns import commands, disturbed
+from campaigns.commands import Bench, Outcome, Run, end_session, left_of, processes_of
+from campaigns.disturbed import CHANGES, FAILURES, HANDLED, SURROUNDINGS, Failure, Hold, Runs, can_be_made, in_surroundings
+from tests.builders.files import file_name
+from tests.loops import each
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None, reason="a library is preloaded, processes are found in /proc"
+)
+
+CLEAN = Outcome(0, "clean\n")
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return disturbed.build(tmp_path_factory.mktemp("library"))
+
+
+# --- calls that fail
+
+
+@pytest.mark.slow
+@each("name", list(commands.COMMANDS)[::4])  # the campaign runs all
+def test_a_call_that_fails_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
+    chance = random.Random(name)
+    kind = chance.choice(("sound", "damaged"))
+    reference = disturbed.failing(bench, library, name, kind)
+    for failure in chance.sample(FAILURES, 2):
+        number = chance.randrange(1, 24)
+        _assert_no_fault(name, reference, disturbed.failing(bench, library, name, kind, failure, number), failure)
+
+
+def _assert_no_fault(name: str, reference: Outcome, outcome: Outcome, failure: Failure) -> None:
+    fault = disturbed.fault_of_call(commands.COMMANDS[name], reference, outcome, failure) if outcome.failed else None
+    assert fault is None, f"{name}, {failure}: {fault}: {outcome}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["log", "log deep", "log csv"])
+def test_a_listing_goes_on_after_a_block_that_cannot_be_read(name: str, bench: Bench, library: Path) -> None:
+    whole = disturbed.failing(bench, library, name, "sound").stdout.splitlines()
+    outcome = disturbed.failing(bench, library, name, "sound", Failure("sector", "5"), 6)
+    assert outcome.exit == 3
+    lost = [line for line in whole if line not in outcome.stdout.splitlines()]
+    assert 9 <= len(lost) <= 12 * 11  # of each of 3 logs 3 batches of 10 records touch the block, and one more is in doubt
+    for base_offset in (0, 400, 800):
+        assert f"{base_offset:020d}.log: bytes 20480 to 24575 cannot be read from the device" in outcome.stderr
+
+
+@pytest.mark.slow
+def test_a_scan_goes_on_after_a_block_that_cannot_be_read(bench: Bench, library: Path) -> None:
+    outcome = disturbed.failing(bench, library, "scan tables", "sound", Failure("sector", "5"), 6)
+    assert outcome.exit == 3
+    tables = {name: pq.read_table(io.BytesIO(data)) for name, data in outcome.files.items() if name.endswith(".parquet")}
+    batches = [row for name, table in tables.items() if name.startswith("tables/batches/") for row in table.to_pylist()]
+    whole = {row["baseOffset"] for row in batches if row["status"] in ("intact", "salvaged")}
+    assert whole == {offset for offset in range(0, 1200, 10) if offset % 400 not in (90, 100, 110)}
+    findings = [row for name, table in tables.items() if name.startswith("tables/findings/") for row in table.to_pylist()]
+    missing = [(row["start"], row["end"]) for row in findings if row["code"] == "scan-rows-missing"]
+    assert missing == [(20480, 24576)] * 3
+
+
+@pytest.mark.slow
+@each("call", ["open", "opendir", "stat"])
+@each("name", ["check log directory", "check pattern", "scan json", "grep expression"])
+def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
+    name: str, call: str, bench: Bench, library: Path
+) -> None:
+    failure = Failure(call, str(errno.EIO))
+    reference = disturbed.failing(bench, library, name, "sound")
+    assert reference.exit == 0
+    count = disturbed.failing(bench, library, name, "sound", failure).calls
+    for number in range(1, count + 1, 1 + count // 10):
+        _assert_no_fault(name, reference, disturbed.failing(bench, library, name, "sound", failure, number), failure)
+
+
+@pytest.mark.slow
+def test_no_command_waits_for_a_thread_that_has_no_memory(bench: Bench, library: Path) -> None:
+    failure = Failure("mmap", str(errno.ENOMEM), all_from_there=True)
+    for name in ("slice compressed", "recover", "reindex"):
+        reference = disturbed.failing(bench, library, name, "sound")
+        _assert_no_fault(name, reference, disturbed.failing(bench, library, name, "sound", failure, 1), failure)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scan", "check"])
+def test_an_unbuffered_stdout_that_takes_half_of_each_write_gets_all(
+    name: str, bench: Bench, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    reference = disturbed.failing(bench, library, name, "sound")
+    outcome = disturbed.failing(bench, library, name, "sound", Failure("write", "short", all_from_there=True), 1)
+    assert outcome.failed
+    assert (outcome.exit, outcome.stdout) == (reference.exit, reference.stdout)
+
+
+@pytest.mark.slow
+def test_each_kind_of_call_is_counted_and_fails(bench: Bench, library: Path) -> None:
+    for call in ("open", "pread", "stat", "fstat", "opendir", "readdir", "write", "mmap", "malloc"):
+        assert disturbed.failing(bench, library, "check to file", "sound", Failure(call, "5")).calls > 0, call
+        assert disturbed.failing(bench, library, "check to file", "sound", Failure(call, "5"), 1).failed == 1, call
+
+
+EIO, NO_MEMORY, FULL = Failure("pread", "5"), Failure("malloc", "12"), Failure("write", "28")
+UNREAD, NO_THREAD = Failure("write", str(errno.EPIPE)), Failure("mmap", "12")
+OLD, NEW = {"report.json": b"{}"}, {"report.json": b"{1}"}
+_HOOK = "Exception ignored in sys.unraisablehook: <bound method X.y of <Z object at 0x7f>>\n"
+_THREAD = "Exception ignored in: <bound method Thread._bootstrap of <Thread(x, started daemon 1)>>\nMemoryError\n"
+_BEGUN = "Exception ignored in thread started by: <x>\nMemoryError\n"
+_ARROW = "what():  std::bad_alloc\nFatal Python error: "
+_THREAD_LOCAL = "cannot allocate memory for thread-local data: ABORT\n"
+
+
+@each(
+    ("failure", "outcome", "fault"),
+    [
+        (EIO, CLEAN, None),
+        (EIO, Outcome(None), "hangs"),
+        (EIO, CLEAN._replace(leftover=(17,)), "leaves a process"),
+        (EIO, CLEAN._replace(exit=-11), "killed by signal 11"),
+        (EIO, CLEAN._replace(stderr="Traceback (most recent call last):\n"), "shows 'Traceback'"),
+        (EIO, CLEAN._replace(stderr=_BEGUN), "shows 'Exception ignored'"),
+        (EIO, CLEAN._replace(stderr="kdump: internal error: x\n"), "shows 'internal error'"),
+        (EIO, Outcome(0, "less\n"), "another answer with exit 0"),
+        (EIO, Outcome(1, "damaged\n"), "blames the data"),
+        (EIO, CLEAN._replace(exit=2, stderr="usage\n"), "exit 2"),
+        (EIO, CLEAN._replace(exit=3), "says nothing"),
+        (EIO, CLEAN._replace(exit=3, stderr="kdump: cannot be read\n"), None),
+        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", {"report.json": b"{"}), "leaves report.json, which is not whole"),
+        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", OLD, earlier=OLD), None),  # an earlier command made it
+        (
+            FULL,
+            Outcome(4, "clean\n", "kdump: disk full\n", {"report.json": b"{"}, earlier=OLD),
+            "leaves report.json, which is not whole",
+        ),
+        (NO_MEMORY, Outcome(127, "", _THREAD_LOCAL, OLD, earlier=OLD), None),
+        (NO_MEMORY, Outcome(127, "", _THREAD_LOCAL, {"report.json": b"{"}, earlier=OLD), "exit 127"),
+        *((NO_THREAD, CLEAN._replace(stderr=said), None) for said in (_HOOK, _HOOK + "MemoryError: \n", _BEGUN, _THREAD)),
+        (NO_THREAD, Outcome(0, "less\n", _BEGUN), "another answer with exit 0"),
+        (NO_MEMORY, CLEAN._replace(stderr=f"{_ARROW}Aborted\n"), None),  # a worker process that Arrow ended
+        (EIO, CLEAN._replace(stderr=f"{_ARROW}Aborted\n"), "shows 'Fatal Python error'"),
+        (NO_MEMORY, CLEAN._replace(stderr=f"{_ARROW}no memory for this thread\n"), "shows 'Fatal Python error'"),
+    ],
+)
+def test_an_outcome_of_a_call_is_bad_if_it_misleads(failure: Failure, outcome: Outcome, fault: str | None) -> None:
+    reference = CLEAN._replace(files=NEW if outcome.earlier else {}, earlier=outcome.earlier)
+    assert disturbed.fault_of_call("check PARTITION", reference, outcome, failure) == fault
+
+
+def test_the_reader_of_a_pipe_may_leave_but_the_verdict_stays() -> None:
+    found = Outcome(1, "damaged\n")
+    assert disturbed.fault_of_call("check PARTITION", found, Outcome(1), UNREAD) is None
+    assert disturbed.fault_of_call("check PARTITION", found, Outcome(0), UNREAD) == "the verdict is lost with the pipe"
+
+
+# --- files that change
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["check", "log csv", "grep", "recover text", "drop-in"])  # the campaign runs all
+def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
+    runs = Runs(bench, name, library)
+    for hold in disturbed.holds(runs, 3, random.Random(name)):
+        outcome = runs.run(hold)
+        fault = disturbed.fault_of_change(hold, runs.before, runs.after(hold), outcome) if outcome.failed else None
+        assert fault is None, f"{hold}: {fault}: {outcome}"
+
+
+@pytest.mark.slow
+def test_a_change_is_made_at_the_call_that_is_held(bench: Bench, library: Path) -> None:
+    change = next(change for change in CHANGES if change.__name__ == "_gone")
+    runs = Runs(bench, "log", library)
+    outcome = runs.run(Hold("open", 1, change, f"{0:020d}.log", 0))
+    assert (runs.before.exit, outcome.failed, outcome.exit) == (0, 1, 3)
+    assert f"{0:020d}.log: " in outcome.said
+
+
+GONE = Outcome(3, "", "kdump: a.log: no such file")
+
+
+@each(
+    ("outcome", "fault"),
+    [
+        (CLEAN, None),
+        (GONE, None),
+        (CLEAN._replace(stderr="Traceback (most recent call last):"), "shows 'Traceback'"),
+        (Outcome(0, "less"), "another answer with exit 0 (before: 0, after: 3)"),
+        (Outcome(1, "damaged"), "another answer with exit 1 (before: 0, after: 3)"),
+        (Outcome(1, "a.log was cut to 5 bytes while it was read"), None),
+        (Outcome(2, "usage"), "exit 2"),
+        (Outcome(4, "full", files={"new/a.log": b""}), "leaves new/a.log, which looks whole"),
+        (Outcome(3), "says nothing"),
+    ],
+)
+def test_an_outcome_of_a_change_is_bad_if_it_misleads(outcome: Outcome, fault: str | None) -> None:
+    assert disturbed.fault_of_change(Hold("open", 1, CHANGES[0], "a.log", 0), CLEAN, GONE, outcome) == fault
+
+
+# --- signals
+
+_ENDLESS = """
+import os, time
+from unittest import mock
+from kdump.cli.main import run
+command = os.getpid()
+
+def endless(*_, **__):
+    if {crashes} and os.getppid() == command:
+        os._exit(1)
+    time.sleep(1_000_000)
+
+with mock.patch("{endless}", endless):
+    run()
+"""
+
+
+class Case(NamedTuple):
+    """A command that does not end, and what is so when a signal may come."""
+
+    command: str
+    is_under_way: Callable[[Run], object]
+    endless: str = ""
+    """A function of kdump that never returns, if one is needed."""
+    crashes: bool = False
+    """Whether this function ends the process if that is a worker of the command, and not one of a worker."""
+
+
+def _has_processes(count: int) -> Callable[[Run], bool]:
+    return lambda run: len(processes_of(run.process.pid)) == count
+
+
+CASES = {
+    "check": Case("check --rate 1 PARTITION", _has_processes(2)),
+    "check to a file": Case(
+        "check --rate 1 --output ndjson -o OUT/report PARTITION",
+        lambda run: _has_processes(2)(run) and list(run.out.iterdir()),
+    ),
+    "log to a file": Case("log --rate 1 -o OUT/batches PARTITION", lambda run: list(run.out.iterdir())),
+    "log of stdin": Case("log --rate 1 -", lambda run: list(run.tmp.glob("*/*"))),
+    "scan": Case(
+        "scan --engine local --jobs 2 --tables-to OUT/tables PARTITION",
+        _has_processes(3),
+        "kdump.pipeline.tasks.attempt",
+    ),
+    "scan after a crash, with checks in processes of their own": Case(
+        "scan --engine local --jobs 1 --tables findings --tables-to OUT/tables PARTITION",
+        _has_processes(3),
+        "kdump.pipeline.reading.run",
+        crashes=True,
+    ),
+    "grep": Case(
+        "grep --jobs 2 --prove-absent --certificate OUT/certificate 'no such key' PARTITION",
+        _has_processes(3),
+        "kdump.searching.parallel._searched_here",
+    ),
+    "drop-in": Case(
+        "--files LOGS --print-data-log --jobs 3",
+        _has_processes(3),
+        "kdump.dropin.parallel_text.Worker.take_stretch",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return disturbed.large_partition(tmp_path_factory.mktemp("data"))
+
+
+def _ending(bench: Bench, long: Path, name: str, number: signal.Signals, *, to_all: bool = False) -> Outcome:
+    """How a command ends that is sent a signal when it is under way."""
+    case = CASES[name]
+    program = ("-c", _ENDLESS.format(endless=case.endless, crashes=case.crashes)) if case.endless else ("-m", "kdump")
+    send = disturbed.sender(number, to_all=to_all, when=case.is_under_way)
+    return bench.run(name, partition=long, command=case.command, program=program, meanwhile=send)
+
+
+@each("name", CASES, share=2)
+@each("number", HANDLED)
+@each("to_all", [False, True], ids=["to-one", "to-all"])
+def test_a_signal_ends_all_processes_and_leaves_nothing(
+    name: str, number: signal.Signals, to_all: bool, bench: Bench, long: Path
+) -> None:
+    outcome = _ending(bench, long, name, number, to_all=to_all)
+    assert outcome == Outcome(128 + number, outcome.stdout, outcome.stderr)
+    words = {signal.SIGINT: "interrupted", signal.SIGTERM: "interrupted by SIGTERM", signal.SIGHUP: "interrupted by SIGHUP"}
+    assert re.fullmatch(f"kdump: {words[number]}( after 0 files, .*)?\n", outcome.stderr)
+
+
+@each("name", CASES)
+def test_no_worker_outlives_a_command_that_is_killed(name: str, bench: Bench, long: Path) -> None:
+    outcome = _ending(bench, long, name, signal.SIGKILL)
+    assert (outcome.exit, outcome.stderr, outcome.leftover) == (-signal.SIGKILL, "", ())
+    assert all("incomplete" in name for name in outcome.files)
+
+
+_SIGNAL_DURING_FORK = """
+import os, signal
+from kdump.cli.main import run
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+run()
+"""
+
+
+@pytest.mark.parametrize("name", ["check", "scan"])
+def test_a_signal_during_a_fork_is_not_lost(name: str, bench: Bench, long: Path) -> None:
+    outcome = bench.run(name, partition=long, command=CASES[name].command, program=("-c", _SIGNAL_DURING_FORK))
+    assert outcome == Outcome(130, outcome.stdout, outcome.stderr)
+    assert re.fullmatch(
+        "kdump: interrupted( after 0 files, .*)?\n", outcome.stderr
+    )  # Python prints what a hook raises, and goes on
+
+
+_SIGNAL_DURING_TEXT = """
+import signal
+from unittest import mock
+from kdump.cli.main import run
+with mock.patch("kdump.cli.scanning.run.scan_paths", lambda _: exec("signal.raise_signal(signal.SIGHUP)")):
+    run()
+"""
+
+
+def test_a_signal_while_python_makes_a_class_of_text_gives_its_exit_code(bench: Bench, long: Path, tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(_SIGNAL_DURING_TEXT)
+    program = (str(tmp_path / "interrupted.py"),)
+    outcome = bench.run("scan", partition=long, command=CASES["scan"].command, program=program)
+    assert outcome == Outcome(129, "", "kdump: interrupted by SIGHUP\n")
+
+
+def test_nohup_keeps_a_command_going(bench: Bench, long: Path) -> None:
+    program = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from kdump.cli.main import run; run()"
+
+    def send(run: Run) -> None:
+        disturbed.sender(signal.SIGHUP, when=_has_processes(2))(run)
+        run.process.send_signal(signal.SIGTERM)
+
+    outcome = bench.run("check", partition=long, command=CASES["check"].command, program=("-c", program), meanwhile=send)
+    assert (outcome.exit, outcome.stderr.split(" after ")[0].strip()) == (143, "kdump: interrupted by SIGTERM")
+
+
+REPORT = {"report": b"0123456789"}
+ENDED = Outcome(143, "", "kdump: interrupted by SIGTERM\n")
+
+
+@each(
+    ("number", "outcome", "fault"),
+    [
+        (signal.SIGTERM, ENDED, None),
+        (signal.SIGTERM, ENDED._replace(exit=None), "goes on"),
+        (signal.SIGTERM, ENDED._replace(leftover=(7,)), "leaves a process"),
+        (signal.SIGTERM, ENDED._replace(files={"report": b"012"}), "leaves report, which looks whole"),
+        (signal.SIGTERM, ENDED._replace(files=REPORT), None),
+        (signal.SIGTERM, ENDED._replace(files={"report.incomplete-7": b""}), "leaves report.incomplete-7"),
+        (signal.SIGTERM, ENDED._replace(temporary=("kdump-stdin-x",)), "leaves kdump-stdin-x"),
+        (signal.SIGTERM, ENDED._replace(exit=130), "exit 130"),
+        (signal.SIGTERM, ENDED._replace(stderr=""), "says something else"),
+        (signal.SIGTERM, ENDED._replace(stderr="Traceback\n" + ENDED.stderr), "says something else"),
+        (signal.SIGTERM, Outcome(1, files=REPORT), None),
+        (signal.SIGTERM, ENDED._replace(exit=1), "ends well, and differs"),
+        (signal.SIGTERM, Outcome(-15), None),
+        (signal.SIGINT, Outcome(2, "", "Traceback\n  line 1, in run\n"), "exit 2"),
+        (signal.SIGINT, Outcome(1, "", "Traceback\n  line 1, in main\n"), None),
+        (signal.SIGKILL, Outcome(-9, files={"report.incomplete-7": b""}), None),
+        (signal.SIGKILL, Outcome(0), "exit 0"),
+    ],
+)
+def test_an_ending_is_wrong_if_something_is_left_over_or_misreported(
+    number: signal.Signals, outcome: Outcome, fault: str | None
+) -> None:
+    assert disturbed.fault_of_signal(number, Outcome(1, files=REPORT), outcome) == fault
+
+
+# --- surroundings
+
+NAMES = ("check", "log table", "drop-in deep", "scan")
+
+
+@pytest.fixture(scope="module")
+def usual(bench: Bench) -> dict[str, Outcome]:
+    """What the commands do in usual surroundings."""
+    return {name: bench.run(name) for name in NAMES}
+
+
+@pytest.mark.slow
+@each("surroundings", SURROUNDINGS)
+def test_a_command_works_or_says_what_it_lacks(
+    surroundings: str, bench: Bench, usual: dict[str, Outcome], all_cases: bool
+) -> None:
+    """By default two of the commands, in turn."""
+    if not can_be_made(surroundings) or surroundings == "full /dev/shm" and bench.root.is_relative_to("/dev/shm"):
+        pytest.skip("this user cannot make them here")
+    first = list(SURROUNDINGS).index(surroundings) % 2
+    for name in NAMES if all_cases else NAMES[first::2]:
+        outcome = in_surroundings(bench, name, surroundings)
+        fault = disturbed.fault_of_surroundings(commands.COMMANDS[name], surroundings, outcome, usual[name])
+        assert fault is None, (name, outcome)
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
+def test_without_worker_processes_the_answer_is_the_same(name: str, bench: Bench, usual: dict[str, Outcome]) -> None:
+    assert in_surroundings(bench, name, "no fork") == usual[name]
+
+
+def test_a_scan_says_that_it_has_no_worker_process(bench: Bench) -> None:
+    outcome = in_surroundings(bench, "scan tables", "no fork")
+    assert outcome == Outcome(3, outcome.stdout, "kdump: no worker process can be started: no process; take fewer with --jobs\n")
+
+
+@pytest.mark.parametrize("name", ["log parquet", "grep parquet", "scan"])
+def test_a_package_for_which_there_is_no_memory_is_not_missing(name: str, bench: Bench) -> None:
+    outcome = in_surroundings(bench, name, "64 MiB of addresses")
+    assert outcome == Outcome(3, "", "kdump: out of memory while loading the package pyarrow\n")
+
+
+def test_a_module_for_which_there_is_no_descriptor_is_no_output(bench: Bench) -> None:
+    outcome = in_surroundings(bench, "log parquet", "6 descriptors")
+    assert (outcome.exit, outcome.stdout) == (3, "")
+    assert re.fullmatch(r"kdump: a part of kdump cannot be loaded: \S+: Too many open files\n", outcome.stderr)
+
+
+def test_a_report_in_a_file_is_not_all_that_is_said_where_something_was_not_examined(bench: Bench, tmp_path: Path) -> None:
+    directory = tmp_path / "topic-0"
+    shutil.copytree(bench.partitions["sound"], directory)
+    (directory / file_name(10**6, ".log")).symlink_to("nowhere")
+    outcome = in_surroundings(bench, "check to file", "64 descriptors", directory)
+    said = f"kdump: not everything could be examined: {bench.folder / 'out' / 'report.json'} says why\n"
+    assert (outcome.exit, outcome.stdout, outcome.stderr) == (3, "", said)
+    assert b"A symbolic link to nowhere" in outcome.files["report.json"]
+
+
+def test_stdin_needs_a_temporary_directory_and_says_so(bench: Bench) -> None:
+    outcome = in_surroundings(bench, "check stdin", "no writable temporary directory")
+    assert (outcome.exit, outcome.stdout) == (3, "")
+    assert outcome.stderr.startswith("kdump: stdin cannot be kept in a temporary file: No usable temporary directory found")
+
+
+def test_without_click_what_is_typed_plainly_works(bench: Bench, usual: dict[str, Outcome]) -> None:
+    assert in_surroundings(bench, "drop-in deep", "no packages") == usual["drop-in deep"]
+    for name in ("check", "index", "grep"):
+        assert in_surroundings(bench, name, "no packages").exit == 0, name
+    other = "import sys; sys.modules['click'] = None; from kdump.cli.main import run; run()"
+    command = [sys.executable, "-c", other, "index", "--output=ndjson", str(bench.partitions["sound"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    message = 'kdump: this command needs the package "click"; pip install click. The drop-in form (--files) works without it\n'
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+@pytest.mark.parametrize("name", ["check", "log", "drop-in"])
+def test_without_codecs_the_records_that_cannot_be_read_are_in_the_answer(name: str, bench: Bench) -> None:
+    outcome = in_surroundings(bench, f"{name} compressed", "no optional packages")
+    assert outcome.exit == (2 if name == "drop-in" else 3)
+    assert 'need the package "python-snappy"' in outcome.said
+
+
+@each(
+    ("surroundings", "outcome", "fault"),
+    [
+        ("no fork", CLEAN, None),
+        ("no fork", Outcome(None), "hangs"),
+        ("no fork", Outcome(0), "prints nothing"),
+        ("stdout full", Outcome(0), None),
+        ("no fork", Outcome(3, "", "kdump: no process\n"), None),
+        ("no fork", Outcome(3), "says nothing, or much"),
+        ("stderr closed", Outcome(3), None),
+        ("no fork", Outcome(4, "", "kdump: one\nkdump: two\n"), "says nothing, or much"),
+        ("no fork", Outcome(0, "clean in 0.1 s\n"), "gives another answer"),
+        ("no packages", Outcome(2, "", 'kdump: it needs the package "click"\n'), None),
+        ("no packages", Outcome(2, "", "kdump: no\n"), "does not say what it lacks"),
+        ("no fork", Outcome(1, "damaged\n"), "exit 1"),
+        ("no fork", Outcome(0, "clean\n", "Traceback (most recent call last)\n"), "shows 'Traceback'"),
+    ],
+)
+def test_an_outcome_of_surroundings_is_wrong_if_it_misleads(surroundings: str, outcome: Outcome, fault: str | None) -> None:
+    assert disturbed.fault_of_surroundings("check PARTITION", surroundings, outcome, CLEAN) == fault
+
+
+# --- what counts as a process that a command leaves
+
+
+def _session_of(script: str) -> int:
+    """The session of a shell that has run a script and ended."""
+    shell = subprocess.Popen(["sh", "-c", script], start_new_session=True)
+    assert shell.wait() == 0
+    return shell.pid
+
+
+@pytest.mark.parametrize("script", ["sleep 1000 & exit 0", "while :; do :; done & exit 0"], ids=["sleeps", "works"])
+def test_a_process_that_goes_on_after_its_command_is_left(script: str) -> None:
+    session = _session_of(script)
+    left = left_of(session, moment=0.2)
+    end_session(session)
+    assert len(left) == 1
+
+
+@pytest.mark.parametrize("script", ["exit 0", "sleep 0.1 & exit 0", "sleep 1000 & kill -9 $!"])
+def test_a_process_that_ends_with_its_command_or_soon_after_is_not_left(script: str) -> None:
+    session = _session_of(script)
+    assert left_of(session) == processes_of(session) == set()
