@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 _COPIED_ROWS = 1 << 16
+_REACH = 1 << 31  # of the offsets in an index
 
 
 class SegmentFacts:
@@ -98,3 +99,13 @@ class SegmentFacts:
     def last_offset(self) -> int | None:
         """The last offset in the segment, None where it holds no batch."""
         return self.last_offsets[-1] if self.last_offsets else None
+
+    def last_plausible_offset(self, next_base_offset: int | None) -> int:
+        """The last offset below the next segment and in the reach of an index, if any is: no checksum covers offsets.
+
+        There must be batches.
+        """
+        reach = 1 << 63 if self.base_offset is None else self.base_offset + _REACH
+        ceiling = reach if next_base_offset is None else min(reach, next_base_offset)
+        rows = reversed(range(len(self.last_offsets)))
+        return next((self.last_offsets[row] for row in rows if self.last_offsets[row] < ceiling), self.last_offsets[-1])

@@ -169,3 +169,22 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
     data = b"".join(small)
     path = _partition(tmp_path, data[: 500 * size + 7] + bytes(800 * size - 7) + data[1300 * size :])
     assert _headline(path, capfd) == 800
+
+
+@each("bit", [11, 31, 44])
+def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
+    bit: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two segments of 600 offsets: a batch of the first is damaged, and no checksum covers the offset of the last of each."""
+    path = _partition(tmp_path, _hurt(50, 100, b"damage"))
+    (path / f"{600:020}.log").write_bytes(b"".join(_log(seed=2, base=600)))
+    for base, last in ((0, 597), (600, 1197)):
+        log = path / f"{base:020}.log"
+        data = bytearray(log.read_bytes())
+        at = data.rindex(last.to_bytes(8, "big"))
+        if base == 0 or bit > 30:  # the last segment has no other end than the reach of an index
+            data[at : at + 8] = (last ^ (1 << bit)).to_bytes(8, "big")
+        log.write_bytes(data)
+    main(["check", str(path)])
+    of_all = {11: 1200, 31: 1197, 44: 1197}[bit]
+    assert f"Consumers cannot read 3 of {of_all:,} offsets: 150 to 152." in capfd.readouterr().out
