@@ -1,11 +1,14 @@
 """Which of two batches stays, and which leader epochs are put right, where only one reading of the pieces is possible."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import Headers, Log, Piece
 from kdump.mending.recover.resolving import _Resolution
+from tests.builders.records import batch, record
 
 
 def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0) -> Piece:
@@ -32,8 +35,30 @@ def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[
         assert resolution._decided(*order) == (kept, left)
 
 
-@pytest.mark.parametrize(("epochs", "then"), [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3)])
-def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int, int, int], then: int) -> None:
-    chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs)]
+@pytest.mark.parametrize(
+    ("epochs", "then"),
+    [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3), ((7, 25, 9), 9), ((7, 71, 9), 7), ((None, -(1 << 31) + 3, 3), 3)],
+)
+def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int | None, int, int], then: int) -> None:
+    chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs) if epoch is not None]
     _Resolution(chain, Headers())._with_true_epochs(chain)
-    assert [piece.first_epoch for piece in chain] == [epochs[0], then, epochs[2]]
+    assert [piece.first_epoch for piece in chain[-2:]] == [then, epochs[2]]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "unsure"), [((3, 3, 7, 3, 3), 2), ((3, 9, 5, 5, 5), 1), ((3, 3, 1, 3, 3), 2), ((3, 3, 5, 5, 7), None)]
+)
+def test_a_batch_beside_damage_is_doubted_for_an_epoch_that_those_around_contradict(
+    epochs: tuple[int, ...], unsure: int | None, tmp_path: Path
+) -> None:
+    """Each batch is a piece, as where damaged ones are between them."""
+    batches = [batch(base_offset=row, partition_leader_epoch=epoch, records=[record()]) for row, epoch in enumerate(epochs)]
+    log = Log(str(tmp_path / "0.log"))
+    Path(log.path).write_bytes(b"damaged".join(batches))
+    ends = [len(b"damaged".join(batches[: row + 1])) for row in range(len(batches))]
+    extents = [(row, row, epoch) for row, epoch in enumerate(epochs)]
+    pieces = [
+        Piece(log, end - len(data), end, extent, is_sure=True) for data, end, extent in zip(batches, ends, extents, strict=True)
+    ]
+    found = with_doubts(pieces, Headers())
+    assert [row for row, piece in enumerate(found) if not piece.is_sure] == ([] if unsure is None else [unsure])

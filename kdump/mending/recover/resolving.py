@@ -524,14 +524,16 @@ class _Resolution:
             if piece.is_sure:
                 before = piece
                 continue
-            if before is None or after is None or before.last_epoch > after.first_epoch:
+            lowest = NO_EPOCH if before is None else before.last_epoch
+            if after is None or lowest > after.first_epoch:
                 continue
-            if not before.last_epoch <= piece.first_epoch <= after.first_epoch:
-                note = f"its leader epoch, which said {piece.first_epoch}, is put right: those around it are {before.last_epoch}"
-                note += "" if before.last_epoch == after.first_epoch else f" and {after.first_epoch}"
+            if not lowest <= piece.first_epoch <= after.first_epoch:
+                true = _true_epoch(piece.first_epoch, after.first_epoch if before is None else lowest, after.first_epoch)
+                note = f"its leader epoch, which said {piece.first_epoch}, is put right: that after it is {after.first_epoch}"
+                note += "" if before is None else f", that before it {before.last_epoch}"
                 piece.change = f"{piece.change}; {note}" if piece.change else note
-                piece.changed[LOG_OVERHEAD] = before.last_epoch.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
-                piece.first_epoch = piece.last_epoch = before.last_epoch
+                piece.changed[LOG_OVERHEAD] = true.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
+                piece.first_epoch = piece.last_epoch = true
         return chain
 
 
@@ -566,6 +568,11 @@ def _stated(piece: Piece) -> int:
 def _differ_in_a_bit(one: int, other: int) -> bool:
     different = one ^ other
     return different > 0 and not different & (different - 1)
+
+
+def _true_epoch(stated: int, before: int, after: int) -> int:
+    """The leader epoch of a batch between two others: that before it, unless that after it alone differs in one bit."""
+    return after if _differ_in_a_bit(stated, after) and not _differ_in_a_bit(stated, before) else before
 
 
 def _put_right(single: Piece, shift: int, reason: str) -> None:
