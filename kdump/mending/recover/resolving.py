@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right, insort
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
@@ -113,20 +113,13 @@ class _Resolution:
         return placed, strays
 
     def _without_gaps_out_of_line(self) -> Iterator[Piece]:
-        """The pieces; those that reach into others of their log are divided where offsets are missing."""
+        """The pieces; those that reach into others of their log, and those beside them, are divided where offsets are missing."""
         for _, group in groupby(self._pieces, key=lambda piece: id(piece.log)):
             pieces = list(group)
-            sure = [piece for piece in pieces if piece.is_sure]
-            lowest = list(accumulate((piece.first for piece in reversed(sure)), min))  # of the last ones
-            highest = -1
-            for piece in pieces:
-                if not piece.is_sure:
-                    yield piece
-                    continue
-                lowest.pop()
-                reaches_on = bool(lowest) and lowest[-1] <= piece.last
-                yield from self._headers.without_gaps(piece) if reaches_on or piece.first <= highest else (piece,)
-                highest = max(highest, piece.last)
+            reach = runs.reaching(pieces)
+            for row, piece in enumerate(pieces):
+                is_beside = piece.is_sure and any(reach[max(row - 1, 0) : row + 2])
+                yield from self._headers.without_gaps(piece) if is_beside else (piece,)
 
     def _neighbours(self) -> dict[int, tuple[Piece | None, Piece | None]]:
         """For each piece the sure ones before and after it in its log."""
