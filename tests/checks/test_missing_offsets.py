@@ -171,6 +171,18 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
     assert _headline(path, capfd) == 800
 
 
+def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of five batches from offset 288 on, the first says 296, and the second and fourth are damaged."""
+    hurt = bytearray(_hurt(96, 7, bytes([288 ^ 256 | 8])))
+    for row in (97, 99):
+        hurt[sum(map(len, LOG[:row])) + 200] ^= 1
+    path = _partition(tmp_path, bytes(hurt))
+    assert _claims(path) == {291, 292, 293, 297, 298, 299}
+    assert _headline(path, capfd) == 6
+
+
 @each("bit", [11, 31, 44])
 def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
     bit: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
