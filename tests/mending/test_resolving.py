@@ -83,3 +83,14 @@ def test_two_wrong_offsets_side_by_side_are_put_right_wherever_pieces_start(star
     chain, left_out = resolve(pieces, Headers())
     assert [before.last + 1 - after.first for before, after in pairwise(chain)] == [0] * (len(chain) - 1)
     assert (chain[0].first, chain[-1].last, left_out) == (0, 79, [])
+
+
+@pytest.mark.parametrize(
+    ("stated", "first"), [(10 + (1 << 32), 10), (11 + (1 << 32), 11 + (1 << 32)), (10 + (1 << 20), 10 + (1 << 20))]
+)
+def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an_index(stated: int, first: int) -> None:
+    log = Log("0.log", base_offset=0)
+    pieces = [Piece(log, 0, 70, (0, 9, 0)), Piece(log, 70, 140, (stated, stated + 9, 0), is_sure=False)]
+    chain, left_out = resolve(pieces, Headers())
+    assert [(piece.first, piece.last) for piece in chain] == [(0, 9), (first, first + 9)]
+    assert left_out == []

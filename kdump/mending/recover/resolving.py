@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
+_INDEX_REACH = 1 << 31
 _DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
 
 
@@ -97,7 +98,8 @@ class _Resolution:
         for piece in self._pieces:
             before, after = neighbours[id(piece)]
             fits = (before is None or before.last < piece.first) and (after is None or piece.last < after.first)
-            fits = fits and id(piece) not in wrong and (before is not None and after is not None or _is_near(piece))
+            is_inside = before is not None and after is not None or _is_near(piece) and not _is_flipped_far(piece, before)
+            fits = fits and id(piece) not in wrong and is_inside
             (placed if piece.is_sure or fits else strays).append(piece)
         # of batches that are not beyond doubt, each may fit between those that are, and contradict the others
         out = {
@@ -536,6 +538,12 @@ def _is_near(piece: Piece) -> bool:
     if log.next_base_offset is not None and piece.last >= log.next_base_offset:
         return False
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
+
+
+def _is_flipped_far(piece: Piece, before: Piece | None) -> bool:
+    """Whether a batch lies above what an index can reach, and one bit of its offset less would continue the one before it."""
+    is_far = piece.first - (piece.log.base_offset or 0) > _INDEX_REACH
+    return is_far and before is not None and piece.follows(before) and _differ_in_a_bit(_stated(piece), before.last + 1)
 
 
 def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
