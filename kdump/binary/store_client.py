@@ -137,10 +137,12 @@ class _Process:
             try:
                 self._started.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:  # a fork uses it
-                pass
+                _outliving.append(self._started)
 
 
 _process: _Process | None = None
+_outliving: list[object] = []
+"""Processes that forks of this one use, kept since Python complains of running ones that nobody refers to."""
 
 
 def ask(*request: Any) -> tuple[dict[str, Any], bytes]:

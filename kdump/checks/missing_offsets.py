@@ -24,10 +24,10 @@ _HIGHEST = (1 << 63) - 1
 class MissingOffsets:
     """The offsets of one log that no batch has, once the log was read.
 
-    What stands in the wrong place of the file, such as a stale page, has its offsets all the same, but for those below the base
-    offset of the log, and a single batch with some of the offsets of others: they are wrong. `next_base_offset` is that of the
-    next segment, None if it is not known. `claims` are the first bytes and the offsets of damaged batches whose lengths are
-    right, in the order of the file.
+    What stands in the wrong place of the file, such as a stale page, has its offsets all the same. Those that the log cannot have
+    are wrong, if there are others, and those of a single batch that has some of the offsets of others. `next_base_offset` is that
+    of the next segment, None if it is not known. `claims` are the first bytes and the offsets of damaged batches whose lengths
+    are right, in the order of the file.
     """
 
     def __init__(self, facts: SegmentFacts, next_base_offset: int | None, claims: Sequence[tuple[int, Offsets]] = ()) -> None:
@@ -39,10 +39,13 @@ class MissingOffsets:
         self._runs: list[tuple[int, int]] | None = None  # rows of batches in order, from one up to another; None for all
         self._last_run = 0  # the first offset of the last of these
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
-        if any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
-            base = facts.base_offset or 0
-            runs = [run for run in _runs(firsts, lasts) if firsts[run[0]] >= base]  # type: ignore[arg-type]
-            starts = [(facts.positions[start], (firsts[start], lasts[end - 1])) for start, end in runs]
+        base = facts.base_offset or 0
+        end = _HIGHEST if facts.base_offset is None else base + _MOST_MISSING if next_base_offset is None else next_base_offset
+        is_outside = bool(firsts) and (min(firsts) < base or max(lasts) >= end)
+        if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
+            runs = _runs(firsts, lasts)  # type: ignore[arg-type]
+            runs = [(start, stop) for start, stop in runs if base <= firsts[start] and lasts[stop - 1] < end] or runs
+            starts = [(facts.positions[start], (firsts[start], lasts[stop - 1])) for start, stop in runs]
             self._runs, self._bounds = _in_order(runs, starts, claims)
             self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
             self._firsts, self._lasts = _merged(sorted(_without_wrong(runs, self._runs, [extent for _, extent in starts])))
@@ -64,9 +67,7 @@ class MissingOffsets:
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
         if row_before < row == row_after and self._is_of_batch(row, start):
-            if claimed is not None and (base or 0) <= claimed[0] and (base is None or claimed[1] < base + _MOST_MISSING):
-                return claimed, True
-            row_after += 1  # in order with the others, but of no offset that this log can have
+            return claimed, True
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)

@@ -34,16 +34,13 @@ class DamagedRange:
 
 
 class DamagedOffsets:
-    """The damaged ranges of one log, in order. It takes each item of its walk, at least from the first that is not intact on.
+    """The damaged ranges of one log, in order. It takes each item of its walk, at least from the last before damage on."""
 
-    What was before that ends with `next_offset`, and with a message of magic 0 or 1 if `is_after_message`.
-    """
-
-    def __init__(self, base_offset: int, next_offset: int | None = None, is_after_message: bool = False) -> None:
-        self._base_offset = base_offset
-        self._expected = base_offset if next_offset is None else next_offset
-        self._after_damaged = self._expected  # the offset after what has come, if the header of a damaged wrapper is right
-        self._is_after_message = is_after_message  # the header of a wrapper has the last of its offsets
+    def __init__(self, base_offset: int) -> None:
+        self._base_offset = self._expected = base_offset
+        self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
+        self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
+        self._is_after_wrapper = False
         self._ranges: list[DamagedRange] = []
 
     def __len__(self) -> int:
@@ -66,6 +63,7 @@ class DamagedOffsets:
             self._end_ranges(item.summary.first_offset)
             self._expect(item.summary.last_offset + 1)
             self._is_after_message = item.chunk.is_legacy
+            self._is_after_wrapper = item.chunk.is_legacy and item.summary.codecs != 1 << NONE
             return
         self._take_rows(item, range(len(item.statuses)))
 
@@ -83,13 +81,15 @@ class DamagedOffsets:
         for row in rows:
             if statuses[row] == DAMAGED or row in section.claimed_lengths:
                 start, first = batches["position"][row], first_offsets[row]
-                if is_legacy and batches["compresscodec"][row] != CODECS[NONE]:  # its header has the last of its offsets
+                # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong
+                if is_legacy and (self._is_after_wrapper or batches["compresscodec"][row] != CODECS[NONE]):
                     first, self._after_damaged = self._after_damaged, first + 1
                 self._note(start, start + batches["size"][row], True, first)
             else:
                 self._end_ranges(first_offsets[row])
                 self._expect(last_offsets[row] + 1)
                 self._is_after_message = is_legacy
+                self._is_after_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""

@@ -173,6 +173,10 @@ class Order:
             return False
         return epoch is None or epoch >= self._epoch
 
+    def is_near(self, extent: Extent, count: int) -> bool:
+        """Whether at most so many offsets are missing between the last batch beyond doubt and this one, which fits after it."""
+        return extent[0] - self._last_offset <= count + 1
+
     def _is_outlier(self, extent: Extent, following: list[Extent]) -> bool:
         """Whether this batch fits what comes before it, but is itself out of line with what follows."""
         if not following:

@@ -106,7 +106,6 @@ class LogSearch:
         self._tuning = tuning
         self._decoder = decoder
         self._base_offset = base_offset
-        self._before_damage = base_offset, False  # the next offset, and whether it follows a message of magic 0 or 1
         self._offsets: DamagedOffsets | None = None  # from what is not intact on
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
         self._window = bytearray(WINDOW_SIZE)
@@ -114,15 +113,18 @@ class LogSearch:
 
     def found(self) -> Iterator[Found]:
         """The records that match, in the order of the file. Nothing is raised: what cannot be read becomes a gap."""
+        sound: salvage.Section | None = None  # the last section before anything that is not intact
         try:
             for item in salvage.walk(self._source, tuning=self._tuning):
                 if self._progress is not None:
                     self._progress(self._position)
                 if self._offsets is None and not isinstance(item, salvage.Damage) and item.summary is not None:
-                    self._before_damage = item.summary.last_offset + 1, item.chunk.is_legacy
+                    sound = item
                 else:
                     if self._offsets is None:
-                        self._offsets = DamagedOffsets(self._base_offset, *self._before_damage)
+                        self._offsets = DamagedOffsets(self._base_offset)
+                        if sound is not None:
+                            self._offsets.take(sound)
                     if not self._offsets.is_too_long:
                         self._offsets.take(item)
                 if isinstance(item, salvage.Damage):

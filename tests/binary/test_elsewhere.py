@@ -1,6 +1,7 @@
 """Files in an object store: the same bytes however they are read, and no answer that is better than what the store gave."""
 
 import errno
+import gc
 import os
 import random
 import shlex
@@ -424,3 +425,12 @@ def test_no_call_writes() -> None:
         elsewhere.readlink("s3://b/x")
     assert caught.value.errno == errno.EINVAL
     assert not {name for name in vars(elsewhere) if name in ("unlink", "rename", "mkdir", "write", "rmdir", "link")}
+
+
+def test_a_process_that_is_slow_to_end_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python warns of a process that still runs when nobody refers to it any more."""
+    monkeypatch.setattr(store_client, "_END_SECONDS", 0)
+    before = len(store_client._outliving)
+    store_client._Process().end()
+    gc.collect()
+    assert len(store_client._outliving) == before + 1

@@ -62,6 +62,18 @@ def _partition(folder: Path, data: bytes, base: int = 0) -> Path:
     return path
 
 
+@pytest.mark.both_kernels
+def test_batches_with_offsets_of_no_batch_of_the_log_do_not_say_what_is_missing(tmp_path: Path) -> None:
+    """There are more of them at its end than of those in order after the damage."""
+    rows = list(LOG)
+    for row, wrong in ((196, 5000), (198, 10**15)):
+        rows[row] = wrong.to_bytes(8, "big") + rows[row][8:]
+    rows[197] = rows[197][:-1] + bytes([rows[197][-1] ^ 1])
+    path = _partition(tmp_path, b"".join(rows))
+    (path / f"{600:020}.log").write_bytes(batch(base_offset=600, records=[record()]))
+    assert _claims(path) == set(range(591, 594))
+
+
 def _headline(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
     main(["check", str(path)])
     found = re.search(r"Consumers cannot read (?:at least )?([\d,]+) of", " ".join(capfd.readouterr().out.split()))

@@ -113,9 +113,10 @@ def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path
 
 @each("level", ["full", "deep"])
 @each("magic", [0, 1])
-def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, magic: int, level: str) -> None:
+@each("place", [17, -5], ids=["its codec", "its payload"])
+def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, place: int, magic: int, level: str) -> None:
     parts = [bytearray(_wrapper(first, 20, magic)) for first in (0, 20, 40)]
-    parts[1][-5] ^= 1
+    parts[1][place] ^= 1
     path = _log(tmp_path, *map(bytes, parts))
     assert ("crc-mismatch", "error", 20, 39) in _found(path, level=level, cleanup_policy="delete")
 

@@ -225,13 +225,13 @@ def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 10 + ["present"] * 5
 
 
-@pytest.mark.parametrize("bit", range(1, 8))
-def test_all_offsets_of_a_wrapper_with_another_magic_are_damaged(bit: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("place", "bit"), [*((16, bit) for bit in range(1, 8)), (17, 0)])
+def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(place: int, bit: int, tmp_path: Path) -> None:
     """As a batch of magic 2, its header would say where its offsets start; that of a wrapper says where they end."""
     wrappers = [
         wrapper(messages=[message(value=b"v%d" % row, magic=1) for row in range(5)], base_offset=first)
         for first in (0, 5, 10, 15)
     ]
-    wrappers[1] = wrappers[1][:16] + bytes([wrappers[1][16] ^ 1 << bit]) + wrappers[1][17:]
+    wrappers[1] = wrappers[1][:place] + bytes([wrappers[1][place] ^ 1 << bit]) + wrappers[1][place + 1 :]
     path = _partition(tmp_path / "a-0", *wrappers)
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 5 + ["present"] * 10

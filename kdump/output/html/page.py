@@ -20,6 +20,7 @@ from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
 from kdump.output.text.check.folding import Folds
 from kdump.output.text.check.next_steps import next_steps
+from kdump.output.text.check.results import copies_not_compared
 from kdump.output.text.explain import explanation
 from kdump.output.text.sizes import size_text
 from kdump.overview.map_rows import AXES, KINDS
@@ -149,9 +150,14 @@ class _Page:
             directories.setdefault(path, Directory(path)).starts += starts
         folds.end()
         lines = next_steps(folds, directories, advice).lines() if folds else []
+        sentence = ""
+        if (said := copies_not_compared(directories.values())) is not None:
+            sentence, command = said
+            lines = [command, *lines]
         if not lines:
             return Html()
-        return element("section", element("h2", "Next"), element("pre", joined(lines, "\n"), class_="next", tabindex="0"))
+        pre = element("pre", joined(lines, "\n"), class_="next", tabindex="0")
+        return element("section", element("h2", "Next"), element("p", sentence) if sentence else "", pre)
 
     def _contents(self) -> Html:
         """Tables of what is there: places, what fills them, topics, partitions, transactions, groups."""

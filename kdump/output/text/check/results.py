@@ -106,24 +106,35 @@ def write_summary(out: ReportWriter, directories: Collection[Directory], level: 
 
 
 def write_copies(out: ReportWriter, directories: Collection[Directory]) -> None:
-    """Which partitions have copies in several log directories: a check does not compare them. Where they end is known."""
+    """Which partitions have copies that were not compared, and what compares them."""
+    said = copies_not_compared(directories)
+    if said is not None:
+        sentence, command = said
+        out.line()
+        out.wrapped(out.shown(sentence))
+        out.line(out.shown(f"  {command}"))
+
+
+def copies_not_compared(directories: Collection[Directory]) -> tuple[str, str] | None:
+    """A sentence about partitions in several log directories, and the command that compares them; None if there are none.
+
+    A check only knows where they end.
+    """
     by_name: dict[str, list[Directory]] = {}
     for directory in directories:
         if directory.segments and tree.directory_name(directory.path) is not None:
             by_name.setdefault(os.path.basename(os.path.abspath(directory.path)), []).append(directory)
     several = {name: copies for name, copies in by_name.items() if len(copies) > 1}
     if not several:
-        return
+        return None
     unequal = [name for name, copies in several.items() if len({copy.last_offset for copy in copies}) > 1]
-    out.line()
     text = f"Copies were not compared: {counted(len(several), 'partition')} in several log directories"
     if unequal:
         text += f", {len(unequal):,} with different ends"
         ends = (f"at {copy.last_offset + 1:,} in {tree.parent(copy.path)}" for copy in several[unequal[0]])
         text += f" ({unequal[0]} ends {', '.join(islice(ends, _COPIES_SHOWN))})"
-    out.wrapped(f"{out.shown(text)}.")
     parents = dict.fromkeys(tree.parent(copy.path) for copies in several.values() for copy in copies)
-    out.line(out.shown(f"  kdump scan {' '.join(map(shell_word, parents))}   # compares them"))
+    return f"{text}.", f"kdump scan {' '.join(map(shell_word, parents))}   # compares them"
 
 
 def write_findings(out: ReportWriter, folds: Folds) -> None:
