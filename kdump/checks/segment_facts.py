@@ -101,11 +101,12 @@ class SegmentFacts:
         return self.last_offsets[-1] if self.last_offsets else None
 
     def last_plausible_offset(self, next_base_offset: int | None) -> int:
-        """The last offset below the next segment and in the reach of an index, if any is: no checksum covers offsets.
+        """The last offset that the segment can have by its name and that of the next one, if any is: no checksum covers offsets.
 
         There must be batches.
         """
-        reach = 1 << 63 if self.base_offset is None else self.base_offset + _REACH
-        ceiling = reach if next_base_offset is None else min(reach, next_base_offset)
-        rows = reversed(range(len(self.last_offsets)))
-        return next((self.last_offsets[row] for row in rows if self.last_offsets[row] < ceiling), self.last_offsets[-1])
+        base = self.base_offset or 0
+        reach = 1 << 63 if self.base_offset is None else base + _REACH
+        possible = range(base, reach if next_base_offset is None else min(reach, next_base_offset))
+        lasts = self.last_offsets
+        return next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), lasts[-1])

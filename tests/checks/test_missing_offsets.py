@@ -195,7 +195,7 @@ def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(
     assert _headline(path, capfd) == 6
 
 
-@each("bit", [11, 31, 44])
+@each("bit", [10, 11, 31, 44])
 def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
     bit: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,9 +206,8 @@ def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
         log = path / f"{base:020}.log"
         data = bytearray(log.read_bytes())
         at = data.rindex(last.to_bytes(8, "big"))
-        if base == 0 or bit > 30:  # the last segment has no other end than the reach of an index
+        if base == 0 or bit != 11:  # the last segment has no other end than the reach of an index
             data[at : at + 8] = (last ^ (1 << bit)).to_bytes(8, "big")
         log.write_bytes(data)
     main(["check", str(path)])
-    of_all = {11: 1200, 31: 1197, 44: 1197}[bit]
-    assert f"Consumers cannot read 3 of {of_all:,} offsets: 150 to 152." in capfd.readouterr().out
+    assert f"Consumers cannot read 3 of {1200 if bit == 11 else 1197:,} offsets: 150 to 152." in capfd.readouterr().out
