@@ -181,8 +181,7 @@ def _check_open_file(
         report = context.coverage.report(path, file_type, source.size)
         facts = context.segment
         if suffix == file_name.LOG and facts is not None and facts.last_offset is not None:
-            report.first_offset = facts.lowest_offsets[0]
-            report.last_offset = facts.last_plausible_offset(context.next_base_offset)
+            report.first_offset, report.last_offset = facts.plausible_offsets(context.next_base_offset)
         emit(report)
         return source.size
 

@@ -100,13 +100,15 @@ class SegmentFacts:
         """The last offset in the segment, None where it holds no batch."""
         return self.last_offsets[-1] if self.last_offsets else None
 
-    def last_plausible_offset(self, next_base_offset: int | None) -> int:
-        """The last offset that the segment can have by its name and that of the next one, if any is: no checksum covers offsets.
+    def plausible_offsets(self, next_base_offset: int | None) -> tuple[int, int]:
+        """The first and the last offset of the segment; where its name, or that of the next one, rules one out, the next best.
 
-        There must be batches.
+        That is the base offset for the first, and that of a batch before for the last: no checksum covers offsets. There must be
+        batches.
         """
         base = self.base_offset or 0
         reach = 1 << 63 if self.base_offset is None else base + _REACH
         possible = range(base, reach if next_base_offset is None else min(reach, next_base_offset))
-        lasts = self.last_offsets
-        return next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), lasts[-1])
+        first, lasts = self.lowest_offsets[0], self.last_offsets
+        last = next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), None)
+        return (first, lasts[-1]) if last is None else (first if first in possible else base, last)
