@@ -241,7 +241,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("m15", "kdump/mending/recover/resolving.py", ".last >= log.next_base_offset", ".last > log.next_base_offset"),
     Mutation("60-n13", "kdump/mending/recover/resolving.py", ", other) if one.is_sure else ", ", other) if other.is_sure else "),
     Mutation("60-n14", "kdump/mending/recover/resolving.py", ") if one.first_epoch > other.", ") if one.first_epoch < other."),
-    Mutation("60-n15", "kdump/mending/recover/resolving.py", " is None or before.last_epoch > after.first_epoch:", " is None:"),
+    Mutation("60-n15", "kdump/mending/recover/resolving.py", " is None or lowest > after.first_epoch:", " is None:"),
     Mutation("60-n16", "kdump/mending/recover/resolving.py", ", other.last) and one.records != other.records:", ", other.last):"),
     Mutation("60-n09", "kdump/mending/redact/contents.py", "(data) if KEYS in self._parts ", "(data) if VALUES in self._parts "),
     Mutation("60-n10", "kdump/mending/redact/contents.py", "(data, key=self._key, digest_size=", "(data, digest_size="),

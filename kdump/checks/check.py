@@ -179,8 +179,9 @@ def _check_open_file(
         file_object.check_after_reading(context, source)
         context.finish()
         report = context.coverage.report(path, file_type, source.size)
-        if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
-            report.first_offset, report.last_offset = context.segment.lowest_offsets[0], context.segment.last_offset
+        facts = context.segment
+        if suffix == file_name.LOG and facts is not None and facts.last_offset is not None:
+            report.first_offset, report.last_offset = facts.plausible_offsets(context.next_base_offset)
         emit(report)
         return source.size
 

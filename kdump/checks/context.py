@@ -173,9 +173,9 @@ class FileContext:
         held, self._held = self._held, []
         if facts is None or not held:
             return
-        missing = MissingOffsets(facts, self.next_base_offset)
         batches = [(one.finding.start, one.finding.end, one.claimed, one) for one in held if one.words and one.claimed]
         batches = sorted((one for one in batches if one[3].finding.resync == BY_LENGTH), key=itemgetter(0))
+        missing = MissingOffsets(facts, self.next_base_offset, [(start, claimed) for start, _, claimed, _ in batches])
         for batch, claimed in zip(batches, missing.settled([batch[:3] for batch in batches]), strict=True):
             batch[3].claimed = claimed
         for one in held:

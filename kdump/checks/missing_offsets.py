@@ -9,7 +9,7 @@ from kdump.reading.largest_order import rows_in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kdump.checks.segment_facts import SegmentFacts
 
@@ -25,10 +25,12 @@ class MissingOffsets:
     """The offsets of one log that no batch has, once the log was read.
 
     What stands in the wrong place of the file, such as a stale page, has its offsets all the same. Those that the log cannot have
-    are wrong, if there are others. `next_base_offset` is that of the next segment, None if it is not known.
+    are wrong, if there are others, and those of a single batch that has some of the offsets of others. `next_base_offset` is that
+    of the next segment, None if it is not known. `claims` are the first bytes and the offsets of damaged batches whose lengths
+    are right, in the order of the file.
     """
 
-    def __init__(self, facts: SegmentFacts, next_base_offset: int | None) -> None:
+    def __init__(self, facts: SegmentFacts, next_base_offset: int | None, claims: Sequence[tuple[int, Offsets]] = ()) -> None:
         self._facts = facts
         self._next = next_base_offset
         firsts, lasts = facts.lowest_offsets, facts.last_offsets
@@ -43,9 +45,10 @@ class MissingOffsets:
         if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
             runs = _runs(firsts, lasts)  # type: ignore[arg-type]
             runs = [(start, stop) for start, stop in runs if base <= firsts[start] and lasts[stop - 1] < end] or runs
-            self._runs, self._bounds = _in_order(runs, firsts, lasts)  # type: ignore[arg-type]
-            self._last_run = firsts[self._runs[-1][0]]
-            self._firsts, self._lasts = _merged(sorted((firsts[start], lasts[stop - 1]) for start, stop in runs))
+            starts = [(facts.positions[start], (firsts[start], lasts[stop - 1])) for start, stop in runs]
+            self._runs, self._bounds = _in_order(runs, starts, claims)
+            self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
+            self._firsts, self._lasts = _merged(sorted(_without_wrong(runs, self._runs, [extent for _, extent in starts])))
         self._found: set[Offsets] = set()
 
     def of(
@@ -195,15 +198,33 @@ def _runs(firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _in_order(
-    runs: Sequence[tuple[int, int]], firsts: Sequence[int], lasts: Sequence[int]
+    runs: Sequence[tuple[int, int]], starts: Sequence[tuple[int, Offsets]], claims: Sequence[tuple[int, Offsets]]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The rows of the batches in order, from one up to another: of these runs, the most whose offsets ascend.
 
+    `starts` has the first byte and the offsets of each run. What damaged batches claim decides where two are as many.
+
     Then the first offsets, ascending, of these and of other runs of several batches: a single one may have a wrong offset.
     """
-    in_order = [runs[row] for row in rows_in_order((firsts[start], lasts[end - 1], end - start) for start, end in runs)]
-    several = [(start, end) for start, end in runs if end - start > 1]
-    return in_order, sorted({firsts[start] for start, _ in (*in_order, *several)})
+    places = [(position, extent, 2 * (end - start)) for (position, extent), (start, end) in zip(starts, runs, strict=True)]
+    rows = {position: row for row, (position, _) in enumerate(starts)}
+    places = sorted([*places, *((position, extent, 1) for position, extent in claims if extent[0] <= extent[1])])
+    chosen = [places[row][0] for row in rows_in_order((*extent, size) for _, extent, size in places)]
+    found = [rows[position] for position in chosen if position in rows]
+    several = [row for row, (start, end) in enumerate(runs) if end - start > 1]
+    return [runs[row] for row in found], sorted({starts[row][1][0] for row in (*found, *several)})
+
+
+def _without_wrong(
+    runs: Sequence[tuple[int, int]], in_order: Sequence[tuple[int, int]], extents: Sequence[Offsets]
+) -> Iterator[Offsets]:
+    """The offsets of the runs, without those of single batches that those in order have, too: copies, or wrong ones."""
+    known = dict(zip(runs, extents, strict=True))
+    firsts = [known[run][0] for run in in_order]
+    for (start, end), (first, last) in known.items():
+        at = bisect_right(firsts, last) - 1
+        if end - start > 1 or at < 0 or in_order[at] == (start, end) or known[in_order[at]][1] < first:
+            yield first, last
 
 
 def _merged(ranges: Sequence[Offsets]) -> tuple[list[int], list[int]]:

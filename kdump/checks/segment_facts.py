@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 _COPIED_ROWS = 1 << 16
+_REACH = 1 << 31  # of the offsets in an index
 
 
 class SegmentFacts:
@@ -98,3 +99,16 @@ class SegmentFacts:
     def last_offset(self) -> int | None:
         """The last offset in the segment, None where it holds no batch."""
         return self.last_offsets[-1] if self.last_offsets else None
+
+    def plausible_offsets(self, next_base_offset: int | None) -> tuple[int, int]:
+        """The first and the last offset of the segment; where its name, or that of the next one, rules one out, the next best.
+
+        That is the base offset for the first, and that of a batch before for the last: no checksum covers offsets. There must be
+        batches.
+        """
+        base = self.base_offset or 0
+        reach = 1 << 63 if self.base_offset is None else base + _REACH
+        possible = range(base, reach if next_base_offset is None else min(reach, next_base_offset))
+        first, lasts = self.lowest_offsets[0], self.last_offsets
+        last = next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), None)
+        return (first, lasts[-1]) if last is None else (first if first in possible else base, last)

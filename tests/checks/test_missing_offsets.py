@@ -198,3 +198,38 @@ def test_offsets_that_a_damaged_header_claims_are_believed_as_far_as_there_is_ro
     gap: tuple[int, int], most: int, believed: tuple[int, int] | None
 ) -> None:
     assert _believed((5, 6), 4, [gap], most) == believed
+
+
+def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of five batches from offset 288 on, the first says 296, and the second and fourth are damaged."""
+    hurt = bytearray(_hurt(96, 7, bytes([288 ^ 256 | 8])))
+    for row in (97, 99):
+        hurt[sum(map(len, LOG[:row])) + 200] ^= 1
+    path = _partition(tmp_path, bytes(hurt))
+    assert _claims(path) == {291, 292, 293, 297, 298, 299}
+    assert _headline(path, capfd) == 6
+
+
+@each("bit", [10, 11, 31, 44])
+def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
+    bit: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two segments of 600 offsets: a batch of the first is damaged, and no checksum covers the offset of the last of each.
+
+    Nor that of the first.
+    """
+    path = _partition(tmp_path, _hurt(50, 100, b"damage"))
+    (path / f"{600:020}.log").write_bytes(b"".join(_log(seed=2, base=600)))
+    for base, last in ((0, 597), (600, 1197)):
+        log = path / f"{base:020}.log"
+        data = bytearray(log.read_bytes())
+        at = data.rindex(last.to_bytes(8, "big"))
+        if base == 0 or bit != 11:  # the last segment has no other end than the reach of an index
+            data[at : at + 8] = (last ^ (1 << bit)).to_bytes(8, "big")
+        log.write_bytes(data)
+    first = path / f"{0:020}.log"
+    first.write_bytes((1 << bit).to_bytes(8, "big") + first.read_bytes()[8:])
+    main(["check", str(path)])
+    assert f"Consumers cannot read 3 of {1200 if bit == 11 else 1197:,} offsets: 150 to 152." in capfd.readouterr().out

@@ -1,8 +1,8 @@
-"""Doubts batches at the ends of logs whose leader epochs fit neither the log before nor the log after.
+"""Doubts batches beside damage, and at the ends of logs, whose leader epochs fit neither what is before nor what is after.
 
-No checksum covers the leader epoch. Within a log the walk doubts a batch that disagrees with its neighbours on both sides. Where
-the leader epoch goes back from one log to the next, the last batch of the one and the first batch of the other are compared with
-the batch before the two and the batch after them.
+No checksum covers the leader epoch. The walk doubts a batch that disagrees with its neighbours on both sides. Where the leader
+epoch goes back from one log to the next, or across damage, the last batch before and the first batch after are compared with the
+batch before the two and the batch after them.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _next_known(pieces: Sequence[Piece], start: int) -> Piece | None:
 
 
 def _goes_back(before: Piece, after: Piece) -> bool:
-    """Whether the leader epoch goes back from the end of a log to the start of the next one, and the offsets do not."""
-    return before.log is not after.log and before.last < after.first and after.first_epoch < before.last_epoch
+    """Whether the leader epoch goes back from the end of one piece to the start of the next, and the offsets do not."""
+    return before.last < after.first and after.first_epoch < before.last_epoch
 
 
 def _out_of_line(earlier: Piece | None, last: Piece, first: Piece, later: Piece | None) -> Piece | None:

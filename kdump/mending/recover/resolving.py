@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right, insort
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
+_INDEX_REACH = 1 << 31
 _DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
 
 
@@ -97,7 +98,8 @@ class _Resolution:
         for piece in self._pieces:
             before, after = neighbours[id(piece)]
             fits = (before is None or before.last < piece.first) and (after is None or piece.last < after.first)
-            fits = fits and id(piece) not in wrong and (before is not None and after is not None or _is_near(piece))
+            is_inside = before is not None and after is not None or _is_near(piece) and not _is_flipped_far(piece, before)
+            fits = fits and id(piece) not in wrong and is_inside
             (placed if piece.is_sure or fits else strays).append(piece)
         # of batches that are not beyond doubt, each may fit between those that are, and contradict the others
         out = {
@@ -113,20 +115,13 @@ class _Resolution:
         return placed, strays
 
     def _without_gaps_out_of_line(self) -> Iterator[Piece]:
-        """The pieces; those that reach into others of their log are divided where offsets are missing."""
+        """The pieces; those that reach into others of their log, and those beside them, are divided where offsets are missing."""
         for _, group in groupby(self._pieces, key=lambda piece: id(piece.log)):
             pieces = list(group)
-            sure = [piece for piece in pieces if piece.is_sure]
-            lowest = list(accumulate((piece.first for piece in reversed(sure)), min))  # of the last ones
-            highest = -1
-            for piece in pieces:
-                if not piece.is_sure:
-                    yield piece
-                    continue
-                lowest.pop()
-                reaches_on = bool(lowest) and lowest[-1] <= piece.last
-                yield from self._headers.without_gaps(piece) if reaches_on or piece.first <= highest else (piece,)
-                highest = max(highest, piece.last)
+            reach = runs.reaching(pieces)
+            for row, piece in enumerate(pieces):
+                is_beside = piece.is_sure and any(reach[max(row - 1, 0) : row + 2])
+                yield from self._headers.without_gaps(piece) if is_beside else (piece,)
 
     def _neighbours(self) -> dict[int, tuple[Piece | None, Piece | None]]:
         """For each piece the sure ones before and after it in its log."""
@@ -524,14 +519,16 @@ class _Resolution:
             if piece.is_sure:
                 before = piece
                 continue
-            if before is None or after is None or before.last_epoch > after.first_epoch:
+            lowest = NO_EPOCH if before is None else before.last_epoch
+            if after is None or lowest > after.first_epoch:
                 continue
-            if not before.last_epoch <= piece.first_epoch <= after.first_epoch:
-                note = f"its leader epoch, which said {piece.first_epoch}, is put right: those around it are {before.last_epoch}"
-                note += "" if before.last_epoch == after.first_epoch else f" and {after.first_epoch}"
+            if not lowest <= piece.first_epoch <= after.first_epoch:
+                true = _true_epoch(piece.first_epoch, after.first_epoch if before is None else lowest, after.first_epoch)
+                note = f"its leader epoch, which said {piece.first_epoch}, is put right: that after it is {after.first_epoch}"
+                note += "" if before is None else f", that before it {before.last_epoch}"
                 piece.change = f"{piece.change}; {note}" if piece.change else note
-                piece.changed[LOG_OVERHEAD] = before.last_epoch.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
-                piece.first_epoch = piece.last_epoch = before.last_epoch
+                piece.changed[LOG_OVERHEAD] = true.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
+                piece.first_epoch = piece.last_epoch = true
         return chain
 
 
@@ -541,6 +538,12 @@ def _is_near(piece: Piece) -> bool:
     if log.next_base_offset is not None and piece.last >= log.next_base_offset:
         return False
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
+
+
+def _is_flipped_far(piece: Piece, before: Piece | None) -> bool:
+    """Whether a batch lies above what an index can reach, and one bit of its offset less would continue the one before it."""
+    is_far = piece.first - (piece.log.base_offset or 0) > _INDEX_REACH
+    return is_far and before is not None and piece.follows(before) and _differ_in_a_bit(_stated(piece), before.last + 1)
 
 
 def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
@@ -566,6 +569,11 @@ def _stated(piece: Piece) -> int:
 def _differ_in_a_bit(one: int, other: int) -> bool:
     different = one ^ other
     return different > 0 and not different & (different - 1)
+
+
+def _true_epoch(stated: int, before: int, after: int) -> int:
+    """The leader epoch of a batch between two others: that before it, unless that after it alone differs in one bit."""
+    return after if _differ_in_a_bit(stated, after) and not _differ_in_a_bit(stated, before) else before
 
 
 def _put_right(single: Piece, shift: int, reason: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import attrgetter
 
 from kdump.reading.largest_order import rows_in_order
@@ -34,6 +34,20 @@ def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
             continue
         if 0 < at < len(rows) or is_free(chosen, piece.first, piece.last):
             yield piece
+
+
+def reaching(pieces: Sequence[Piece]) -> list[bool]:
+    """Which pieces of one log, in the order of the file, are beyond doubt and reach into others that are."""
+    sure = [piece for piece in pieces if piece.is_sure]
+    lowest = list(accumulate((piece.first for piece in reversed(sure)), min))  # of the last ones
+    highest = -1
+    found = []
+    for piece in pieces:
+        if piece.is_sure:
+            lowest.pop()
+        found.append(piece.is_sure and (bool(lowest) and lowest[-1] <= piece.last or piece.first <= highest))
+        highest = max(highest, piece.last) if piece.is_sure else highest
+    return found
 
 
 def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
