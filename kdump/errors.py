@@ -77,8 +77,11 @@ class Fault(KdumpError):
         self.variants: dict[str, Fault] = {}
 
     def without_frames(self) -> Self:
-        """The same, for those who keep it: with the frames that it passed it would be garbage that only Python's search frees."""
-        self.__traceback__ = None
+        """The same, for those who keep it: with frames that it or its causes passed, only Python's search for garbage frees it."""
+        error: BaseException | None = self
+        while error is not None:
+            error.__traceback__ = None
+            error = error.__cause__ or error.__context__
         return self
 
     def __reduce__(self) -> Any:

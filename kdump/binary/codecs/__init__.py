@@ -161,7 +161,7 @@ def opened(
             else:
                 data = bytearray()
     except CorruptData as error:
-        fault = error
+        fault = error.without_frames()
     if size <= max_held:
         return Payload(data, fault)
     return LongPayload(partial(decompressed, codec, compressed, magic, limit=limit, quirks=quirks), size, fault)
