@@ -77,7 +77,7 @@ class Fault(KdumpError):
         self.variants: dict[str, Fault] = {}
 
     def without_frames(self) -> Self:
-        """The same, for those who keep it: with frames that it or its causes passed, only Python's search for garbage frees it."""
+        """The same, for those who keep it: with frames that it and its causes passed, only a search for garbage frees it."""
         error: BaseException | None = self
         while error is not None:
             error.__traceback__ = None
