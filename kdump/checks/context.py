@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from operator import itemgetter
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
@@ -173,11 +172,12 @@ class FileContext:
         held, self._held = self._held, []
         if facts is None or not held:
             return
-        batches = [(one.finding.start, one.finding.end, one.claimed, one) for one in held if one.words and one.claimed]
-        batches = sorted((one for one in batches if one[3].finding.resync == BY_LENGTH), key=itemgetter(0))
-        missing = MissingOffsets(facts, self.next_base_offset, [(start, claimed) for start, _, claimed, _ in batches])
-        for batch, claimed in zip(batches, missing.settled([batch[:3] for batch in batches]), strict=True):
-            batch[3].claimed = claimed
+        damaged = [one for one in held if one.words and one.claimed and one.finding.resync == BY_LENGTH]
+        damaged.sort(key=lambda one: one.finding.start)
+        claims = [(one.finding.start, one.finding.end, one.claimed) for one in damaged if one.claimed]
+        missing = MissingOffsets(facts, self.next_base_offset, claims)
+        for one, claimed in zip(damaged, missing.settled(), strict=True):
+            one.claimed = claimed
         for one in held:
             finding = one.finding
             if one.words is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
 
     Offsets = tuple[int, int]
+    Claim = tuple[int, int, Offsets]
     """The first and the last of a range."""
 
 _MOST_MISSING = 1 << 31  # in one place: a segment reaches no farther
@@ -26,12 +27,13 @@ class MissingOffsets:
 
     What stands in the wrong place of the file, such as a stale page, has its offsets all the same. Those that the log cannot have
     are wrong, if there are others, and those of a single batch that has some of the offsets of others. `next_base_offset` is that
-    of the next segment, None if it is not known. `claims` are the first bytes and the offsets of damaged batches whose lengths
-    are right, in the order of the file.
+    of the next segment, None if it is not known. `claims` are the first byte, the one after the last, and the offsets of damaged
+    batches whose lengths are right, in the order of the file.
     """
 
-    def __init__(self, facts: SegmentFacts, next_base_offset: int | None, claims: Sequence[tuple[int, Offsets]] = ()) -> None:
+    def __init__(self, facts: SegmentFacts, next_base_offset: int | None, claims: Sequence[Claim] = ()) -> None:
         self._facts = facts
+        self._claims = claims
         self._next = next_base_offset
         firsts, lasts = facts.lowest_offsets, facts.last_offsets
         self._firsts: Sequence[int] = firsts  # type: ignore[assignment]  # all that bisect needs
@@ -91,12 +93,12 @@ class MissingOffsets:
                 return gap, False
         return claimed, claimed is not None
 
-    def settled(self, batches: Sequence[tuple[int, int, Offsets]]) -> list[Offsets]:
-        """The offsets that damaged batches claim, given with their first byte and the one after their last, in this order.
+    def settled(self) -> list[Offsets]:
+        """The offsets that the damaged batches of the claims have.
 
         A claim that those of both neighbours contradict is wrong: its batch has what these leave, if they leave any.
         """
-        facts = self._facts
+        facts, batches = self._facts, self._claims
         claims: list[Offsets] = []
         for at, (start, end, (first, last)) in enumerate(batches):
             row_before, row_after = self._rows_around(bisect_left(facts.positions, start))
@@ -198,7 +200,7 @@ def _runs(firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _in_order(
-    runs: Sequence[tuple[int, int]], starts: Sequence[tuple[int, Offsets]], claims: Sequence[tuple[int, Offsets]]
+    runs: Sequence[tuple[int, int]], starts: Sequence[tuple[int, Offsets]], claims: Sequence[Claim]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The rows of the batches in order, from one up to another: of these runs, the most whose offsets ascend.
 
@@ -208,7 +210,7 @@ def _in_order(
     """
     places = [(position, extent, 2 * (end - start)) for (position, extent), (start, end) in zip(starts, runs, strict=True)]
     rows = {position: row for row, (position, _) in enumerate(starts)}
-    places = sorted([*places, *((position, extent, 1) for position, extent in claims if extent[0] <= extent[1])])
+    places = sorted([*places, *((position, extent, 1) for position, _, extent in claims if extent[0] <= extent[1])])
     chosen = [places[row][0] for row in rows_in_order((*extent, size) for _, extent, size in places)]
     found = [rows[position] for position in chosen if position in rows]
     several = [row for row, (start, end) in enumerate(runs) if end - start > 1]

@@ -36,7 +36,7 @@ class PartitionFacts:
         self.carried = CarriedState()
         self.sizes: dict[str, int] = {}
         self.has_open_transactions = False
-        """Whether a producer snapshot has one."""
+        """Whether a sound producer snapshot has one, at levels that read all bytes."""
 
     @functools.cached_property
     def topic_policy(self) -> TopicPolicy:

@@ -213,8 +213,14 @@ class NewPartition:
         if log_end is not None and self.log_end != log_end:
             message = f"the log that was made ends at offset {self.log_end:,}, not {log_end:,}"
             raise CorruptData("start-loses", message, path=self._origin)
-        is_shown = watcher.is_spotless and facts is not None and facts.log_end == self.log_end and not self._name
-        if self._bases and not (is_shown and facts is not None and kept.by_every_start(facts, self._rules.max_index_size)):
+        is_kept = (
+            facts is not None
+            and watcher.is_spotless
+            and facts.log_end == self.log_end
+            and not self._name
+            and kept.by_every_start(facts, self._rules.max_index_size)
+        )
+        if self._bases and not is_kept:
             self._require_kept(CLEAN, None)
             if scans and not self._is_plain:
                 self._require_kept(UNCLEAN, ZERO)

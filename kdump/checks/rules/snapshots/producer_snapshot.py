@@ -40,11 +40,10 @@ def check(context: FileContext) -> None:
     context.coverage.add(ByteCoverage.INTACT if is_sound else ByteCoverage.SALVAGED, entries_end, batches=count)
     context.coverage.add(ByteCoverage.DAMAGED, context.source.size)
     _check_duplicates(context, count)
-    if context.partition is not None:
+    if is_sound and context.partition is not None and context.settings.checks_crcs:
         opened = (state.current_txn_first_offset for state in _states(context, count))
         context.partition.has_open_transactions |= any(first != _NONE for first in opened)
-        if is_sound and context.settings.checks_crcs:
-            _Comparison(context, count).run()
+        _Comparison(context, count).run()
 
 
 def _checked_count(context: FileContext) -> int | None:
