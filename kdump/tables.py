@@ -43,6 +43,26 @@ Binary = bytes
 Pair = list[int]  # of two numbers
 
 
+@dataclass_transform()
+class Declared:
+    """What has the fields that its class declares. The constructor takes their values in that order, or by name.
+
+    What stands after `=` is a field's default. Raises TypeError unless each field without one is given, and no others.
+    """
+
+    field_names: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.field_names = (*cls.field_names, *cls.__annotations__)
+
+    def __init__(self, *values: object, **named: object) -> None:
+        given = dict(zip(self.field_names, values, strict=False)) | named
+        missing = [name for name in self.field_names if name not in given and not hasattr(self, name)]
+        if missing or len(given) != len(values) + len(named) or not given.keys() <= set(self.field_names):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.field_names)}, but got {', '.join(given)}")
+        self.__dict__.update(given)
+
+
 class Column:
     """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case)."""
 

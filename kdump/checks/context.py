@@ -13,6 +13,7 @@ from kdump.checks.missing_offsets import MissingOffsets
 from kdump.checks.topic_policy import policy_of
 from kdump.formats import file_name, tree
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,16 +274,13 @@ class FileContext:
             self.report("finding-flood", first, last, message, found=count)
 
 
-class _Held:
+class _Held(Declared):
     """A finding that waits. If it has `words`, its offsets are still claims."""
 
-    __slots__ = ("claimed", "finding", "records", "words")
-
-    def __init__(self, finding: Finding, claimed: tuple[int, int] | None, records: int | None, words: Words | None) -> None:
-        self.finding = finding
-        self.claimed = claimed
-        self.records = records
-        self.words = words
+    finding: Finding
+    claimed: tuple[int, int] | None
+    records: int | None
+    words: Words | None
 
 
 class Further:

@@ -27,7 +27,7 @@ from kdump.binary.batch_header import (
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats.long_headers import LongHeaders, start_of_headers
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
+from kdump.tables import Binary, Bool, Declared, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Record(Row):
     isvalid: Bool | None
 
 
-class Cut:
+class Cut(Declared):
     """Bytes after the last whole message in a wrapper: the start of another message, of which some bytes are missing.
 
     `data` are the first of them, no more than the header of a message has, `size` is how many there are, and `missing` how many
@@ -110,14 +110,11 @@ class Cut:
     as it is inside.
     """
 
-    __slots__ = ("count", "data", "last_offset", "missing", "size")
-
-    def __init__(self, count: int, last_offset: int, data: bytes, size: int, missing: int | None) -> None:
-        self.count = count
-        self.last_offset = last_offset
-        self.data = data
-        self.size = size
-        self.missing = missing
+    count: int
+    last_offset: int
+    data: bytes
+    size: int
+    missing: int | None
 
     @property
     def offset(self) -> int | None:

@@ -14,6 +14,7 @@ from functools import cache
 
 from kdump.errors import CorruptData
 from kdump.formats import file_name
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,14 +98,11 @@ class Line:
         return self.is_number_wanted or (self.fault is not None and self.fault.values.get("expected", 0) < 0)
 
 
-class PlainLines:
+class PlainLines(Declared):
     """Entries in ASCII with short numbers, one after the other: the number of the first line, and a list for each field."""
 
-    __slots__ = ("columns", "first")
-
-    def __init__(self, first: int, columns: Sequence[Sequence[int | str]]) -> None:
-        self.first = first
-        self.columns = columns
+    first: int
+    columns: Sequence[Sequence[int | str]]
 
     @classmethod
     def parse(cls, first: int, data: bytes, fields: Fields) -> PlainLines:

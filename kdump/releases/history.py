@@ -7,6 +7,7 @@ until which release it exists. To add a release, add rows here; no other module 
 from __future__ import annotations
 
 from kdump.releases.timeline import FIRST, Part
+from kdump.tables import Declared
 
 MAX_INT = 0x7FFFFFFF
 
@@ -444,18 +445,15 @@ FAILS_ON_LENGTH_OVERFLOW = {FIRST: True, "1.1.1": False}
 """Whether a length that overflows 32 bits together with the 12 bytes before it throws instead of ending the log."""
 
 
-class ControlType:
+class ControlType(Declared):
     """A type of control records: its `name`, and how the value is shown: `marker`, or as JSON after a `heading`.
 
     Without either, the type itself is shown.
     """
 
-    __slots__ = ("heading", "is_marker", "name")
-
-    def __init__(self, name: str, *, is_marker: bool = False, heading: str = "") -> None:
-        self.name = name
-        self.is_marker = is_marker
-        self.heading = heading
+    name: str
+    is_marker: bool = False
+    heading: str = ""
 
     def start(self, number: int) -> str:
         """The text before the epoch of a marker or the JSON of a message, or all that is shown; `number` is that of the type."""

@@ -10,6 +10,7 @@ from kdump.output.rows.hits import NotRead, SearchedFile
 from kdump.reading.items import DAMAGED
 from kdump.searching.log_search import Found, Gap, LogSearch
 from kdump.searching.partitioner import partition_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,29 +56,16 @@ class FileSettings:
         self.progress = progress
 
 
-class FileResult:
+class FileResult(Declared):
     """What is known of a file after its search."""
 
-    __slots__ = ("damaged_hits", "file", "is_whole", "known_fields", "misplaced", "not_read", "not_read_bytes")
-
-    def __init__(
-        self,
-        file: SearchedFile,
-        not_read: list[NotRead],
-        *,
-        damaged_hits: int = 0,
-        misplaced: int = 0,
-        is_whole: bool = True,
-        not_read_bytes: int = 0,
-        known_fields: KnownFields | None = None,
-    ) -> None:
-        self.known_fields = known_fields
-        self.file = file
-        self.not_read = not_read
-        self.damaged_hits = damaged_hits
-        self.misplaced = misplaced
-        self.is_whole = is_whole
-        self.not_read_bytes = not_read_bytes
+    file: SearchedFile
+    not_read: list[NotRead]
+    damaged_hits: int = 0
+    misplaced: int = 0
+    is_whole: bool = True
+    not_read_bytes: int = 0
+    known_fields: KnownFields | None = None
 
 
 class FileSearch:

@@ -28,6 +28,7 @@ from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.undecidable import Undecidable
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,16 +50,13 @@ _MAX_GAPS = 20_000  # of one file that are kept apart
 _TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: all from there on
 
 
-class Found:
+class Found(Declared):
     """Records of a log: `rows` are those that match, and `matched` says where. `statuses` are those of the batches."""
 
-    __slots__ = ("matched", "part", "rows", "statuses")
-
-    def __init__(self, part: RecordChunk, statuses: list[str], rows: list[int], matched: list[list[str]]) -> None:
-        self.part = part
-        self.statuses = statuses
-        self.rows = rows
-        self.matched = matched
+    part: RecordChunk
+    statuses: list[str]
+    rows: list[int]
+    matched: list[list[str]]
 
 
 class Gap:

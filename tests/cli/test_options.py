@@ -144,7 +144,7 @@ def test_options_of_the_drop_in_form_are_distinguished_from_values_of_kafkas() -
 
 
 def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
-    shared = {name for name in CheckOptions.OPTIONS if name in Settings.__slots__}
+    shared = {name for name in CheckOptions.OPTIONS if name in Settings.field_names}
     given = {
         "level": "deep",
         "cleanup_policy": "compact",

@@ -15,6 +15,7 @@ from kdump.exit_codes import CLEAN, NOT_EXAMINED
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
         rate: str
 
 
-class Made:
+class Made(Declared):
     """What a command has made: its rows, its summary by the seconds that it took, and the exit code."""
 
-    def __init__(self, rows: Sequence[Row], summary: Callable[[float], Row], exit_code: int = CLEAN) -> None:
-        self.rows = rows
-        self.summary = summary
-        self.exit_code = exit_code
+    rows: Sequence[Row]
+    summary: Callable[[float], Row]
+    exit_code: int = CLEAN
 
 
 def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Bool, Int32, Int64, Row, Text
+from kdump.tables import Bool, Declared, Int32, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,19 +31,16 @@ ANSWERS = (
 )
 
 
-class Place:
+class Place(Declared):
     """Where a record stands: a file, and the position of its batch. `is_going` if brokers are about to delete the file.
 
     `is_found_by_offset` unless the header of the batch does not claim the offset of the record.
     """
 
-    __slots__ = ("is_found_by_offset", "is_going", "path", "position")
-
-    def __init__(self, path: str, position: int, *, is_going: bool, is_found_by_offset: bool) -> None:
-        self.path = path
-        self.position = position
-        self.is_going = is_going
-        self.is_found_by_offset = is_found_by_offset
+    path: str
+    position: int
+    is_going: bool
+    is_found_by_offset: bool
 
 
 def _no_places() -> Sequence[Place]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Float64, Int32, Int64, Row, Text
+from kdump.tables import Declared, Float64, Int32, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,22 +31,19 @@ DESCRIPTIONS = {
 """What each column says, for schemas."""
 
 
-class ForecastTotals:
+class ForecastTotals(Declared):
     """What a run reports at its end: the release, how many directories could not be examined, the verdict.
 
     `asked` is the release that the user named; `stops` has True if a log directory holds the mark of a clean stop, and False if
     one does not.
     """
 
-    __slots__ = ("asked", "failed", "release", "seconds", "stops", "verdict")
-
-    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, verdict: Verdict, stops: set[bool]) -> None:
-        self.release = release
-        self.asked = asked
-        self.failed = failed
-        self.seconds = seconds
-        self.verdict = verdict
-        self.stops = stops
+    release: str
+    asked: str
+    failed: int
+    seconds: float
+    verdict: Verdict
+    stops: set[bool]
 
     def summary(self) -> ForecastSummary:
         """The same as a row."""

@@ -23,6 +23,7 @@ from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
 from kdump.messages.field_functions import end_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,14 +42,11 @@ MAX_BATCH_BYTES = 1 << 20
 """Control batches are small; a larger one is read where every record is."""
 
 
-class Control:
+class Control(Declared):
     """What a control batch says: `kind` is its type, None where that could not be read; markers have a `coordinator_epoch`."""
 
-    __slots__ = ("coordinator_epoch", "kind")
-
-    def __init__(self, kind: int | None, coordinator_epoch: int | None) -> None:
-        self.kind = kind
-        self.coordinator_epoch = coordinator_epoch
+    kind: int | None
+    coordinator_epoch: int | None
 
 
 def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:

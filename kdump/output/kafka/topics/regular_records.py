@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kdump.decoders import metadata
 from kdump.messages import kafka_json
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,31 +23,19 @@ if TYPE_CHECKING:
 TOMBSTONE = "<DELETE>"
 
 
-class RegularRecord:
+class RegularRecord(Declared):
     """The messages of records of one type, and the texts before the key's message and before the version of the value.
 
     `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups. Where values are not
     shown as JSON, `value_words` say how.
     """
 
-    __slots__ = ("contained", "key", "key_start", "value", "value_start", "value_words")
-
-    def __init__(
-        self,
-        value: Message,
-        value_start: str,
-        *,
-        key: Message | None = None,
-        key_start: str = "",
-        contained: Contained | None = None,
-        value_words: Words | None = None,
-    ) -> None:
-        self.key = key
-        self.key_start = key_start
-        self.value = value
-        self.value_start = value_start
-        self.contained = contained
-        self.value_words = value_words
+    value: Message
+    value_start: str
+    key: Message | None = None
+    key_start: str = ""
+    contained: Contained | None = None
+    value_words: Words | None = None
 
 
 class RegularRecords:
