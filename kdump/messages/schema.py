@@ -125,6 +125,11 @@ class Message:
         self.bounds_counts = bounds_counts
 
 
+def flexible_message(name: str, *fields: Field, last_version: int = 0) -> Message:
+    """A message that has compact lengths, and may have tagged fields, in all its versions."""
+    return Message(name, *fields, flexible_since=0, last_version=last_version)
+
+
 def with_bounded_counts(message: Message) -> Message:
     """The message as Kafka reads it since 4.4.0."""
     versions = {"flexible_since": message.flexible_since, "last_version": message.last_version}
