@@ -324,15 +324,11 @@ class SharedDump:
             if not stretch.is_over:
                 return
             if is_shown:
-                self._take_over(stretch)
+                self.parent.take_over(stretch)
+                self.position, self._written = stretch.reached, 0
             del self._stretches[self._turn]
             self._turn += stretch.units
             self._is_over = self.position < nominal_end or self._turn == self._unit_count
-
-    def _take_over(self, stretch: Stretch) -> None:
-        """Move the end of what is proved to the end of the stretch."""
-        self.parent.take_over(stretch)
-        self.position, self._written = stretch.reached, 0
 
     def check(self) -> None:
         """Raises Over if the dump must stop."""

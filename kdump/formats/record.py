@@ -452,7 +452,8 @@ class BatchRecords:
         if not self.is_compressed:
             return iter(())
         if self._opened is not None:
-            self._take_opened(self._opened)
+            self._data, self._stream_error = self._opened.data, self._opened.error
+            self._whole_blocks, self.payload_size = self._opened.whole_blocks, self._opened.size
             return iter(())
         self._data = bytearray()
         self._whole_blocks = 0
@@ -460,11 +461,6 @@ class BatchRecords:
         blocks = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
         self._has_more(blocks, 0, {})
         return blocks
-
-    def _take_opened(self, opened: codecs.Payload) -> None:
-        """Take a payload that is decompressed already."""
-        self._data, self._stream_error = opened.data, opened.error
-        self._whole_blocks, self.payload_size = opened.whole_blocks, opened.size
 
     def _has_more(self, blocks: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
         """Whether the stream yielded more. `_data` then starts with the byte that was at `position`."""

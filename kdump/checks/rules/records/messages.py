@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.errors import CorruptData
     from kdump.formats.record import Cut, RecordChunk
 
 
@@ -39,7 +38,7 @@ class Messages(SegmentRule):
         for row, cut in part.cuts.items():
             self._check_cut(part, row, cut)
         for number, faults in part.faults.items():
-            self._report_field(part, number, next(iter(faults.values())))
+            self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(next(iter(faults.values())))}.")
         for name in ("key_size", "value_size"):
             for number, size in enumerate(records[name]):
                 if size is not None and size < -1:
@@ -106,9 +105,6 @@ class Messages(SegmentRule):
         row = self.facts.positions.bisect_left(start)
         before = self.facts.last_offsets[row - 1] if row else (self.context.base_offset or 0) - 1
         return max(0, offset - before - 1 - cut.last_offset)
-
-    def _report_field(self, part: RecordChunk, number: int, fault: CorruptData) -> None:
-        self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(fault)}.")
 
     def _report(
         self,
