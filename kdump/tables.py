@@ -24,7 +24,7 @@ else:  # the plain tool starts without the module `typing`
 
     RowType = None
 
-    def dataclass_transform() -> object:
+    def dataclass_transform(**_: object) -> object:
         """Stands for typing.dataclass_transform, which is for type checkers only."""
         return lambda row_class: row_class
 
@@ -64,22 +64,31 @@ class Declared:
 
 
 class Column:
-    """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case)."""
+    """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case).
 
-    __slots__ = ("is_nullable", "key", "name", "type")
+    `about` is what JSON Schemas have of it: a `description`, and the values of an `enum`.
+    """
 
-    def __init__(self, name: str, annotation: str) -> None:
+    __slots__ = ("about", "is_nullable", "key", "name", "type")
+
+    def __init__(self, name: str, annotation: str, about: dict[str, object]) -> None:
         self.name = name
+        self.about = about
         self.key = camel_case(name)
         self.type = annotation.removesuffix(" | None")
         self.is_nullable = self.type != annotation
 
     def nullable(self) -> Column:
         """The same column where any row may lack it."""
-        return Column(self.name, f"{self.type} | None")
+        return Column(self.name, f"{self.type} | None", self.about)
 
 
-@dataclass_transform()
+def column(description: str, values: Sequence[str] = ()) -> Any:  # stands where a type checker sees a default
+    """What a column says, for schemas, and the values that a text may have, if there are few."""
+    return {"enum": list(values), "description": description} if values else {"description": description}
+
+
+@dataclass_transform(field_specifiers=(column,))
 class Row:
     """One row of a table. Subclasses only declare fields: the constructor takes their values in that order, or by name.
 
@@ -95,8 +104,11 @@ class Row:
 
     def __init_subclass__(cls, *, kind: str = "") -> None:
         cls.row_kind = kind
-        declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
-        cls.schema = cls.schema + declared  # after those of the class it extends
+        for name, annotation in cls.__annotations__.items():  # after those of the class it extends
+            about = cls.__dict__.get(name, {})
+            cls.schema += (Column(name, str(annotation), about),)
+            if about:
+                delattr(cls, name)
         cls.column_names = tuple(column.name for column in cls.schema)
 
     def __init__(self, *values: object, **named: object) -> None:

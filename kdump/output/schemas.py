@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, Finding
-from kdump.forecasts import forecast
+from kdump.checks.finding import SEVERITIES, Finding
 from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
 from kdump.mending import row
 from kdump.output import check, mending
 from kdump.output import forecast as forecast_output
-from kdump.output.rows import fates, forecast_summary, hits, listing
-from kdump.output.rows.forecast_summary import ForecastSummary
+from kdump.output.rows import fates, hits, listing
 from kdump.overview import map_rows
 from kdump.overview import row as overview
 
@@ -52,16 +50,6 @@ _LISTED: tuple[type[Row], ...] = (
 ROWS: dict[str, type[Row]] = {row_class.row_kind: row_class for row_class in (*_LISTED, *_REPORTS)}
 """The rows that have a schema, by their kind."""
 
-_DESCRIPTIONS = {
-    **DESCRIPTIONS,
-    Forecast: forecast.DESCRIPTIONS,
-    ForecastSummary: forecast_summary.DESCRIPTIONS,
-    **row.DESCRIPTIONS,
-    **hits.DESCRIPTIONS,
-    **fates.DESCRIPTIONS,
-    **overview.DESCRIPTIONS,
-    **map_rows.DESCRIPTIONS,
-}
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
@@ -109,10 +97,7 @@ def _property(row_class: type[Row], column: Column) -> dict[str, object]:
     property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **more}
     if (row_class, column.name) in _ENUMS:
         property_["enum"] = _ENUMS[row_class, column.name]
-    description = _DESCRIPTIONS.get(row_class, {}).get(column.name)
-    if description:
-        property_["description"] = description
-    return property_
+    return property_ | column.about
 
 
 def _type(name: str) -> tuple[str, dict[str, object]]:

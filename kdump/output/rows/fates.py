@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kdump.tables import Bool, Declared, Int32, Int64, Row, Text
+from kdump.tables import Bool, Declared, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 PRESENT, ONLY_ON, CONTROL, ABORTED, OPEN = "present", "only-on", "control", "aborted", "open-transaction"
 DAMAGED, TRUNCATED, IN_DELETED_FILE = "damaged", "truncated", "present-in-deleted-file"
@@ -63,37 +62,19 @@ class Fate(Row, kind="fate"):
     partition: Int32 | None
     offset: Int64 | None
     key: Text | None
-    answer: Text
-    copies: list[Text]
-    damaged_on: list[Text]
-    leader_epoch: Int32 | None
-    superseded_by: Int64 | None
-    tombstone: Bool | None
-    log_start: Int64 | None
-    log_end: Int64 | None
-    bytes: Bool | None
-    missing_sequences: list[dict[Text, Int64]]
-    also: list[dict[Text, Text | Int64 | list[Text]]]
-    evidence: Text
+    answer: Text = column("What became of it; docs/find.md explains each word.")
+    copies: list[Text] = column("The paths that have it intact.")
+    damaged_on: list[Text] = column("The paths where the batch is damaged.")
+    leader_epoch: Int32 | None = column("The leader epoch of the record.")
+    superseded_by: Int64 | None = column("The last offset of the same key that the cleaner knew.")
+    tombstone: Bool | None = column("Whether the record has no value.")
+    log_start: Int64 | None = column("The log start offset.")
+    log_end: Int64 | None = column("The highest log end of all copies.")
+    bytes: Bool | None = column("Whether the record below the log start still lies in a segment.")
+    missing_sequences: list[dict[Text, Int64]] = column("Sequence numbers that idempotent producers skipped in a whole log.")
+    also: list[dict[Text, Text | Int64 | list[Text]]] = column("Further records of this offset.")
+    evidence: Text = column("What the answer rests on, and other possibilities.")
 
     # Without an annotation, these are no columns: only the text report uses them.
     places = _no_places()
     damaged_in = _no_paths()  # partition directories
-
-
-DESCRIPTIONS: dict[type[Row], dict[str, Any]] = {
-    Fate: {
-        "answer": "What became of it; docs/find.md explains each word.",
-        "copies": "The paths that have it intact.",
-        "damaged_on": "The paths where the batch is damaged.",
-        "leader_epoch": "The leader epoch of the record.",
-        "superseded_by": "The last offset of the same key that the cleaner knew.",
-        "tombstone": "Whether the record has no value.",
-        "log_start": "The log start offset.",
-        "log_end": "The highest log end of all copies.",
-        "bytes": "Whether the record below the log start still lies in a segment.",
-        "missing_sequences": "Sequence numbers that idempotent producers skipped in a whole log.",
-        "also": "Further records of this offset.",
-        "evidence": "What the answer rests on, and other possibilities.",
-    }
-}

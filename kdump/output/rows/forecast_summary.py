@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Declared, Float64, Int32, Int64, Row, Text
+from kdump.tables import Declared, Float64, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,23 +12,14 @@ if TYPE_CHECKING:
 class ForecastSummary(Row, kind="forecast-summary"):
     """The sum of a run of `kdump forecast`: the verdict on all directories, and why."""
 
-    release: Text
-    directories_not_examined: Int64
-    seconds: Float64
-    exit_code: Int32
-    verdict: Text
-    reasons: list[Text]
-
-
-DESCRIPTIONS = {
-    "release": "The release of the broker.",
-    "directories_not_examined": "How many directories could not be examined.",
-    "seconds": "How long the run took.",
-    "exit_code": "The exit code of the command.",
-    "verdict": "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine.",
-    "reasons": "The reasons: a word of the verdict, and the start that it is about.",
-}
-"""What each column says, for schemas."""
+    release: Text = column("The release of the broker.")
+    directories_not_examined: Int64 = column("How many directories could not be examined.")
+    seconds: Float64 = column("How long the run took.")
+    exit_code: Int32 = column("The exit code of the command.")
+    verdict: Text = column(
+        "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine."
+    )
+    reasons: list[Text] = column("The reasons: a word of the verdict, and the start that it is about.")
 
 
 class ForecastTotals(Declared):
