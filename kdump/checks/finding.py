@@ -42,7 +42,7 @@ class Finding(Row, kind="finding"):
     """
 
     code: Text = column("What is wrong: a fault of the catalogue. `kdump explain CODE` says more.")
-    severity: Text = column("How bad it is: error, warning or info.")
+    severity: Text = column("How bad it is: error, warning or info.", SEVERITIES)
     path: Text = column("The file or directory, as found under the given path.")
     file_type: Text = column("The suffix of the file name without its dot, or the whole name if it has none.")
     start: Int64 = column("The first byte of the range that the finding is about.")

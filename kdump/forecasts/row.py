@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from kdump.forecasts import outcome, places
+from kdump.forecasts import outcome, places, settings
 from kdump.forecasts.events import Events
 from kdump.tables import Bool, Int64, Pair, Row, Text, column
 
@@ -51,14 +51,14 @@ class Forecast(Row, kind="forecast"):
 
     path: Text = column("The partition directory, as found under the given path.")
     release: Text = column("The release of the broker: of the known ones, the nearest to the one asked for.")
-    after: Text = column("The stop before the start.")
+    after: Text = column("The stop before the start.", settings.STOPS)
     recovery_point: Int64 = column(
         "The offset up to which segments are assumed to be flushed: an unclean start scans those after it."
     )
     recovery_point_is_assumed: Bool = column(
         "Whether no checkpoint has the recovery point: one row has zero, another the end of the log."
     )
-    outcome: Text = column("The outcome in one word: the first that applies.")
+    outcome: Text = column("The outcome in one word: the first that applies.", outcome.OUTCOMES)
     also: list[Text] = column("The other words that apply.")
     log_start: Int64 | None = column("The log start offset of the loaded log; null if it is not loaded.")
     log_end: Int64 | None = column("The log end offset of the loaded log; null if it is not loaded.")

@@ -41,10 +41,10 @@ class Companion(Row, kind="companion"):
 
     path: Text = column("The file, relative to the new directory.")
     action: Text = column(
-        "Where it comes from: rebuilt from the log, or cloned from the input; to-remove: it must go from the input."
+        "Where it comes from: rebuilt from the log, or cloned from the input; to-remove: it must go from the input.", ACTIONS
     )
     size: Int64 = column("Its size in bytes; 0 if it is to be removed.")
-    before: Text = column("How it compares with the input's file: same (except for a zero tail), different or missing.")
+    before: Text = column("How it compares with the input's file: same (except for a zero tail), different or missing.", BEFORE)
     size_before: Int64 | None = column("The size of the input's file; null if it is missing.")
 
 
@@ -239,7 +239,7 @@ class RedactedFile(Row, kind="redacted-file"):
     """
 
     path: Text = column("The file, relative to the directory.")
-    action: Text = column("What became of it: redacted, remapped or cloned.")
+    action: Text = column("What became of it: redacted, remapped or cloned.", REDACT_ACTIONS)
     size: Int64 = column("Its size in the new directory.")
     size_before: Int64 = column("Its size in the input.")
     batches: Int64 = column(_OF_REDACTED["batches"])
@@ -253,7 +253,7 @@ class RedactDifference(Row, kind="redact-difference"):
     path: Text = column("The file, relative to the directory.")
     code: Text = column("The code of the finding.")
     offset_first: Int64 | None = column("The first offset that the finding touches; null if it names none.")
-    only_in: Text = column("Whether only the input or only the output has the finding.")
+    only_in: Text = column("Whether only the input or only the output has the finding.", SIDES)
 
 
 class RedactSummary(Row, kind="redact-summary"):

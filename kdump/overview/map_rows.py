@@ -50,7 +50,9 @@ class MapSpan(Row, kind="map-span"):
     """Bytes of a segment of one kind, `end` exclusive; offsets and times are those of its batches, null of what has none."""
 
     log: Text
-    status: Text = column(f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash.")
+    status: Text = column(
+        f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash.", KINDS
+    )
     start: Int64
     end: Int64
     first_offset: Int64 | None
@@ -63,7 +65,9 @@ class MapMark(Row, kind="map-mark"):
     """Something at a place: a finding (`what` is its code), where a leader epoch begins, or where readers of commits wait."""
 
     log: Text
-    role: Text = column(f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).")
+    role: Text = column(
+        f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).", ROLES
+    )
     what: Text = column("The code of the finding, or the epoch.")
     start: Int64
     end: Int64
@@ -95,7 +99,8 @@ class MapRun(Row, kind="map-run"):
     producer_id: Int64
     producer_epoch: Int16
     what: Text = column(
-        f"{', '.join(RUNS)}: batches without a transaction, or how a transaction ended; `{ENDED}` if its marker cannot be read."
+        f"{', '.join(RUNS)}: batches without a transaction, or how a transaction ended; `{ENDED}` if its marker cannot be read.",
+        RUNS,
     )
     first_offset: Int64
     last_offset: Int64

@@ -32,7 +32,7 @@ class Place(Row, kind="place"):
     """A log directory, a partition or a file that was looked at, and whose it is."""
 
     path: Text = column("The path, as found under the given one.")
-    what: Text = column("What it is.")
+    what: Text = column("What it is.", PLACES)
     broker: Text | None = column("The id of the broker, by meta.properties; null if that does not say.")
     cluster: Text | None = column("The id of the cluster, by meta.properties.")
     mode: Text | None = column("KRaft or ZooKeeper, by meta.properties.")
@@ -144,7 +144,7 @@ class Unseen(Row, kind="unseen"):
 class InfoSummary(Row, kind="info-summary"):
     """How much was looked at, and how much of it was read."""
 
-    level: Text = column("How much was read: headers or full.")
+    level: Text = column("How much was read: headers or full.", LEVELS)
     places: Int64 = column("Log directories, partitions and files that were looked at.")
     partitions: Int64 = column("Partition directories in these, and logs that were named themselves.")
     files: Int64 = column("All files.")
@@ -160,7 +160,7 @@ class InfoSummary(Row, kind="info-summary"):
 class TriageEvent(Row, kind="event"):
     """One thing that is wrong, or several that are the same. `path` is the first of them."""
 
-    heading: Text = column("What is wrong, in a word or two.")
+    heading: Text = column("What is wrong, in a word or two.", HEADINGS)
     path: Text = column("The partition, the directory or the file; the first of several.")
     places: Int64 = column("How many there are.")
     message: Text = column("What it is.")

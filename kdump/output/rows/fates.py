@@ -62,7 +62,7 @@ class Fate(Row, kind="fate"):
     partition: Int32 | None
     offset: Int64 | None
     key: Text | None
-    answer: Text = column("What became of it; docs/find.md explains each word.")
+    answer: Text = column("What became of it; docs/find.md explains each word.", ANSWERS)
     copies: list[Text] = column("The paths that have it intact.")
     damaged_on: list[Text] = column("The paths where the batch is damaged.")
     leader_epoch: Int32 | None = column("The leader epoch of the record.")

@@ -8,6 +8,9 @@ from kdump.tables import Bool, Float64, Int32, Int64, Row, Text, column
 FOUND, ABSENT, NOT_PROVEN = "found", "absent", "not proven"
 VERDICTS = (FOUND, ABSENT, NOT_PROVEN)
 
+SAME, CHANGED, MISSING, NEW, UNREADABLE = "same", "changed", "missing", "new", "unreadable"
+STATUSES = (SAME, CHANGED, MISSING, NEW, UNREADABLE)
+
 
 class Hit(ListedRecord, kind="hit"):
     """A record that matches, or one beside it if context was asked for; see kdump schema record for what records have.
@@ -66,7 +69,7 @@ class SearchVerdict(Row, kind="search-verdict"):
     """The verdict of a search, and what was searched."""
 
     verdict: Text = column(
-        "found; absent, if files were searched, all bytes were read intact and none match; not proven otherwise."
+        "found; absent, if files were searched, all bytes were read intact and none match; not proven otherwise.", VERDICTS
     )
     hits: Int64 = column("The number of records that match.")
     damaged_hits: Int64 = column("How many of them lie in batches whose CRC does not match.")
@@ -92,13 +95,10 @@ class VerifiedFile(Row, kind="verified-file"):
     """A file of a certificate, and whether it is still the same."""
 
     file: Text = column("The file.")
-    status: Text = column("same, changed, missing, new (not in the certificate) or unreadable.")
+    status: Text = column("same, changed, missing, new (not in the certificate) or unreadable.", STATUSES)
     size: Int64 | None = column("Its size now.")
     message: Text | None = column("What differs.")
 
-
-SAME, CHANGED, MISSING, NEW, UNREADABLE = "same", "changed", "missing", "new", "unreadable"
-STATUSES = (SAME, CHANGED, MISSING, NEW, UNREADABLE)
 
 ROW_CLASSES: tuple[type[Row], ...] = (Hit, NotRead, SearchVerdict)
 """What the output of a search consists of, as rows."""
