@@ -14,30 +14,21 @@ MAX_INT = 0x7FFFFFFF
 # The command line ------------------------------------------------------------------------------------------------------
 
 
-class Option:
+_NO_DEFAULTS: dict[str, str] = {}
+
+
+class Option(Declared):
     """An option of the tool: `argument` is ``, `required` or `optional`; `hint` names it on the help screen.
 
     `texts` is the description by release; before the first release the option does not exist. `defaults` appear in it.
     """
 
-    __slots__ = ("argument", "defaults", "hint", "is_number", "name", "texts")
-
-    def __init__(
-        self,
-        name: str,
-        texts: dict[str, str],
-        *,
-        argument: str = "",
-        hint: str = "",
-        defaults: dict[str, str] | None = None,
-        is_number: bool = False,
-    ) -> None:
-        self.name = name
-        self.texts = texts
-        self.argument = argument
-        self.hint = hint
-        self.defaults = defaults or {}
-        self.is_number = is_number
+    name: str
+    texts: dict[str, str]
+    argument: str = ""
+    hint: str = ""
+    defaults: dict[str, str] = _NO_DEFAULTS
+    is_number: bool = False
 
 
 _STRING_DECODER = {FIRST: "kafka.serializer.StringDecoder", "3.8.0": "org.apache.kafka.tools.api.StringDecoder"}

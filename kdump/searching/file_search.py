@@ -25,35 +25,21 @@ if TYPE_CHECKING:
 _MAX_ROWS = 2048  # that are shown at once
 
 
-class FileSettings:
+class FileSettings(Declared):
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
     `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
     `progress` receives how many bytes of the file were searched; `decoding` says how keys and values are decoded for conditions.
     """
 
-    __slots__ = ("context", "decoding", "digests", "limit", "names", "partitions", "progress", "query")
-
-    def __init__(
-        self,
-        query: Query,
-        *,
-        context: int = 0,
-        limit: int | None = None,
-        digests: bool = False,
-        partitions: int | None = None,
-        names: Mapping[str, str] | None = None,
-        progress: Callable[[int], None] | None = None,
-        decoding: Decoding | None = None,
-    ) -> None:
-        self.decoding = decoding
-        self.query = query
-        self.context = context
-        self.limit = limit
-        self.digests = digests
-        self.partitions = partitions
-        self.names = names or {}
-        self.progress = progress
+    query: Query
+    context: int = 0
+    limit: int | None = None
+    digests: bool = False
+    partitions: int | None = None
+    names: Mapping[str, str] = {}
+    progress: Callable[[int], None] | None = None
+    decoding: Decoding | None = None
 
 
 class FileResult(Declared):

@@ -38,23 +38,15 @@ class RegularRecord(Declared):
     value_words: Words | None = None
 
 
-class RegularRecords:
+class RegularRecords(Declared):
     """The records of a topic, by type, and the text between the version of a value and its message.
 
     `frame_version` is that of metadata records, None for records of coordinators.
     """
 
-    __slots__ = ("after_version", "frame_version", "records")
-
-    def __init__(
-        self,
-        records: dict[int, RegularRecord],
-        after_version: str,
-        frame_version: int | None = None,
-    ) -> None:
-        self.records = records
-        self.after_version = after_version
-        self.frame_version = frame_version
+    records: dict[int, RegularRecord]
+    after_version: str
+    frame_version: int | None = None
 
     @property
     def is_text(self) -> bool:
