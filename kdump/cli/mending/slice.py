@@ -22,12 +22,8 @@ _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "rec
 
 def slice_path(options: SliceOptions) -> int:
     """Make the new directory, then report its logs on stdout. Returns the exit code."""
-    asked = range_of(options)
     wanted = Wanted(
-        from_offset=asked.from_offset,
-        to_offset=asked.to_offset,
-        from_time=asked.from_time,
-        to_time=asked.to_time,
+        range_of(options),
         is_exact=options.is_exact,
         keep_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.keep_keys],
         drop_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.drop_keys],

@@ -40,7 +40,7 @@ from kdump.reading.items import INTACT, Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.formats.log import Chunk
     from kdump.mending.attested import Attested
@@ -60,24 +60,14 @@ class Wanted(Range):
     time.
     """
 
-    __slots__ = ("drop_keys", "is_exact", "keep_keys")
-
     from_offset: int
     to_offset: int
 
     def __init__(
-        self,
-        *,
-        from_offset: int | None = None,
-        to_offset: int | None = None,
-        from_time: int | None = None,
-        to_time: int | None = None,
-        is_exact: bool = False,
-        keep_keys: Collection[bytes] = (),
-        drop_keys: Collection[bytes] = (),
+        self, asked: Range, *, is_exact: bool = False, keep_keys: Iterable[bytes] = (), drop_keys: Iterable[bytes] = ()
     ) -> None:
-        first = 0 if from_offset is None else from_offset
-        super().__init__(first, HIGHEST_OFFSET if to_offset is None else to_offset, from_time, to_time)
+        last = HIGHEST_OFFSET if asked.to_offset is None else asked.to_offset
+        super().__init__(asked.from_offset or 0, last, asked.from_time, asked.to_time)
         self.is_exact = is_exact
         self.keep_keys = frozenset(keep_keys)
         self.drop_keys = frozenset(drop_keys)
