@@ -18,6 +18,7 @@ from kdump.tables import Declared
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypedDict
 
     from kdump.binary.source import Source
     from kdump.checks.partition_facts import PartitionFacts
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
     Words = Callable[[tuple[int, int] | None, bool], str]
     """Makes a message, given the offsets that are missing, None if these are not known, and whether they are those claimed."""
+
+    class Details(TypedDict, total=False):
+        """What `FileContext.report` is told by those who report in the name of others, as they were told it."""
+
+        severity: str | None
+        expected: object
+        found: object
+        forecast: str | None
+
 
 _PAGE, _SECTOR = 4096, 512
 _MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond

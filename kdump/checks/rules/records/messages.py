@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
-from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
@@ -12,9 +12,9 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Unpack
 
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import Details, FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record import Cut, RecordChunk
 
@@ -64,7 +64,7 @@ class Messages(SegmentRule):
             message = (
                 f"A wrapper of magic {magic} holds {counted(len(others), 'message')} of magic {inner}, from offset {{offset}} on."
             )
-            self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner, severity=None)
+            self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner)
         if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
             start = batches["position"][0]
             self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
@@ -112,10 +112,7 @@ class Messages(SegmentRule):
         part: RecordChunk,
         number: int,
         message: str,
-        *,
-        expected: object = None,
-        found: object = None,
-        severity: str | None = ERROR,
+        **details: Unpack[Details],
     ) -> None:
         row = first = 0
         while first + part.counts[row] <= number:
@@ -128,7 +125,5 @@ class Messages(SegmentRule):
             start + part.batches["size"][row],
             message.format(offset=f"{offset:,}"),
             offsets=(offset, offset),
-            expected=expected,
-            found=found,
-            severity=severity,
+            **details,
         )

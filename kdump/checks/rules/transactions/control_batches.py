@@ -27,7 +27,9 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.context import FileContext
+    from typing import Unpack
+
+    from kdump.checks.context import Details, FileContext
     from kdump.formats.log import Chunk
 
 _KEY = Struct(">hh")  # version, type
@@ -198,22 +200,9 @@ class _Reading:
         self,
         code: str,
         message: str,
-        *,
         offset: int | None = None,
-        severity: str | None = None,
-        expected: object = None,
-        found: object = None,
-        forecast: str | None = None,
         start: int | None = None,
+        **details: Unpack[Details],
     ) -> None:
-        self.context.report(
-            code,
-            self.position if start is None else start,
-            self.end,
-            message,
-            severity=severity,
-            offsets=(self.offset, self.last_offset) if offset is None else (offset, offset),
-            expected=expected,
-            found=found,
-            forecast=forecast,
-        )
+        offsets = (self.offset, self.last_offset) if offset is None else (offset, offset)
+        self.context.report(code, self.position if start is None else start, self.end, message, offsets=offsets, **details)
