@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from kdump.checks.settings import FULL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
 from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text, column
@@ -22,10 +24,6 @@ TRIAGE_LEVELS = (AUTO, HEADERS, *CHECK_LEVELS)
 SET_ASIDE, MAYBE_STUCK, ALSO, GOING = "set aside", "may be stuck", "also wrong", "will be deleted"
 HEADINGS = (DOES_NOT_START, SET_ASIDE, LOSES_AT_START, UNREADABLE, STUCK, MAYBE_STUCK, ALSO, GOING)
 """What is wrong, the worst first: words of a verdict, and four of a triage alone."""
-
-
-def _no_paths() -> list[str]:
-    return []
 
 
 class Place(Row, kind="place"):
@@ -170,7 +168,7 @@ class TriageEvent(Row, kind="event"):
     commands: list[Text] = column("What to type, in this order.")
 
     # Not a column, because it has no annotation: of these only the first is.
-    paths = _no_paths()
+    paths = cast("list[str]", [])
 
 
 class TriageSummary(Row, kind="triage-summary"):

@@ -20,8 +20,7 @@ from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
-from kdump.forecasts.sentences import FAILS, NO_START, one_stop, rank, summary
-from kdump.forecasts.sentences import verdict as word_of
+from kdump.forecasts.sentences import FAILS, NO_START, one_stop, rank, start_of
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
 from kdump.overview import row
@@ -239,7 +238,7 @@ def _forecast(job: Job, starts: NextStarts, emit: Emit) -> None:
     try:
         for one in starts.of(job.path, is_found=job.root != job.path, finds_damage=False):
             if not one.is_sound:
-                emit(_start(one))
+                emit(start_of(one))
     except Unreadable as error:
         emit(Unseen(error.path or job.path, error.message))
     except KdumpError:
@@ -293,21 +292,6 @@ class NextStarts:
                 after = (CLEAN,) if found.was_stopped_cleanly else (UNCLEAN,)
             self._directories[above] = found, Request(after=after)
         return self._directories[above]
-
-
-def _start(one: Forecast) -> Start:
-    return Start(
-        one.path,
-        one.release,
-        one.after,
-        one.recovery_point,
-        one.recovery_point_is_assumed,
-        word_of(one),
-        one.lost_records,
-        one.bytes_lost,
-        one.consumers_stop_at,
-        summary(one),
-    )
 
 
 def _size_from(path: str, offset: int) -> int:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from kdump.searching.query import Query
 
 _NO_CODEC = 1  # as the codecs of a summary
-_NOT_READ = -2  # of the kernel
 _MAGIC = 2  # of compressed batches
 _MAX_GAPS = 20_000  # of one file that are kept apart
 _TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: all from there on

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from kdump.tables import Declared
 
-BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, STRAY, DELETE, IGNORE = (
-    "blind",
-    "cut",
-    "rescan",
-    "split",
-    "wipe",
-    "die",
-    "offline",
-    "stray",
-    "delete",
-    "ignore",
-)
+BLIND, CUT, RESCAN, SPLIT, WIPE = "blind", "cut", "rescan", "split", "wipe"
+DIE, OFFLINE, STRAY, DELETE, IGNORE = "die", "offline", "stray", "delete", "ignore"
 
 FORECASTS = {
     BLIND: "not checked at a start: the broker starts, and consumers, followers or the cleaner meet it later",

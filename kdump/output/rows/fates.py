@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from kdump.tables import Bool, Declared, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
@@ -42,14 +44,6 @@ class Place(Declared):
     is_found_by_offset: bool
 
 
-def _no_places() -> Sequence[Place]:
-    return ()
-
-
-def _no_paths() -> Sequence[str]:
-    return ()
-
-
 class Fate(Row, kind="fate"):
     """What became of a record, and who has it. What does not apply is null.
 
@@ -76,5 +70,5 @@ class Fate(Row, kind="fate"):
     evidence: Text = column("What the answer rests on, and other possibilities.")
 
     # Without an annotation, these are no columns: only the text report uses them.
-    places = _no_places()
-    damaged_in = _no_paths()  # partition directories
+    places = cast("Sequence[Place]", ())
+    damaged_in = cast("Sequence[str]", ())  # partition directories
