@@ -136,6 +136,11 @@ class Row:
         return row
 
     @classmethod
+    def like(cls, other: object, **others: object) -> Self:
+        """The row whose columns are attributes of something else, but for the `others`."""
+        return cls(**{name: others[name] if name in others else getattr(other, name) for name in cls.column_names})
+
+    @classmethod
     def of_values(cls, values: dict[str, Any]) -> Self:
         """The row that has these values, of each column or of the first ones; it keeps the dictionary."""
         row = cls.__new__(cls)

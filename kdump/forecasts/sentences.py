@@ -105,18 +105,7 @@ def summary(row: Forecast) -> str:
 
 def start_of(row: Forecast) -> Start:
     """The row of a check for a forecast."""
-    return Start(
-        row.path,
-        row.release,
-        row.after,
-        row.recovery_point,
-        row.recovery_point_is_assumed,
-        verdict(row),
-        row.lost_records,
-        row.bytes_lost,
-        row.consumers_stop_at,
-        summary(row),
-    )
+    return Start.like(row, verdict=verdict(row), message=summary(row))
 
 
 def _scans(row: Forecast) -> str:

@@ -42,12 +42,9 @@ def reindex_path(options: ReindexOptions) -> int:
 
 def _summary(result: Result, options: ReindexOptions, out: str, seconds: float, exit_code: int) -> ReindexSummary:
     rebuilt = [row for row in result.files if row.action == REBUILT]
-    return ReindexSummary(
+    return ReindexSummary.like(
+        result,
         path=out,
-        partitions=result.partitions,
-        segments=result.segments,
-        log_bytes=result.log_bytes,
-        batches=result.batches,
         rebuilt=len(rebuilt),
         different=sum(row.before == DIFFERENT for row in rebuilt),
         missing=sum(row.before == MISSING for row in rebuilt),

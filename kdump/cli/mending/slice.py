@@ -46,12 +46,9 @@ def slice_path(options: SliceOptions) -> int:
 
 
 def _summary(result: Result, out: str, seconds: float, exit_code: int) -> SliceSummary:
-    return SliceSummary(
+    return SliceSummary.like(
+        result,
         path=out,
-        segments=result.segments,
-        log_start=result.log_start,
-        log_end=result.log_end,
-        log_bytes=result.log_bytes,
         **{name: sum(getattr(row, name) for row in result.rows) for name in _SUMS},
         holes=len(result.holes),
         offsets_missing=sum(hole.offsets for hole in result.holes),
