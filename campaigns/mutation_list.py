@@ -35,7 +35,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("status-of-records", "kdump/checks/record_reader.py", "statuses[end] == status", "statuses[end] <= status"),
     Mutation("last-offset-of-segment", "kdump/checks/rules/directories/neighbours.py", " = 0x7FFFFFFF", " = 0x7FFFFFFE"),
     Mutation("60-h20", "kdump/checks/rules/directories/neighbours.py", " and end > base_offset:", " and end > base_offset + 1:"),
-    Mutation("60-h21", "kdump/checks/rules/directories/neighbours.py", "return facts.end >= facts.size", "return True"),
+    Mutation("60-h21", "kdump/checks/rules/directories/neighbours.py", "True, facts.end >= facts.size", "True, True"),
     Mutation("60-h22", "kdump/checks/rules/directories/neighbours.py", "if own_end > end or base_before < 0:", "if True:"),
     Mutation(
         "looks-of-no-segment",
@@ -131,7 +131,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-k29",
         "kdump/cli/scanning/summary.py",
-        "            if line.topic == tree.METADATA_TOPIC:\n                self._verdict.leave_unreplayed(line.topic)",
+        "            if line.topic == tree.METADATA_TOPIC:\n                verdict.leave_unreplayed(line.topic)",
         "            pass",
     ),
     Mutation("one-list-of-files", "kdump/cli/scanning/writing.py", 'if table != "findings":', 'if table > "findings":'),

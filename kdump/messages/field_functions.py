@@ -18,6 +18,7 @@ with others: `schema.read` reads those again. For a struct with an int16, a stri
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from kdump.binary.arithmetic import as_int32
 from kdump.binary.java_strings import text_of
@@ -95,13 +96,17 @@ def varint(data: Data, at: int) -> tuple[int, int]:
 def _read(message: Message, data: Data, position: int, version: int, *, keep: bool) -> tuple[Fields, int] | None:
     """The fields of a message, and where it ends; None if it cannot be read."""
     # nothing tells versions apart that are not declared: neither the negative ones nor those after the last
-    known = -1 if version < 0 else min(version, message.last_version + 1)
-    function = _Form(message, known, keep).function(message.fields)
+    function = _function_of(message, -1 if version < 0 else min(version, message.last_version + 1), keep)
     try:
         fields, end = function(data, position)
     except IRREGULAR:
         return None
     return (fields, end) if end <= len(data) else None  # type: ignore[return-value]  # the value of a message is a dict
+
+
+@lru_cache(_FUNCTIONS)
+def _function_of(message: Message, version: int, keep: bool) -> Function:
+    return _Form(message, version, keep).function(message.fields)
 
 
 def _compact_length(data: Data, at: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+from functools import cache
 
 from kdump.messages.schema import Field, Message, default_of
 
@@ -29,7 +30,12 @@ def dumps(message: Message, values: dict[str, Value], version: int) -> str:
 
 def type_name(message: Message) -> str:
     """The name of a metadata record's type: that of its message in upper case, with underscores."""
-    return "".join("_" + letter if letter.isupper() else letter for letter in message.name).lstrip("_").upper()
+    return _in_capitals(message.name)
+
+
+@cache
+def _in_capitals(name: str) -> str:
+    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
 
 
 def _object(fields: tuple[Field, ...], values: dict[str, Value], version: int) -> str:
