@@ -401,7 +401,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("transaction-of-damaged-batch", "kdump/overview/transactions.py", "or status == DAMAGED or offset <", "or offset <"),
     Mutation("hangs-though-uncertain", "kdump/overview/transactions.py", " = is_certain and elapsed is not", " = elapsed is not"),
     Mutation("open-for-less-than-nothing", "kdump/overview/transactions.py", " max(newest - known, 0)", " newest - known"),
-    Mutation("transaction-before-snapshot", "kdump/overview/transactions.py", "= DAMAGED or offset < self._from:", "= DAMAGED:"),
+    Mutation(
+        "transaction-before-snapshot", "kdump/overview/transactions.py", "= DAMAGED or offset < self.starts_at:", "= DAMAGED:"
+    ),
     Mutation("marker-ends-all", "kdump/overview/transactions.py", "self._open.pop(producer, None)", "self._open.clear()"),
     Mutation("start-of-large-damage-dropped", "kdump/overview/triage.py", "(found, Finding | Start):", "(found, Finding):"),
     Mutation(
@@ -449,7 +451,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("header-after-window", "kdump/reading/trust.py", "(header_bytes) < 0", "(header_bytes) >= 0"),
     Mutation("61-a26", "kdump/reading/trust.py", "_PAGE_BYTES) >= run.size:", "_PAGE_BYTES) > run.size:"),
     Mutation("61-a27", "kdump/reading/trust.py", " or position < self.nested_end:", " or position <= self.nested_end:"),
-    Mutation("61-a30", "kdump/reading/trust.py", "if not self._is_in_doubt and self.fits(extent):", "if self.fits(extent):"),
+    Mutation("61-a30", "kdump/reading/trust.py", "if not self.is_in_doubt and self.fits(extent):", "if self.fits(extent):"),
     Mutation(
         "61-b67",
         "kdump/releases/broker_startup.py",

@@ -50,20 +50,15 @@ class Registry:
         self._carriers: dict[tuple[str, int], dict[Version, None]] = {}  # all versions that ever had an id
         self._subjects: dict[str, set[int]] = {}  # versions of a subject that there ever were
         self._held_bytes = 0
-        self._problem_count = 0
+        self.problem_count = 0  # with those that `problems` leaves out
         self.problems: list[str] = []
         """What is wrong with the registry's topic, the first few."""
         self.is_read = True
         """Whether the system gave all that the topic holds, damaged or not."""
 
-    @property
-    def problem_count(self) -> int:
-        """How many problems there are, including those that `problems` leaves out."""
-        return self._problem_count
-
     def note(self, problem: str) -> None:
         """Add a problem."""
-        self._problem_count += 1
+        self.problem_count += 1
         if len(self.problems) < _MAX_SAID:
             self.problems.append(problem)
 
