@@ -11,7 +11,7 @@ from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
-from kdump.exit_codes import CLEAN, NOT_EXAMINED
+from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
@@ -20,7 +20,7 @@ from kdump.tables import Declared
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from kdump.mending.progress import Progress
     from kdump.tables import Row
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 
 
 class Made(Declared):
-    """What a command has made: its rows, its summary by the seconds that it took, and the exit code."""
+    """What a command has made: its rows, and its summary, but for the seconds that it took."""
 
     rows: Sequence[Row]
-    summary: Callable[[float], Row]
-    exit_code: int = CLEAN
+    summary: Any  # a row of any class with seconds and an exit code
 
 
 def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:
@@ -61,18 +60,19 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))
         return NOT_EXAMINED
-    summary = made.summary(round(time.monotonic() - started, 3))
+    made.summary.seconds = round(time.monotonic() - started, 3)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
         blocks = Blocks(stdout, needs_reader=False)
         formatter = formatter_of(command, options.output, blocks.write, style)
         for row in made.rows:
             formatter.row(row)
-        formatter.end(summary)
+        formatter.end(made.summary)
         blocks.flush()
     if options.output in ONE_KIND:
         _count_other_kinds(command, options.output, made.rows)
-    return made.exit_code
+    exit_code: int = made.summary.exit_code
+    return exit_code
 
 
 def _count_other_kinds(command: str, output: str, rows: Sequence[Row]) -> None:

@@ -32,26 +32,20 @@ def slice_path(options: SliceOptions) -> int:
 
     def make(out: str, progress: Progress) -> command.Made:
         result = slice.run(options.path, out, wanted, with_damage=options.with_damage, config=config, progress=progress)
-        exit_code = FINDINGS if result.holes else CLEAN
-        rows = [*result.rows, *result.holes]
-
-        def summary(seconds: float) -> SliceSummary:
-            made = _summary(result, out, seconds, exit_code)
-            made.keeps_damage = options.with_damage
-            return made
-
-        return command.Made(rows, summary, exit_code)
+        summary = _summary(result, out)
+        summary.keeps_damage = options.with_damage
+        return command.Made([*result.rows, *result.holes], summary)
 
     return command.run(SLICE, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float, exit_code: int) -> SliceSummary:
+def _summary(result: Result, out: str) -> SliceSummary:
     return SliceSummary.like(
         result,
         path=out,
         **{name: sum(getattr(row, name) for row in result.rows) for name in _SUMS},
         holes=len(result.holes),
         offsets_missing=sum(hole.offsets for hole in result.holes),
-        seconds=seconds,
-        exit_code=exit_code,
+        seconds=0.0,
+        exit_code=FINDINGS if result.holes else CLEAN,
     )
