@@ -14,7 +14,7 @@ _INTERVAL = 0.2
 
 
 class PatientBar:
-    """A progress bar that appears on a terminal when a run takes long, and disappears at the end.
+    """A progress bar that appears on a terminal when a run takes long, and disappears at the end: bytes, rate and time left.
 
     Nothing slow to load is imported before that. There is no thread, because processes are forked meanwhile.
     """
@@ -25,12 +25,8 @@ class PatientBar:
         self._bar: Any = None  # Rich's, once it is imported
         self._task: Any = None
 
-    def columns(self) -> list[Any]:
-        """The columns of the bar, for Rich."""
-        raise NotImplementedError
-
     def draw(self, completed: float, total: float, **fields: str) -> None:
-        """Show this share of the whole, if it is time to."""
+        """Show this share of the whole, and the fields after it, if it is time to."""
         now = time.monotonic()
         if not self._shows or now < self._next:
             return
@@ -42,9 +38,11 @@ class PatientBar:
 
     def _start(self, total: float, fields: dict[str, str]) -> None:
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-        self._bar = Progress(*self.columns(), console=Console(stderr=True), auto_refresh=False, transient=True)
+        columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
+        texts = (TextColumn(f"{{task.fields[{name}]}}") for name in fields)
+        self._bar = Progress(*columns, *texts, console=Console(stderr=True), auto_refresh=False, transient=True)
         self._bar.start()
         self._task = self._bar.add_task("", total=total, **fields)
 

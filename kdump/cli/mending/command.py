@@ -6,7 +6,8 @@ import os
 import time
 
 from kdump.binary.java_strings import escaped
-from kdump.cli.mending.progress import MendBar, MendProgress
+from kdump.cli.mending.progress import MendProgress
+from kdump.cli.progress import PatientBar
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
@@ -55,7 +56,7 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
         say(f"{place} is locked: a broker is running on it. If it changes a file that is read, {command} ends with exit code 3.")
     started = time.monotonic()
     try:
-        with MendBar(shows=os.isatty(2)) as bar:
+        with PatientBar(shows=os.isatty(2)) as bar:
             made = make(options.out, MendProgress(bar))
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))

@@ -14,8 +14,8 @@ from kdump.binary.paths import real, require_local
 from kdump.binary.placing import place
 from kdump.checks.wording import counted
 from kdump.cli.output_file import output_of, written_to
+from kdump.cli.progress import PatientBar
 from kdump.cli.report_style import style_of_rows
-from kdump.cli.searching.progress import SearchBar
 from kdump.cli.searching.request import GrepRequest
 from kdump.cli.shared_options import STDIN, throttle_reading
 from kdump.cli.streams import stderr_bytes
@@ -57,7 +57,7 @@ def grep_paths(options: GrepOptions) -> int:
     request = GrepRequest(options)
     place = _place_of_certificate(request) if options.proves_absence else None
     shows = os.isatty(2)
-    with _stdin(request) as (paths, names), SearchBar(shows=shows) as bar:
+    with _stdin(request) as (paths, names), PatientBar(shows=shows) as bar:
         search = Search(
             paths,
             request.query,
