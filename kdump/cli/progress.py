@@ -14,7 +14,7 @@ _INTERVAL = 0.2
 
 
 class PatientBar:
-    """A progress bar that appears on a terminal when a run takes long, and disappears at the end: bytes, rate and time left.
+    """A progress bar that appears on a terminal when a run takes long, and disappears at the end.
 
     Nothing slow to load is imported before that. There is no thread, because processes are forked meanwhile.
     """
@@ -24,6 +24,12 @@ class PatientBar:
         self._next = time.monotonic() + _PATIENCE
         self._bar: Any = None  # Rich's, once it is imported
         self._task: Any = None
+
+    def columns(self) -> list[Any]:
+        """The columns of the bar, for Rich, before those of fields."""
+        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+
+        return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn()]
 
     def draw(self, completed: float, total: float, **fields: str) -> None:
         """Show this share of the whole, and the fields after it, if it is time to."""
@@ -38,11 +44,10 @@ class PatientBar:
 
     def _start(self, total: float, fields: dict[str, str]) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress, TextColumn
 
-        columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
         texts = (TextColumn(f"{{task.fields[{name}]}}") for name in fields)
-        self._bar = Progress(*columns, *texts, console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._bar = Progress(*self.columns(), *texts, console=Console(stderr=True), auto_refresh=False, transient=True)
         self._bar.start()
         self._task = self._bar.add_task("", total=total, **fields)
 

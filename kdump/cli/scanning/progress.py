@@ -26,6 +26,6 @@ class ScanProgress(PatientBar):
         self.draw(share, self._tables, table=table, tasks=f"{done:,} of {total:,} tasks" if total else "")
 
     def columns(self) -> list[Any]:
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TimeElapsedColumn
 
-        return [BarColumn(), TextColumn("{task.fields[table]}"), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn()]
+        return [BarColumn(), TimeElapsedColumn()]
