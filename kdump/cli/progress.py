@@ -6,6 +6,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
     from typing import Any, Self
 
@@ -25,11 +26,12 @@ class PatientBar:
         self._bar: Any = None  # Rich's, once it is imported
         self._task: Any = None
 
-    def columns(self) -> list[Any]:
-        """The columns of the bar, for Rich, before those of fields."""
-        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+    def columns(self, fields: Iterable[str]) -> list[Any]:
+        """The columns of the bar, for Rich."""
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-        return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn()]
+        texts = (TextColumn(f"{{task.fields[{name}]}}") for name in fields)
+        return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn(), *texts]
 
     def draw(self, completed: float, total: float, **fields: str) -> None:
         """Show this share of the whole, and the fields after it, if it is time to."""
@@ -44,10 +46,9 @@ class PatientBar:
 
     def _start(self, total: float, fields: dict[str, str]) -> None:
         from rich.console import Console
-        from rich.progress import Progress, TextColumn
+        from rich.progress import Progress
 
-        texts = (TextColumn(f"{{task.fields[{name}]}}") for name in fields)
-        self._bar = Progress(*self.columns(), *texts, console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._bar = Progress(*self.columns(fields), console=Console(stderr=True), auto_refresh=False, transient=True)
         self._bar.start()
         self._task = self._bar.add_task("", total=total, **fields)
 
