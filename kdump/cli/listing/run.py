@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from kdump import exit_codes
-from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.java_strings import escaped, shown_text, text_of
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.options import EXPORTS
@@ -81,7 +81,7 @@ class Run:
         self._left = request.limit
         self.is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
-        self.show = _shown_text if is_terminal else text_of
+        self.show = shown_text if is_terminal else text_of
 
     @cached_property
     def text(self) -> KafkaText:
@@ -196,7 +196,3 @@ class Run:
             self.out.flush()
             self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")
             self.err.flush()
-
-
-def _shown_text(data: bytes | bytearray) -> str:
-    return escaped(text_of(data))
