@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     """Makes a message, given the offsets that are missing, None if these are not known, and whether they are those claimed."""
 
     class Details(TypedDict, total=False):
-        """What `FileContext.report` is told by those who report in the name of others, as they were told it."""
+        """Details of a finding that are passed on to `FileContext.report` as they are given."""
 
         severity: str | None
         expected: object
