@@ -252,15 +252,15 @@ def forecast(options: ForecastOptions) -> int:
     broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails,
     2 wrong usage, 3 something could not be examined, 4 the output could not be written.
     """
-    from kdump.cli.forecasting.request import ForecastRequest
-    from kdump.cli.forecasting.run import forecast_paths
+    from kdump.cli.forecasting.run import forecast_paths, request_of
     from kdump.cli.output_file import output_of
+    from kdump.formats.selection import selected
 
-    request = ForecastRequest(options)
+    paths, request = selected(options.paths, options.topics, options.partitions), request_of(options)
     if options.output == "text":
-        require_there(request.paths)
+        require_there(paths)
     with output_of(options.file, is_quiet=options.is_quiet):
-        return forecast_paths(request)
+        return forecast_paths(options, paths, request)
 
 
 def scan(options: ScanOptions) -> int:
