@@ -45,14 +45,18 @@ class OffsetIndex:
         self._base_offset = base_offset
         self._made: array[int] | None = None  # alternating relative offsets and positions, once rebuilt
         self._remake: Callable[[], None] | None = None
-        self.count = file.size // offset_index.ENTRY_SIZE
-        self._max_entries = self.count
-        self.last_offset = self._offset(self.count - 1) if self.count else base_offset
+        self._count = file.size // offset_index.ENTRY_SIZE
+        self._max_entries = self._count
+        self.last_offset = self._offset(self._count - 1) if self._count else base_offset
+
+    @property
+    def count(self) -> int:
+        return self._count
 
     @property
     def size(self) -> int:
         """The size of its entries."""
-        return self.count * offset_index.ENTRY_SIZE
+        return self._count * offset_index.ENTRY_SIZE
 
     @property
     def room(self) -> int:
@@ -81,11 +85,11 @@ class OffsetIndex:
         return max(position, 0)
 
     def _row_of(self, target: int) -> int | None:
-        if not self.count:
+        if not self._count:
             return None
-        first_warm = max(0, self.count - 1 - _WARM_ENTRIES)
+        first_warm = max(0, self._count - 1 - _WARM_ENTRIES)
         if self._offset(first_warm) < target:
-            return self._search(target, first_warm, self.count - 1)
+            return self._search(target, first_warm, self._count - 1)
         if self._offset(0) > target:
             return None
         return self._search(target, 0, first_warm)
@@ -112,16 +116,16 @@ class OffsetIndex:
         """The rebuilt entries; None if the file is unchanged."""
         if self._remake is not None:
             remake, self._remake = self._remake, None
-            count, self._made, self.count = self.count, array("i"), 0
+            count, self._made, self._count = self._count, array("i"), 0
             remake()
-            self.count = min(self.count, count)
+            self._count = min(self._count, count)
         return self._made
 
     def reset(self, max_size: int) -> None:
         """Empty, with room for as many entries as fit."""
         self._remake = None
         self._made = array("i")
-        self.count = 0
+        self._count = 0
         self._max_entries = max_size // offset_index.ENTRY_SIZE
         self.last_offset = self._base_offset
 
@@ -131,27 +135,27 @@ class OffsetIndex:
 
     def append(self, offset: int, position: int) -> None:
         assert self._made is not None
-        if self.count >= self._max_entries:
-            raise BrokerException(f"the offset index is full with {self.count:,} entries", ILLEGAL_ARGUMENT)
-        if self.count and offset <= self.last_offset:
+        if self._count >= self._max_entries:
+            raise BrokerException(f"the offset index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
+        if self._count and offset <= self.last_offset:
             reason = f"offset {offset:,} at byte {position:,} is not above {self.last_offset:,}, the last in the index"
             raise InvalidOffset(reason)
         self._made.append(offset - self._base_offset)
         self._made.append(position)
-        self.count += 1
+        self._count += 1
         self.last_offset = offset
 
     def truncate_to(self, offset: int) -> None:
         """Without the entries from an offset on."""
         row = self._row_of(offset)
         count = 0 if row is None else row if self._offset(row) == offset else row + 1
-        self.count = min(count, self.count)
-        self.last_offset = self._offset(self.count - 1) if self.count else self._base_offset
+        self._count = min(count, self._count)
+        self.last_offset = self._offset(self._count - 1) if self._count else self._base_offset
 
     def make_room(self, max_size: int) -> None:
         """Resize the index as for the newest segment; a larger one is refused."""
         is_file = self._made is None and self._remake is None
-        _check_room(self.count, offset_index.ENTRY_SIZE, max_size, is_file)
+        _check_room(self._count, offset_index.ENTRY_SIZE, max_size, is_file)
 
 
 class TimeIndex:
@@ -163,7 +167,7 @@ class TimeIndex:
         self._count = file.size // time_index.ENTRY_SIZE
         self._is_file = True
         self._max_entries = self._count
-        self.last = (NO_TIMESTAMP, base_offset)  # of the last entry
+        self._last = (NO_TIMESTAMP, base_offset)
 
     @property
     def size(self) -> int:
@@ -179,13 +183,13 @@ class TimeIndex:
         self._is_file = False
         self._count = 0
         self._max_entries = max_size // time_index.ENTRY_SIZE
-        self.last = (NO_TIMESTAMP, self._base_offset)
+        self._last = (NO_TIMESTAMP, self._base_offset)
 
     def append(self, timestamp: int, offset: int, *, is_last: bool = False) -> None:
         """Add an entry if it is later than the last."""
         if not is_last and self._count >= self._max_entries - 1:  # the last slot is reserved for the last entry
             raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
-        last_timestamp, last_offset = self.last
+        last_timestamp, last_offset = self._last
         if self._count and offset < last_offset:
             raise InvalidOffset(f"offset {offset:,} is not above {last_offset:,}, the last in the time index")
         if self._count and timestamp < last_timestamp:
@@ -194,7 +198,12 @@ class TimeIndex:
             if self._count >= self._max_entries:
                 raise BrokerException("the time index has no room for its last entry", BUFFER_OVERFLOW)
             self._count += 1
-            self.last = (timestamp, offset)
+            self._last = (timestamp, offset)
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Timestamp and offset of the last entry."""
+        return self._last
 
     def make_room(self, max_size: int) -> None:
         _check_room(self._count, time_index.ENTRY_SIZE, max_size, self._is_file)
