@@ -51,16 +51,21 @@ class Declared:
     """
 
     field_names: ClassVar[tuple[str, ...]] = ()
+    _required: ClassVar[frozenset[str]] = frozenset()
+    _known: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         cls.field_names = (*cls.field_names, *cls.__annotations__)
+        cls._required = frozenset(name for name in cls.field_names if not hasattr(cls, name))
+        cls._known = frozenset(cls.field_names)
 
     def __init__(self, *values: object, **named: object) -> None:
-        given = dict(zip(self.field_names, values, strict=False)) | named
-        missing = [name for name in self.field_names if name not in given and not hasattr(self, name)]
-        if missing or len(given) != len(values) + len(named) or not given.keys() <= set(self.field_names):
+        given = self.__dict__
+        given.update(zip(self.field_names, values, strict=False), **named)
+        if not named and len(values) == len(self.field_names):
+            return
+        if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.field_names)}, but got {', '.join(given)}")
-        self.__dict__.update(given)
 
 
 class Column:
