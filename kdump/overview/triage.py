@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from functools import partial
 
 from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
-from kdump.checks.check_processes import Isolation
+from kdump.checks.check_processes import rows_of
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
@@ -152,17 +153,9 @@ def triage_of(
     triage.left = list(left.items())
     triage.verdict.leave_starts(len(left))
     do = partial(_do, level, starts, frozenset(left))
-    if processes:
-        results = Isolation(all_jobs, settings, processes=processes, do=do, on_wait=on_wait).results()
-        try:
-            for _, rows in results:
-                for found in rows:
-                    triage.take(found)
-        finally:
-            results.close()
-    else:
-        for job in all_jobs:
-            do(job, settings, triage.take)
+    with closing(rows_of(all_jobs, settings, do, processes, on_wait)) as rows:
+        for _, found in rows:
+            triage.take(found)
     around = Surroundings(all_jobs, paths)
     with_partitions = {tree.parent(job.path) for job in all_jobs if job.kind == Job.PARTITION}
     for job in all_jobs:
