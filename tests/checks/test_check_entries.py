@@ -114,16 +114,6 @@ def test_no_entry_is_below_zero(tmp_path: Path, entry: tuple[int, int], told: li
     assert _report(tmp_path, INDEX) == (3, 1, 24, 8, 0)
 
 
-@pytest.mark.parametrize("level", ["quick", "full"])
-@pytest.mark.parametrize(("position", "told"), [(5 * SIZE, True), (5 * SIZE + 1, True), (4 * SIZE, False)])
-def test_an_entry_leads_into_the_log(tmp_path: Path, level: str, position: int, told: bool) -> None:
-    found = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, position)]), level=level)
-    expected = [("index-position-past-log", "error", 24, 32, f"less than {5 * SIZE}", str(position))]
-    assert _told(found) == (expected if told else [])
-    if told:
-        assert found[0].message == f"Entry 3 points to byte {position} of a log of {5 * SIZE} bytes."
-
-
 @pytest.mark.parametrize(
     ("position", "expected"),
     [
@@ -303,26 +293,6 @@ def test_disorder_is_counted_after_the_first_findings(tmp_path: Path, rows_at_on
 # --- zeros
 
 
-def test_zero_entries_between_others_are_reported_in_runs(tmp_path: Path, rows_at_once: int) -> None:
-    data = index_of(entries=[(3, 100), (0, 0), (4, 200), (0, 0), (0, 0), (0, 0), (5, 300)])
-    found = _of_index(tmp_path, data, log=None)
-    assert _told(found) == [
-        ("index-zero-entry-middle", "error", 8, 16, None, "1"),
-        ("index-zero-entry-middle", "error", 24, 48, None, "3"),
-    ]
-    assert [one.message.partition(" all zeros")[0] for one in found] == ["Entry 1 is", "Entries 3 to 5 are"]
-    assert _report(tmp_path, INDEX) == (3, 0, 24, 0, 32)
-
-
-@pytest.mark.parametrize("zeros", [0, 1, 1000])
-def test_zeros_after_the_last_entry_are_reported_where_nobody_writes(tmp_path: Path, zeros: int) -> None:
-    found = _of_index(tmp_path, index_of(entries=ENTRIES, zero_entry_count=zeros))
-    assert _told(found) == [("index-zero-tail", "info", 32, 32 + 8 * zeros, None, str(zeros))] * bool(zeros)
-    if zeros:
-        assert found[0].message == f"4 entries, then {zeros:,} of zeros to the end: preallocated, and not trimmed."
-    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 8 * zeros)
-
-
 @pytest.mark.parametrize("rest", [0, 1, 7])
 def test_bytes_after_the_last_whole_entry_are_reported(tmp_path: Path, rest: int) -> None:
     for name, size, code in ((INDEX, 8, "index-size-misaligned"), (TIME_INDEX, 12, "timeindex-size-misaligned")):
@@ -474,11 +444,6 @@ def test_times_rise_and_their_offsets_do_not_fall(
     data = time_index_of(entries=[(TIMESTAMP, 3), (TIMESTAMP + later, offset), (TIMESTAMP + 9, 9)])
     assert _told(_of_index(tmp_path, data, log=None, name=TIME_INDEX)) == told
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if told else (3, 0, 36, 0, 0))
-
-
-def test_the_first_time_may_be_any(tmp_path: Path, rows_at_once: int) -> None:
-    data = time_index_of(entries=[(-(1 << 63), 0), (TIMESTAMP, 1)])
-    assert _of_index(tmp_path, data, log=None, name=TIME_INDEX) == []
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -15,7 +15,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests import kernels
-from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
+from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.records import (
     TIMESTAMP,
@@ -101,12 +101,6 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     (one,) = _of(directory, "segments-gap")
     assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
     assert _of(directory, "segments-gap", level="quick") == []
-
-
-@pytest.mark.parametrize("base", [1 << 31, 1 << 40])
-def test_gaps_are_reported_however_high_offsets_are(tmp_path: Path, base: int) -> None:
-    found = _of(_partition(tmp_path, {base: [_batch(base)], base + 5: [_batch(base + 5)]}), "segments-gap")
-    assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
 
 
 @each(
@@ -584,27 +578,6 @@ def _deep(tmp_path: Path, *pieces: bytes, **settings: Any) -> list[Finding]:
 @each("codec", CODECS)
 def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) -> None:
     assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
-
-
-@pytest.mark.parametrize(
-    ("codec", "members", "note"),
-    [
-        ("gzip", lambda data: gzip.compress(data[:20]) + gzip.compress(data[20:]), "2 gzip frames"),
-        ("zstd", lambda data: zstd_frames(data[:20]) + zstd_frames(data[20:]), "2 zstd frames"),
-    ],
-)
-def test_several_frames_are_counted_over_the_file(tmp_path: Path, codec: Codec, members: object, note: str) -> None:
-    odd = [_packed(codec, members(PLAIN), first) for first in (3, 6)]  # type: ignore[operator]  # a function
-    (found,) = (one for one in _deep(tmp_path, batch(records=RECORDS), *odd) if one.code == "frame-multi-member")
-    start = len(batch(records=RECORDS))
-    assert (found.severity, found.start, found.end, found.offset_first, found.found) == (
-        "info",
-        start,
-        start + len(odd[0]),
-        3,
-        "2",
-    )
-    assert found.message == f"More than one frame in 2 batches; the first, here, holds {note}."
 
 
 def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None:

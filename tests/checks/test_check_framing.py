@@ -17,8 +17,6 @@ from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
 from tests.loops import each
 
-NEXT_LOG = file_name(4, ".log")
-
 
 @pytest.fixture(params=kernels.WAYS, autouse=True)
 def window(request: pytest.FixtureRequest) -> Iterator[None]:
@@ -433,15 +431,6 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
         assert found[0].message == f"One batch, offset 1. Attribute bits 0x{attributes & 0xFF80:04x} have no meaning yet."
 
 
-def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None:
-    empty = [batch(base_offset=offset, last_offset_delta=1) for offset in (1, 3, 7)]
-    data = _batch(0) + empty[0] + empty[1] + _log(5, 6) + empty[2] + _batch(9)
-    (found,) = _of_log(tmp_path, data, is_pedantic=True)
-    assert _told([found]) == [("batch-empty", "info", SIZE, 3 * SIZE + 3 * 61, (2, 8))]
-    assert (found.found, found.message) == ("3", "3 batches without records, as left by compaction.")
-    assert _of_log(tmp_path, data) == []
-
-
 @each(
     ("count", "code", "expected", "value"),
     [(-1, "record-count-negative", None, "-1"), (0, "record-count-zero-nonempty", "0", str(SIZE - 61))],
@@ -552,16 +541,6 @@ def test_each_hole_is_reported_with_the_highest_offset_after_it(tmp_path: Path) 
         "offsets 1 to 2",
     ]
     assert [one.found for one in holes] == ["6", "3", "2"]
-
-
-def test_a_hole_is_reported_with_the_batches_after_it(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3, 4), SIZE, bytes(2 * SIZE)))
-    assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]
-    assert found.found == "2"
-    assert found.message == (
-        "152 bytes are zero. Missing here: offsets 1 to 2. 2 batches after, offsets 3 to 4: "
-        "a restart that scans this segment deletes them."
-    )
 
 
 def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:

@@ -91,15 +91,6 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
     return _Seen
 
 
-@pytest.mark.parametrize("codec", CODEC_IDS)
-def test_neighbouring_batches_are_shown_together(codec: Codec, seen: type[_Seen], tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec) for offset in (0, 3, 6)]
-    _findings(tmp_path, b"".join(batches))
-    assert [part.counts for part in seen.parts] == [[3, 3, 3]]
-    assert list(seen.parts[0].records["offset"]) == list(range(9))
-    assert seen.contents == [3, 3, 3]
-
-
 def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
     good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
     bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
@@ -159,13 +150,6 @@ def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_pa
 def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
     _findings(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
     assert [part.counts for part in seen.parts] == [[1, 0, 1]]
-
-
-def test_messages_are_shown_together_and_each_wrapper_on_its_own(seen: type[_Seen], tmp_path: Path) -> None:
-    plain = [message(value=b"v"), message(value=b"v")]
-    log = message_set(messages=plain) + wrapper(messages=plain, base_offset=2) + message_set(messages=plain, base_offset=4)
-    _findings(tmp_path, log)
-    assert [part.counts for part in seen.parts] == [[1, 1], [2], [1, 1]]
 
 
 @each(

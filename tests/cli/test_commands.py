@@ -507,13 +507,6 @@ def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
     assert err.decode() == f"kdump: {tmp_path / name} is for another command; try: kdump {better} {tmp_path / name}\n"
 
 
-def test_a_log_may_have_any_name(tmp_path: Path) -> None:
-    path = tmp_path / "copy.log"
-    path.write_bytes(_batches(1)[0])
-    status, out, err = run_here("log", path)
-    assert (status, err) == (CLEAN, b"") and out.splitlines()[1].startswith(b"baseOffset: 0 ")
-
-
 def test_a_control_record_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
     bad = record(key=b"\0")
     markers = [

@@ -122,17 +122,6 @@ def test_records_of_an_internal_topic_are_decoded_unless_it_is_switched_off(list
     assert _decoded(out) == [(None, None, None)] * 2
 
 
-def test_records_of_other_topics_are_shown_as_they_are(listed: Lister) -> None:
-    _, out, _ = listed("orders-0", COMMITS, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [(None, None, None)] * 2
-
-
-def test_the_bytes_stand_beside_what_they_say(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep")
-    row = json.loads(out.splitlines()[0])
-    assert row["key"].encode() == OFFSET_KEY and (row["keySize"], row["valueSize"]) == (len(OFFSET_KEY), len(OFFSET_VALUE))
-
-
 # --- objects
 
 
@@ -193,11 +182,6 @@ def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister,
     assert out.rstrip("\n").isprintable()
     key = _decoded(out)[0][0]
     assert key is not None and key["data"]["group"] == name
-
-
-def test_csv_has_objects_as_json(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "csv", "--deep")
-    assert '"{""type"":""1"",""data"":{""group"":""g"",""topic"":""t"",""partition"":3}}"' in out
 
 
 def test_a_table_shows_what_keys_and_values_say_in_place_of_their_bytes(listed: Lister) -> None:
@@ -344,11 +328,6 @@ def test_kafkas_lines_have_keys_and_values_as_they_are_unless_they_are_to_be_dec
     key = '{"type":"1","data":{"group":"g","topic":"t","partition":3}}'
     assert f' key: {key} payload: {{"version":"1","data":{{"offset":42,' in out
     assert f" key: {key} payload: <DELETE>\n" in out
-
-
-def test_kafkas_lines_are_in_the_words_of_the_release(listed: Lister) -> None:
-    _, out, _ = listed("x", COMMITS, "--decode", "consumer-offsets", "--release", "1.0.1")
-    assert out.splitlines()[2].endswith(" headerKeys: [] key: offset::g:t:3 payload: 42")
 
 
 def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(listed: Lister) -> None:

@@ -837,21 +837,3 @@ def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed
     status, (row,) = listed("timeindex", path)
     assert (status, row["logTimestamp"]) == (FINDINGS, None)
     assert listed.err.endswith(": no batch holds that offset\n")
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "data", "lines"),
-    [
-        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), [f"offset: 1 position: {SIZE}"]),
-        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), [f"timestamp: {TIMESTAMP} offset: 1"]),
-        ("log", LOG, b"", ["Log starting offset: 0"]),
-    ],
-)
-def test_kafkas_lines_name_the_file_first(
-    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, lines: list[str]
-) -> None:
-    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
-    if name == LOG:
-        path.write_bytes(b"")
-    assert listed.text(command, path) == CLEAN
-    assert listed.out.splitlines() == [f"Dumping {path}", *lines]

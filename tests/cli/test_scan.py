@@ -97,26 +97,6 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     assert "no worker process can be started: Resource temporarily unavailable" in shown
 
 
-def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _scan(brokers, tmp_path / "out", "--output", "json") == 1
-    summary = json.loads(capsys.readouterr().out)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json", "manifest.json"}
-    assert (summary["batches"], summary["records"], summary["errors"], summary["exitCode"]) == (20, 60, 2, 1)
-    assert summary["findings"][:2] == [
-        {"code": "crc-mismatch", "severity": "error", "count": 1},
-        {"code": "replica-divergence", "severity": "error", "count": 1},
-    ]
-    (topic,) = summary["topics"]
-    assert (topic["topic"], topic["partitions"], topic["replicas"], topic["records"], topic["errors"]) == ("a", 2, 4, 30, 2)
-    assert summary["tables"]["batches"] == 20
-    assert {row["broker"] for row in _table(tmp_path / "out", "batches")} == {"1", "2"}
-    metadata = pq.ParquetFile(next((tmp_path / "out" / "batches").glob("*.parquet"))).metadata
-    assert metadata.row_group(0).column(0).compression == "ZSTD"
-    assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
 def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
@@ -140,13 +120,6 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     assert lines[heading + 1].split() == [
         *("lz4", "1", str(size), "bytes"),
         *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
-    ]
-
-
-def test_records_are_a_table_where_they_are_requested(brokers: Path, tmp_path: Path) -> None:
-    _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
-    assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [
-        (partition, offset) for partition in (0, 1) for offset in range(15)
     ]
 
 
@@ -321,24 +294,6 @@ def _read(path: Path) -> list[dict[str, Any]]:
     table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
-
-
-@pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_a_log_becomes_a_file(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
-    path = tmp_path / f"batches.{form}"
-    assert main(["log", str(partition), "--output", form, "-o", str(path)]) == 1
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "the CRC of a record batch does not match (crc-mismatch)" in err
-    rows = _read(path)
-    assert [(row["topic"], row["partition"], row["baseOffset"], row["status"]) for row in rows] == [
-        ("a", 1, 0, "intact"),
-        ("a", 1, 3, "intact"),
-        ("a", 1, 6, "intact"),
-        ("a", 1, 9, "damaged"),
-        ("a", 1, 12, "intact"),
-    ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"batches.{form}", "data"]
 
 
 def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:

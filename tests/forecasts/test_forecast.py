@@ -15,13 +15,12 @@ import jsonschema
 import pytest
 
 import kdump
-from kdump.binary.source import Source
 from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.formats import file_name
-from kdump.reading import salvage, search, steps
+from kdump.reading import search, steps
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
@@ -320,26 +319,6 @@ def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
     assert (verdict(row), row.log_end, row.data_end, row.is_safe) == ("unsure", 1, 1, False)
     assert "so the search for its last batch was cut short" in summary(row)
     assert list(sentences(row))[-1].endswith("there may be data after the end of the log.")
-
-
-def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), bytes(50), *(_batch(offset) for offset in range(1, 9)), bytes(9)]))
-    searched: list[tuple[int, int]] = []
-
-    class Counted(losses._Walk):
-        def intact(self, start: int) -> Any:
-            searched.append((start, self._log.size))
-            return super().intact(start)
-
-    monkeypatch.setattr(losses, "_Walk", Counted)
-    rows = list(kdump.forecast(path))
-    assert [row.lost_records for row in rows] == [0, 8, 8]
-    assert len(searched) == len(set(searched))
-    once = len(searched)
-    monkeypatch.setattr(losses, "_MAX_KEPT", 0)  # there is no room for them
-    again = list(kdump.forecast(path))
-    assert [(row.lost_offsets, row.data_end) for row in again] == [(row.lost_offsets, row.data_end) for row in rows]
-    assert len(searched) > 2 * once
 
 
 def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
@@ -879,21 +858,6 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert _only(path, after="clean").consumers_stop_at is None
-
-
-def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    walked: list[str] = []
-    real = salvage.walk_patches
-
-    def walk(source: Source, *arguments: Any, **options: Any) -> object:
-        if isinstance(source, Source):  # what a start cuts off is read besides
-            walked.append(source.path)
-        return real(source, *arguments, **options)
-
-    monkeypatch.setattr(salvage, "walk_patches", walk)
-    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
-    assert len(list(kdump.forecast(path))) == 3
-    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
 
 
 def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_path: Path) -> None:

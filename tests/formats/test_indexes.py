@@ -20,7 +20,7 @@ from tests.builders.files import offset_index as build_offset_index
 from tests.builders.files import time_index as build_time_index
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import INT32, LOGS, damaged, opened, read_records, values_of, walk
+from tests.support import INT32, LOGS, damaged, opened, read_records, walk
 
 pytestmark = pytest.mark.both_kernels
 
@@ -289,12 +289,6 @@ def test_a_zero_padded_offset_index_passes_where_the_base_offset_is_allowed() ->
     assert _offset_index_code(padded, 100, allows_base_offset=False) == "index-last-offset"
 
 
-def test_an_offset_index_holds_whole_entries() -> None:
-    assert _offset_index_code(build_offset_index(entries=[(4, 0)], trailing=b"\0"), 0) == "index-size"
-    assert _offset_index_code(bytes(7), 0) == "index-size"
-    assert _offset_index_code(b"", 0) == ""
-
-
 def test_the_last_offset_is_examined_before_the_size() -> None:
     assert _offset_index_code(build_offset_index(entries=[(99, 0)], base_offset=100, trailing=b"\0"), 100) == "index-last-offset"
 
@@ -408,11 +402,6 @@ def _targets(
     return found
 
 
-def test_an_entry_lands_in_the_first_batch_that_reaches_its_offset() -> None:
-    found = _targets(LOG, [99, 102, 103, 105, 106], [0] * 5, reads_to_end=True, may_start_past_end=False)
-    assert found == [(0, 102), (0, 102), (len(FIRST), 105), (len(FIRST), 105), (None, 0)]
-
-
 def test_an_entry_does_not_land_before_its_start() -> None:
     found = _targets(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
     assert found == [(0, 102), (len(FIRST), 105)]
@@ -519,12 +508,3 @@ def test_the_latest_timestamp_wraps_as_javas_numbers_do() -> None:
     overflowing = record(timestamp_delta=1)
     for records in ([overflowing, overflowing], [overflowing]):
         assert _latest_at(batch(records=records, base_timestamp=MAX_INT64, max_timestamp=0)) == -1
-
-
-def test_entries_are_rows_of_their_classes() -> None:
-    with opened(build_offset_index(entries=[(4, 7)])) as source:
-        (table,) = offset_index.read(source, 0)
-        assert [values_of(row) for row in table] == [{"offset": 4, "position": 7}]
-    with opened(build_time_index(entries=[(T, 7)])) as source:
-        (other,) = time_index.read(source, 0)
-        assert [values_of(row) for row in other] == [{"timestamp": T, "offset": 7}]

@@ -5,7 +5,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,41 +25,6 @@ ONE = batch(records=[record(value=b"v")], base_offset=7)
 ONE_MESSAGE = message_set(messages=[message(value=b"v")], base_offset=7)
 
 
-class Extent(NamedTuple):
-    """Where a batch is, and its last offset."""
-
-    position: int
-    size: int
-    last_offset: int
-
-
-def _walked_plainly(data: bytes, end: int | None = None) -> tuple[list[Extent], int, str]:
-    """Kafka's walk, written down once more: the batches, where it ended and, if it threw, the code."""
-    end = len(data) if end is None else min(end, len(data))
-    extents: list[Extent] = []
-    position = 0
-    while position < end - 17:
-        offset, length = struct.unpack_from(">qi", data, position)
-        (magic,) = struct.unpack_from(">b", data, position + 16)
-        if length < 14:
-            return extents, position, "record-size-too-small"
-        if position > end - 12 - length:
-            break
-        if magic < 0:
-            return extents, position, "magic-negative"
-        if magic >= 2:
-            if position + 61 > len(data):
-                return extents, position, "batch-header-cut"
-            if data[position + 22] & 7 > 4:
-                return extents, position, "codec-unknown"
-            offset += struct.unpack_from(">i", data, position + 23)[0]
-        elif data[position + 17] & 7 > 4:
-            return extents, position, "codec-unknown"
-        extents.append(Extent(position, 12 + length, (offset + (1 << 63)) % (1 << 64) - (1 << 63)))
-        position += 12 + length
-    return extents, position, ""
-
-
 def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the options of Log, of several types
     found = walk(data, **options)
     return len(found.rows), found.position, found.trailing, found.code
@@ -70,11 +35,6 @@ def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the opt
 
 def test_an_empty_log_has_no_batches() -> None:
     assert _ended(b"") == (0, 0, "", "")
-
-
-@pytest.mark.parametrize("one", [ONE, ONE_MESSAGE], ids=["batch", "message"])
-def test_a_log_ends_after_its_last_batch(one: bytes) -> None:
-    assert _ended(one * 3) == (3, 3 * len(one), "", "")
 
 
 @each("rest", [1, 12, 17])
@@ -182,11 +142,6 @@ def test_a_batch_that_crosses_the_end_of_the_view_is_not_seen() -> None:
         assert (len(found.rows), found.fault) == (count, None), end
 
 
-def test_a_walk_may_begin_at_any_batch() -> None:
-    found = walk(ONE * 3, start=len(ONE))
-    assert [row["position"] for row in found.rows] == [len(ONE), 2 * len(ONE)]
-
-
 def test_a_walk_from_the_end_finds_nothing() -> None:
     assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")
 
@@ -244,30 +199,6 @@ def test_even_a_window_of_one_byte_gives_the_same_rows() -> None:
 # --- against the walk written down once more
 
 
-@given(damaged(LOGS), st.none() | st.integers(0, 400))
-def test_the_walk_is_kafkas(data: bytes, end: int | None) -> None:
-    extents, position, code = _walked_plainly(data, end)
-    found = walk(data, end=end)
-    assert [(row["position"], row["size"], row["last_offset"]) for row in found.rows] == extents
-    assert (found.position, found.code) == (position, code)
-
-
-@given(damaged(LOGS))
-def test_extents_are_the_positions_and_last_offsets_of_the_rows(data: bytes) -> None:
-    rows = walk(data, rules=LogRules(8)).rows
-    positions: list[int] = []
-    last_offsets: list[int] = []
-    with opened(data) as source:
-        try:
-            for some_positions, some_offsets in Log(source).extents():
-                positions += some_positions
-                last_offsets += some_offsets
-        except CorruptData as error:
-            assert error.code in ("record-size-too-small", "batch-header-cut")
-    assert positions[: len(rows)] == [row["position"] for row in rows]
-    assert last_offsets[: len(rows)] == [row["last_offset"] for row in rows]
-
-
 @given(damaged(LOGS))
 def test_starts_are_the_positions_of_extents(data: bytes) -> None:
     with opened(data) as source:
@@ -285,21 +216,6 @@ def _up_to_a_fault(positions: Iterator[int]) -> list[int | str]:
     except CorruptData as error:
         found.append(error.code)
     return found
-
-
-@given(damaged(LOGS))
-def test_every_row_is_its_place_in_the_columns(data: bytes) -> None:
-    with opened(data) as source:
-        try:
-            for chunk in Log(source).chunks():
-                names = [column.name for column in chunk.batches.row_class.schema]
-                columns = {name: list(chunk.batches[name]) for name in names}
-                assert [values_of(row) for row in chunk.batches] == [
-                    dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)
-                ]
-                assert len({len(column) for column in columns.values()}) == 1
-        except CorruptData:
-            pass
 
 
 def _whole(data: bytes) -> list[int]:

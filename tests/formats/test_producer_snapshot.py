@@ -23,7 +23,6 @@ ONE = producer_entry(
     coordinator_epoch=5,
     current_txn_first_offset=-1,
 )
-FIELDS = ("version", "crc", "producer_entries")
 ENTRY_FIELDS = (
     ("producer_id", 8),
     ("epoch", 2),
@@ -46,21 +45,6 @@ def _fault(data: bytes) -> CorruptData:
         _read(data)
     assert caught.value.path is not None
     return caught.value
-
-
-def test_every_field_of_a_producer_stands_in_its_row() -> None:
-    assert _read(build(entries=[ONE])) == [
-        {
-            "producer_id": 1,
-            "producer_epoch": 2,
-            "last_sequence": 10,
-            "last_offset": 100,
-            "offset_delta": 3,
-            "timestamp": T,
-            "coordinator_epoch": 5,
-            "current_txn_first_offset": -1,
-        }
-    ]
 
 
 def test_an_entry_takes_46_bytes() -> None:

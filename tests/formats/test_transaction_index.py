@@ -17,12 +17,6 @@ def _read(data: bytes) -> list[Values]:
         return [values_of(row) for table in transaction_index.read(source) for row in table]
 
 
-def test_every_field_of_a_transaction_stands_in_its_row() -> None:
-    assert _read(build(entries=[ONE])) == [
-        {"version": 0, "producer_id": 1234, "first_offset": 5, "last_offset": 9, "last_stable_offset": 12}
-    ]
-
-
 def test_an_empty_index_has_no_transactions() -> None:
     assert _read(b"") == []
 
@@ -30,10 +24,6 @@ def test_an_empty_index_has_no_transactions() -> None:
 @pytest.mark.parametrize("rest", [1, 33])
 def test_a_partial_entry_at_the_end_is_not_read(rest: int) -> None:
     assert len(_read(build(entries=[ONE, ONE], trailing=bytes(rest)))) == 2
-
-
-def test_a_version_is_shown_as_it_stands() -> None:
-    assert [row["version"] for row in _read(aborted_transaction(version=0x0102) + aborted_transaction(version=-1))] == [258, -1]
 
 
 def test_an_index_larger_than_a_window_is_read() -> None:

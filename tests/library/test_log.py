@@ -1,7 +1,6 @@
 """A log in the library: its batches and records, up to damage and past it."""
 
 import gc
-import json
 import os
 import subprocess
 import sys
@@ -13,21 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdump
-from golden_outputs.runs import CASES
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
     TIMESTAMP,
-    abort_record,
     batch,
-    leader_change_record,
     message,
     message_set,
     record,
-    transaction_marker,
     wrapper,
 )
-from tests.kernels import listed
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -53,40 +47,11 @@ def _flipped(data: bytes, position: int) -> bytes:
 # --- Batches
 
 
-def test_iteration_gives_the_batches_with_kafkas_fields(tmp_path: Path) -> None:
-    first = batch(
-        records=[record(key=b"k", value=b"v"), record(value=b"w", timestamp=TIMESTAMP + 5)],
-        base_offset=7,
-        partition_leader_epoch=3,
-        producer_id=9,
-        producer_epoch=2,
-        base_sequence=40,
-        is_transactional=True,
-        codec="zstd",
-    )
-    log = kdump.open(_log(tmp_path, first, *_batches(9)))
-    rows = list(log)
-    assert [(row.base_offset, row.last_offset, row.count, row.position) for row in rows] == [(7, 8, 2, 0), (9, 9, 1, len(first))]
-    row = rows[0]
-    assert (row.base_sequence, row.last_sequence, row.producer_id, row.producer_epoch) == (40, 41, 9, 2)
-    assert (row.partition_leader_epoch, row.is_transactional, row.is_control, row.delete_horizon_ms) == (3, True, False, None)
-    assert (row.timestamp_type, row.timestamp, row.size) == ("CreateTime", TIMESTAMP + 5, len(first))
-    assert (row.magic, row.compresscodec, row.crc, row.isvalid) == (2, "zstd", int.from_bytes(first[17:21], "big"), True)
-
-
 def test_tables_hold_the_same_batches_as_columns(tmp_path: Path) -> None:
     path = _log(tmp_path, *_batches(0, 1, 2))
     tables = list(kdump.open(path).tables())
     assert [offset for table in tables for offset in table["last_offset"]] == [0, 1, 2]
     assert [row for table in tables for row in table] == list(kdump.open(path))
-
-
-def test_each_iteration_begins_with_the_first_batch(tmp_path: Path) -> None:
-    with kdump.open(_log(tmp_path, *_batches(0, 1, 2))) as log:
-        one, other = iter(log), iter(log)
-        assert next(one).base_offset == 0
-        assert [row.base_offset for row in other] == [0, 1, 2]
-        assert [row.base_offset for row in one] == [1, 2]
 
 
 def test_an_empty_log_has_no_batches_and_no_records(tmp_path: Path) -> None:
@@ -104,31 +69,6 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 
 
 # --- Records
-
-
-@each("codec", CODECS)
-def test_records_are_decompressed(tmp_path: Path, codec: Codec) -> None:
-    data = batch(
-        records=[
-            record(key=b"k", value=b"v" * 3000, headers=[(b"h", b"1"), (b"h", None)]),
-            record(key=None, value=None, timestamp=TIMESTAMP + 2),
-            record(key=b"", value=b""),
-        ],
-        base_offset=5,
-        codec=codec,
-    )
-    rows = list(kdump.open(_log(tmp_path, data)).records())
-    assert [(row.offset, row.timestamp, row.key, row.value) for row in rows] == [
-        (5, TIMESTAMP, b"k", b"v" * 3000),
-        (6, TIMESTAMP + 2, None, None),
-        (7, TIMESTAMP, b"", b""),
-    ]
-    assert [(row.key_size, row.value_size, row.headers) for row in rows] == [
-        (1, 3000, ((b"h", b"1"), (b"h", None))),
-        (-1, -1, ()),
-        (0, 0, ()),
-    ]
-    assert {(row.position, row.magic, row.compresscodec, row.sequence) for row in rows} == {(0, 2, codec, -1)}
 
 
 @each("magic", [0, 1])
@@ -167,28 +107,6 @@ def test_contents_of_large_batches_are_bytes_too(tmp_path: Path, codec: Codec) -
     assert {type(data) for row in rows for data in (row.key, row.value)} == {bytes}
 
 
-def test_control_records_say_what_they_are(tmp_path: Path) -> None:
-    path = _log(
-        tmp_path,
-        batch(records=[record(value=b"v")], producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True),
-        transaction_marker(base_offset=1),
-        batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
-        batch(records=[leader_change_record()], base_offset=3, is_control=True),
-        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
-    )
-    rows = list(kdump.open(path).records())
-    assert [(row.offset, row.is_transactional, row.is_control, row.control_type) for row in rows] == [
-        (0, True, False, None),
-        (1, True, True, "COMMIT"),
-        (2, True, True, "ABORT"),
-        (3, False, True, "LEADER_CHANGE"),
-        (4, False, True, "-1"),
-        (5, False, True, "127"),
-    ]
-    assert rows[1].key == b"\0\0\0\1"
-    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
-
-
 @each(
     ("from_offset", "to_offset", "offsets"),
     [(None, None, [0, 1, 2, 3, 4, 5]), (3, None, [3, 4, 5]), (None, 1, [0, 1]), (1, 4, [1, 2, 3, 4]), (6, None, []), (4, 2, [])],
@@ -202,13 +120,6 @@ def test_records_of_a_range_of_offsets(
         parts = [wrapper(messages=[message(), message()], base_offset=offset) for offset in (0, 2, 4)]
     log = kdump.open(_log(tmp_path, *parts))
     assert [row.offset for row in log.records(from_offset=from_offset, to_offset=to_offset)] == offsets
-
-
-def test_record_tables_hold_the_same_records_as_columns(tmp_path: Path) -> None:
-    log = kdump.open(_log(tmp_path, batch(records=[record(value=b"a"), record(value=b"b")]), *_batches(2)))
-    tables = list(log.record_tables())
-    assert [value for table in tables for value in table["value"]] == [b"a", b"b", b"v"]
-    assert [row for table in tables for row in table] == list(log.records())
 
 
 # --- Damage
@@ -359,27 +270,6 @@ def test_salvage_accounts_for_every_byte_and_raises_nothing(
         assert error.position is not None and error.path == os.fspath(path)
     else:
         assert strict == sound
-
-
-def _logs_of_goldens() -> list[Path]:
-    return sorted(path for case in CASES.iterdir() for path in case.rglob("*.log") if path.is_file())
-
-
-@pytest.mark.slow
-def test_salvage_lists_what_the_command_lists() -> None:
-    differences, count = [], 0
-    for path in _logs_of_goldens():
-        lines = listed(["log", "--output", "ndjson", "--", os.fspath(path)]).stdout.splitlines()
-        rows = [(row["position"], row["size"], row["status"]) for row in map(json.loads, lines)]
-        ours = [
-            (item.start, item.size, "damaged") if isinstance(item, kdump.Damage) else (item.position, item.size, item.status)
-            for item in kdump.open(path).salvage()
-        ]
-        count += len(ours)
-        if rows != ours:
-            differences.append(path)
-    assert differences == []
-    assert count > 5000
 
 
 # --- Partitions

@@ -113,12 +113,6 @@ def test_elements_are_never_null() -> None:
     assert _code(_one("[]string", nullable_since=0), bytes.fromhex("00000001ffff")) == "message-null"
 
 
-def test_structs_have_their_own_fields() -> None:
-    pair = (Field("a", "int8"), Field("b", "string"))
-    assert _read(_one("struct", *pair), b"\1\0\1z") == {"x": {"a": 1, "b": "z"}}
-    assert _read(_one("[]struct", *pair), b"\0\0\0\2\1\0\1y\2\0\1z") == {"x": [{"a": 1, "b": "y"}, {"a": 2, "b": "z"}]}
-
-
 def test_every_struct_of_a_flexible_message_has_its_own_tagged_fields() -> None:
     message = _flexible("[]struct", Field("a", "int8"))
     assert _read(message, b"\3\1\0\2\1\x07\2zz\0") == {"x": [{"a": 1}, {"a": 2}]}
@@ -154,12 +148,6 @@ VERSIONED = Message(
     Field("tagged", "string", tag=0, tagged_since=2, since=2, default="none"),
     flexible_since=2,
 )
-
-
-def test_a_field_is_read_in_the_versions_that_have_it() -> None:
-    assert _read(VERSIONED, b"\1\3", 0) == {"always": 1, "later": 9, "gone": 3, "tagged": "none"}
-    assert _read(VERSIONED, b"\1\2\3", 1) == {"always": 1, "later": 2, "gone": 3, "tagged": "none"}
-    assert _read(VERSIONED, b"\1\2\0", 2) == {"always": 1, "later": 2, "gone": 0, "tagged": "none"}
 
 
 def test_a_tagged_field_is_read_where_it_stands() -> None:

@@ -224,11 +224,6 @@ def test_the_map_of_scala_2_13_grows_with_the_12th_file() -> None:
     assert _order("scala-2.13", [*eleven, "p"]) == [*eleven, "p"]
 
 
-@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.sampled_from(sorted(reports._ORDERS)))
-def test_every_file_comes_once_however_many_there_are(paths: list[str], name: str) -> None:
-    assert sorted(_order(name, paths)) == sorted(set(paths))
-
-
 @given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.integers(1, 3))
 def test_a_file_that_complains_again_changes_the_order_only_where_javas_map_grows(paths: list[str], times: int) -> None:
     again = [path for path in paths for _ in range(times)]
