@@ -339,7 +339,7 @@ def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
             _assert_alike(_found(path, window_size, **settings_of), wanted, window_size)
 
 
-@each("number", range(200))
+@each("number", range(200), share=2)
 def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(mutants.damaged_log(5, number))

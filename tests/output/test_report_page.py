@@ -249,6 +249,7 @@ def test_the_command_writes_the_page_into_a_new_file(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_a_fleet_and_many_batches_give_a_page_of_few_megabytes(tmp_path: Path) -> None:
     write_partition(tmp_path, segments={0: [_batch(offset, 10) for offset in range(65_536)]}, topic="large")
     one = _batch(0)
