@@ -30,7 +30,6 @@ from tests.builders.records import (
     batch,
     encode_record,
     message,
-    message_set,
     record,
     varint,
     wrapper,
@@ -112,30 +111,6 @@ def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen]
         ([500], "salvaged"),
         ([5, 6], "intact"),
     ]
-
-
-def test_damaged_records_that_no_rule_reads_are_passed_over_unless_they_are_compressed(
-    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seen, "reads_damaged", False)
-    kinds: list[tuple[Codec, int | None]] = [("none", None), ("none", 0), ("none", 0), ("gzip", 0), ("none", None)]
-    _findings(
-        tmp_path,
-        b"".join(
-            batch(records=[record(value=b"v")], base_offset=offset, codec=codec, crc=crc)
-            for offset, (codec, crc) in enumerate(kinds)
-        ),
-    )
-    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "damaged"), ([4], "intact")]
-
-
-def test_damaged_messages_that_no_rule_reads_are_passed_over(
-    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seen, "reads_damaged", False)
-    messages = [message(magic=1, value=b"v", crc=crc) for crc in (None, 0, 0, None)]
-    _findings(tmp_path, message_set(messages=messages))
-    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "intact")]
 
 
 def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
 from tests.kernels import Printed, Sizes
-from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -156,68 +155,6 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / NAME
     path.write_bytes(b"".join(batch(base_offset=5 * number, records=records, codec=codec) for number, codec in enumerate(CODECS)))
     return path
-
-
-@pytest.mark.usefixtures("no_tables")
-def test_the_kernel_writes_intact_records_as_ndjson(log: Path) -> None:
-    lines = kernels.listed(["log", "--deep", "--output", "ndjson", log]).stdout.splitlines()
-    rows = [json.loads(line) for line in lines]
-    found = [
-        tuple(
-            None if (text, encoded) == (None, None) else base64.b64decode(encoded) if text is None else text.encode()
-            for text, encoded in ((row["key"], row["keyBase64"]), (row["value"], row["valueBase64"]))
-        )
-        for row in rows
-    ]
-    assert found == ROWS * len(CODECS)
-    assert [row["offset"] for row in rows] == list(range(5 * len(CODECS)))
-    assert rows[0]["headers"] == [
-        {"key": "h", "keyBase64": None, "value": None, "valueBase64": "/w=="},
-        {"key": "größe", "keyBase64": None, "value": None, "valueBase64": None},
-    ]
-    assert {(row["status"], row["file"]) for row in rows} == {("intact", str(log))}
-    assert b'"value":"soft\\u00adhyphen \\ud83d\\ude00"' in lines[3]  # one strange character makes the rest ASCII, too
-    assert '"key":"größer 購入"'.encode() in lines[2]
-
-
-@pytest.mark.usefixtures("no_tables")
-@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka"])
-def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
-    printed = kernels.listed(["log", "--output", form, log])
-    assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)
-
-
-@pytest.mark.usefixtures("no_tables")
-@each(
-    ("options", "offsets"),
-    [
-        (["--from-offset", "4"], range(4, 20)),
-        (["--to-offset", "15"], range(16)),
-        (["--from-offset", "6", "--to-offset", "11"], range(6, 12)),
-        (["--deep", "--from-offset", "6", "--to-offset", "11"], range(6, 12)),
-        (["--from-time", "1700000000010"], range(10, 20)),
-        (["--to-time", "1700000000009"], range(10)),
-        (["--deep", "--from-time", "1700000000005", "--to-time", "1700000000010"], range(5, 11)),
-        (["--deep", "--from-time", "1700000000013"], range(13, 20)),
-        (["--deep", "--to-time", "1700000000006"], range(7)),
-        (["--limit", "3"], range(6)),
-        (["--deep", "--limit", "6"], range(6)),
-        (["--deep", "--from-offset", "4", "--limit", "6"], range(4, 10)),
-        (["--tail", "2"], range(16, 20)),
-        (["--deep", "--tail", "4"], range(16, 20)),
-    ],
-)
-def test_the_kernel_writes_whole_batches_of_a_range(tmp_path: Path, options: list[str], offsets: range) -> None:
-    path, time = tmp_path / NAME, 1_700_000_000_000
-    records = [
-        [Record(value=b"x", timestamp=time + first), Record(value=b"y", timestamp=time + first + 1)] for first in range(0, 20, 2)
-    ]
-    path.write_bytes(b"".join(batch(base_offset=2 * row, records=two) for row, two in enumerate(records)))
-    with kernels.using(kernel.C):
-        lines = kernels.listed(["log", *options, "--output", "ndjson", path]).stdout.splitlines()
-    rows = [json.loads(line) for line in lines]
-    name = "offset" if "--deep" in options else "baseOffset"
-    assert [row[name] for row in rows] == list(offsets if "--deep" in options else offsets[::2])
 
 
 @pytest.mark.parametrize("stretch", [1, 1 << 20])

@@ -16,7 +16,6 @@ from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
-from tests.support import bytes_read
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
@@ -509,25 +508,6 @@ def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_
     assert lines[1000].startswith(f"kdump: {path}: 3 more findings ")
     status, rows = listed("index", path, path)
     assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
-
-
-def test_the_header_that_many_entries_point_to_is_read_once(listed: Listed, tmp_path: Path) -> None:
-    batches = [_batch(offset) for offset in range(100)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1000 + row, 0) for row in range(500)]), *batches)
-    with bytes_read() as total:
-        status, rows = listed("index", path)
-    assert (status, {row["logOffset"] for row in rows}) == (FINDINGS, {0})
-    assert total() < 3 * 500 * 8 + 100 * 61  # 500 times 64 headers would be 2 MB
-
-
-def test_of_batches_that_are_far_apart_only_the_headers_are_read(listed: Listed, tmp_path: Path) -> None:
-    batches = [_batch(offset, value=bytes(4000)) for offset in range(50)]
-    entries = [(offset, offset * len(batches[0])) for offset in range(1, 50)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *batches)
-    with bytes_read() as total:
-        status, rows = listed("index", path)
-    assert (status, len(rows)) == (CLEAN, 49)
-    assert total() < 49 * 8 + 49 * 61 + 1000  # the log has 200,000 bytes
 
 
 def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(

@@ -26,7 +26,7 @@ from tests.builders.files import (
     time_index,
     transaction_index,
 )
-from tests.builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import Message, batch, record, transaction_marker, wrapper
 from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
@@ -85,58 +85,12 @@ def _with_log(folder: Path, data: bytes = ONE_BATCH, name: str = LOG) -> Path:
 # --- worked examples
 
 
-def test_a_batch_of_76_bytes(tmp_path: Path) -> None:
-    assert len(ONE_BATCH) == 76
-    printed = _run(_with_log(tmp_path), "--files", LOG)
-    assert printed == (0, f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}", "")
-    printed = _run(tmp_path, "--print-data-log", "--files", LOG)
-    assert printed.stdout.splitlines()[3:] == [
-        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 sequence: -1 headerKeys: [] key: key payload: value"
-    ]
-
-
-def test_a_message_of_42_bytes(tmp_path: Path) -> None:
-    data = message_set(messages=[message(key=b"key", value=b"value")])
-    assert len(data) == 42
-    printed = _run(_with_log(tmp_path, data), "--print-data-log", "--files", LOG)
-    assert printed == (
-        0,
-        f"Dumping {LOG}\nLog starting offset: 0\n"
-        "offset: 0 position: 0 CreateTime: 1700000000000 size: 42 magic: 1 compresscodec: none crc: 1792040376 isvalid: true\n"
-        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 isValid: true crc: 1792040376 key: key payload: value\n",
-        "",
-    )
-
-
 def test_ten_records_in_191_bytes(tmp_path: Path) -> None:
     data = batch(records=[record(value=b"value%d" % number) for number in range(10)])
     assert len(data) == 191
     printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--print-data-log", "--files", LOG)
     assert printed.exit_code == 0
     assert [line.rpartition(" ")[2] for line in printed.stdout.splitlines()[3:]] == [f"value{number}" for number in range(10)]
-
-
-def test_the_same_batch_in_the_words_of_1_0_1(tmp_path: Path) -> None:
-    printed = _run(_with_log(tmp_path), "--release", "1.0.1", "--files", LOG)
-    assert printed == (
-        0,
-        f"Dumping {LOG}\nStarting offset: 0\n"
-        "baseOffset: 0 lastOffset: 0 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
-        "partitionLeaderEpoch: 0 isTransactional: false position: 0 CreateTime: 1700000000000 isvalid: true size: 76 "
-        "magic: 2 compresscodec: NONE crc: 3680410845\n",
-        "",
-    )
-
-
-def test_a_transaction_and_its_marker(tmp_path: Path) -> None:
-    data = batch(
-        records=[record(value=b"v")], is_transactional=True, producer_id=7, producer_epoch=1, base_sequence=0
-    ) + transaction_marker(base_offset=1, producer_id=7, producer_epoch=1, coordinator_epoch=42)
-    printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--files", LOG)
-    assert printed.stdout.splitlines()[-1] == (
-        "| offset: 1 CreateTime: 1700000000000 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] "
-        "endTxnMarker: COMMIT coordinatorEpoch: 42"
-    )
 
 
 def test_null_and_empty_keys_and_payloads(tmp_path: Path) -> None:
@@ -259,36 +213,6 @@ def _segment(folder: Path) -> Path:
     return folder
 
 
-def test_an_offset_index_and_its_mismatches(tmp_path: Path) -> None:
-    printed = _run(_segment(tmp_path), "--files", "00000000000000000100.index")
-    size = (tmp_path / "00000000000000000100.log").stat().st_size // 4
-    assert printed == (
-        0,
-        "Dumping 00000000000000000100.index\n"
-        f"offset: 104 position: {size}\noffset: 108 position: {2 * size}\noffset: 109 position: {3 * size}\n",
-        f"Mismatches in :{tmp_path}/00000000000000000100.index\n"
-        "  Index offset: 109, log offset: 111\n  Index offset: 104, log offset: 105\n",
-    )
-    assert _run(tmp_path, "--verify-index-only", "--files", "00000000000000000100.index") == (
-        0,
-        "Dumping 00000000000000000100.index\n",
-        printed.stderr,
-    )
-
-
-def test_a_time_index_and_what_is_wrong_with_it(tmp_path: Path) -> None:
-    path = f"{_segment(tmp_path)}/00000000000000000100.timeindex"
-    assert _run(tmp_path, "--files", "00000000000000000100.timeindex") == (
-        0,
-        "Dumping 00000000000000000100.timeindex\n"
-        "timestamp: 1700000000000 offset: 102\ntimestamp: 1700000000005 offset: 105\ntimestamp: 1700000000005 offset: 107\n",
-        f"Found timestamp mismatch in :{path}\n"
-        "  Index timestamp: 1700000000005, log timestamp: 1700000000000\n"
-        f"The following indexed offsets are not found in :{path}\n"
-        "Indexed offset: 107, found log offset: 108\n",
-    )
-
-
 def test_a_sanity_check_is_all_that_is_done(tmp_path: Path) -> None:
     _segment(tmp_path)
     for name in ("00000000000000000100.index", "00000000000000000100.timeindex"):
@@ -323,25 +247,6 @@ def test_4_4_0_reads_both_bytes_of_the_version_of_a_transaction(tmp_path: Path, 
     stderr = f"{thrown}{shown.format(path=path)}\n" if shown else ""
     printed = _run(tmp_path, "--files", path.name, "--release", release)
     assert (printed.exit_code, printed.stderr) == (1 if shown else 0, stderr)
-
-
-def test_a_producer_snapshot(tmp_path: Path) -> None:
-    name = "00000000000000000112.snapshot"
-    assert _run(_segment(tmp_path), "--files", name).stdout.splitlines()[1:] == [
-        "producerId: 1 producerEpoch: 2 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong.empty lastTimestamp: "
-        "1700000000000 firstSequence: 7 lastSequence: 10 lastOffset: 100 offsetDelta: 3 timestamp: 1700000000000",
-        "producerId: 2 producerEpoch: 0 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong[42] lastTimestamp: -1",
-    ]
-
-
-def test_a_corrupt_producer_snapshot_is_a_line_on_stderr_and_the_run_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(crc=7))
-    printed = _run(_with_log(tmp_path, b""), "--files", f"5.snapshot,{LOG}")
-    assert printed == (
-        0,
-        f"Dumping 5.snapshot\nDumping {LOG}\nLog starting offset: 0\n",
-        "Snapshot is corrupt (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n",
-    )
 
 
 def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import shutil
 import struct
 import subprocess
 import zlib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.formats import file_name
 from kdump.reading import search, steps
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import broker_startup as start_rules
@@ -967,22 +965,3 @@ def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
     (tmp_path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
     (row,) = kdump.forecast(tmp_path, after="clean", recovery_point="end")
     assert (row.outcome, row.exception) == expected
-
-
-def test_the_work_grows_as_the_number_of_logs_with_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = Counter[str]()
-    base_offset = file_name.base_offset
-
-    def counted(name: str) -> int:
-        counts[folder.name] += 1
-        return base_offset(name)
-
-    monkeypatch.setattr(file_name, "base_offset", counted)
-    for number in (20, 80):
-        folder = tmp_path / f"topic-{number}"
-        folder.mkdir()
-        for offset in range(number):
-            digits = 200 if offset % 2 else 20
-            (folder / f"{offset:0{digits}d}.log").write_bytes(batch(base_offset=offset, records=[record()]))
-        assert all(row.lost_records == number // 2 for row in kdump.forecast(str(folder)))
-    assert counts["topic-80"] < 5 * counts["topic-20"]

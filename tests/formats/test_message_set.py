@@ -33,40 +33,6 @@ def _offsets(data: bytes) -> list[int]:
 # --- messages on their own
 
 
-def test_every_field_of_a_message_stands_in_its_row() -> None:
-    data = message_set(messages=[message(key=b"k1", value=b"v1"), message(key=b"k2", timestamp=T + 5)], base_offset=5)
-    assert read_records(data).batches == [
-        [
-            {
-                "offset": 5,
-                "timestamp": T,
-                "key_size": 2,
-                "value_size": 2,
-                "sequence": None,
-                "headers": None,
-                "key": b"k1",
-                "value": b"v1",
-                "crc": 2782554722,
-                "isvalid": True,
-            }
-        ],
-        [
-            {
-                "offset": 6,
-                "timestamp": T + 5,
-                "key_size": 2,
-                "value_size": -1,
-                "sequence": None,
-                "headers": None,
-                "key": b"k2",
-                "value": None,
-                "crc": 3703444641,
-                "isvalid": True,
-            }
-        ],
-    ]
-
-
 def test_a_message_of_magic_0_has_no_timestamp() -> None:
     (row,) = read_records(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5)).rows
     assert (row["timestamp"], row["key"], row["value"], row["crc"]) == (-1, b"k1", b"v1", 1474775406)

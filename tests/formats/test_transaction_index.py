@@ -26,6 +26,10 @@ def test_a_partial_entry_at_the_end_is_not_read(rest: int) -> None:
     assert len(_read(build(entries=[ONE, ONE], trailing=bytes(rest)))) == 2
 
 
+def test_a_version_is_shown_as_it_stands() -> None:
+    assert [row["version"] for row in _read(aborted_transaction(version=0x0102) + aborted_transaction(version=-1))] == [258, -1]
+
+
 def test_an_index_larger_than_a_window_is_read() -> None:
     count = (1 << 20) // 34 + 5
     rows = _read(ONE * count)

@@ -2,8 +2,6 @@
 
 import gc
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -302,43 +300,3 @@ def test_a_partition_holds_one_segment_open_at_a_time(tmp_path: Path) -> None:
     log = kdump.open(folder)
     assert max(len(os.listdir("/dev/fd")) for _ in log) <= before + 1
     assert len(os.listdir("/dev/fd")) <= before
-
-
-# --- Memory
-
-_MEASURE = """
-import resource, sys
-import kdump
-count = sum(1 for _ in kdump.open(sys.argv[1]))
-values = sum(len(value) for table in kdump.open(sys.argv[1]).record_tables() for value in table["value"])
-damage = sum(1 for item in kdump.open(sys.argv[1]).salvage() if isinstance(item, kdump.Damage))
-print(count, values, damage, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
-@pytest.mark.slow
-def test_a_log_of_100_mb_needs_no_more_memory_than_one_of_10(tmp_path: Path) -> None:
-    """The offsets of a batch are not under its checksum, so one batch makes many."""
-    small = batch(records=[record(value=b"v" * 1000)])
-    large = batch(records=[record(value=b"v" * 1000)] * 200, codec="none")
-
-    def measured(name: str, count: int) -> list[int]:
-        path = tmp_path / name
-        with path.open("wb") as file:
-            offset = 0
-            for _ in range(count):
-                file.write(offset.to_bytes(8, "big") + large[8:])
-                offset += 200
-                for _ in range(100):
-                    file.write(offset.to_bytes(8, "big") + small[8:])
-                    offset += 1
-        done = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, check=True)
-        path.unlink()
-        return [int(word) for word in done.stdout.split()]
-
-    *found, memory_of_10 = measured("10.log", 33)
-    assert found == [33 * 101, 33 * 300_000, 0]
-    *found, memory_of_100 = measured("100.log", 330)
-    assert found == [330 * 101, 330 * 300_000, 0]
-    assert memory_of_100 - memory_of_10 < 24 << 10  # KiB

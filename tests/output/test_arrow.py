@@ -1,7 +1,6 @@
 """Columns of ours as Arrow's record batches: null and empty, bounds of rows and bytes, what is cut, what a control record is."""
 
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -300,23 +299,6 @@ def test_batches_are_cut_and_joined_to_a_number_of_bytes(sizes: tuple[int, ...],
     made = list(builder.bounded(_parts(*sizes), rows=1000, size=size))
     assert [one.num_rows for one in made] == expected
     assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
-
-
-def test_few_small_batches_are_held_at_a_time() -> None:
-    alive: list[weakref.ref[pa.RecordBatch]] = []
-    most = 0
-
-    def parts() -> Iterator[pa.RecordBatch]:
-        nonlocal most
-        for number in range(3 * builder.MOST_HELD):
-            batch = pa.RecordBatch.from_arrays([pa.array([number])], names=["number"])
-            alive.append(weakref.ref(batch))
-            yield batch
-            most = max(most, sum(one() is not None for one in alive))
-
-    (made,) = builder.bounded(parts(), rows=1000, size=1 << 20)
-    assert made.column(0).to_pylist() == list(range(3 * builder.MOST_HELD))
-    assert builder.MOST_HELD // 2 < most <= builder.MOST_HELD + 1
 
 
 def test_rows_with_other_columns_are_not_put_together() -> None:

@@ -12,21 +12,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kdump.binary import codecs
 from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats.log import Chunk, Log
 from kdump.reading import search, spans, zeros
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
-from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
-from tests.builders.compression import Codec, compress
 from tests.builders.hostile import batches_and_claims, messages_and_headers
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -765,58 +761,6 @@ def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
     with opened(bytes(600) + b"\x01" * MEBIBYTE) as source, bytes_read() as total:
         assert zeros.end(source, 0) == 600
     assert total() <= 4096
-
-
-def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = batch(records=[record(value=b"v"), b"\xff"])
-    data = bad * 100 + _batch(0) * 100
-    rows: list[int] = []
-    take = Chunk.slice
-
-    def counted(chunk: Chunk, start: int, end: int) -> Chunk:
-        rows.append(end - start)
-        return take(chunk, start, end)
-
-    monkeypatch.setattr(Chunk, "slice", counted)
-    with opened(data) as source:
-        (chunk,) = Log(source).chunks()
-        parts = list(past_bad_batches(source, chunk))
-    assert [part.position for part in parts if isinstance(part, UnreadableBatch)] == [row * len(bad) for row in range(100)]
-    assert sum(sum(part.counts) for part in parts if not isinstance(part, UnreadableBatch)) == 200
-    assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
-
-
-@each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_payloads_that_cannot_be_decompressed_share_a_decompressor(codec: Codec) -> None:
-    data = batch(records=[record(value=b"v")], codec=codec, compressor=lambda _: b"\x1f\x8b" + bytes(20)) * 100
-    made: list[int] = []
-    decompressor = codecs.BatchDecompressor
-
-    def counted(limit: int) -> codecs.BatchDecompressor:
-        made.append(limit)
-        return decompressor(limit)
-
-    with opened(data) as source, mock.patch.object(codecs, "BatchDecompressor", counted):
-        (chunk,) = Log(source).chunks()
-        parts = list(past_bad_batches(source, chunk))
-    assert len(made) == 1  # it was a hundred
-    assert [part.row for part in parts if isinstance(part, UnreadableBatch)] == list(range(100))
-
-
-def test_small_payloads_of_zstd_share_a_decompressor() -> None:
-    payload = compress(b"record", codec="zstd")
-    for data in (payload, payload * 3, payload[:-1], payload[:4], b"\x1f\x8b" + bytes(20)):
-        alone, again = (codecs.decompress(codecs.ZSTD, data, 2) for _ in range(2))
-        assert (alone.data, str(alone.error)) == (again.data, str(again.error))
-    import zstandard
-
-    with mock.patch.object(zstandard, "ZstdDecompressor", side_effect=AssertionError):
-        assert codecs.decompress(codecs.ZSTD, payload * 3, 2).data == b"record" * 3
-        cut = payload * 2 + payload[:-1]
-        readers = [codecs.decompressed(codecs.ZSTD, cut, 2) for _ in range(2)]
-        given = [[next(reader)] for reader in readers]  # both have begun
-        for blocks, rest in zip(given, readers, strict=True):
-            assert b"".join([*blocks, *rest]) == b"recordrecordrecor"
 
 
 @each("magic", [0, 1])
