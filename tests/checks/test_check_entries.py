@@ -172,16 +172,6 @@ def test_an_entry_names_the_first_or_last_offset_of_its_batch(
         )
 
 
-@pytest.mark.parametrize(("first_kind", "count"), [(1, "1 entry gives"), (3, "3 entries give"), (4, "")])
-def test_an_index_of_old_and_new_brokers_is_reported_once(tmp_path: Path, rows_at_once: int, first_kind: int, count: str) -> None:
-    entries = [(offset - (row < first_kind), position) for row, (offset, position) in enumerate(ENTRIES)]
-    found = _of_index(tmp_path, index_of(entries=entries), is_pedantic=True)
-    assert _told(found) == [("index-offset-mismatch", "info", 0, 32, None, str(first_kind))] * bool(count)
-    if count:
-        assert found[0].message.startswith(f"{count} the first offset of a batch, ")
-    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 0)
-
-
 @pytest.mark.parametrize("first_kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
 def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
     tmp_path: Path, rows_at_once: int, first_kinds: tuple[int, ...]
@@ -226,14 +216,6 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
         ((64 << 10) + 8, 2 << 20),
     ]
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
-
-
-def test_gaps_are_measured_between_the_entries_that_ascend(tmp_path: Path) -> None:
-    log, entries = _wide_log(*[INTERVAL] * 40)
-    kept = [entries[0], entries[30], (entries[30][0] + 1, entries[5][1]), entries[32], entries[34]]
-    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
-    widest = entries[32][1] - entries[5][1]  # the entry before the one that goes back is too high
-    assert [one.found for one in found if one.code == "index-sparse-gap"] == [str(widest)]
 
 
 @pytest.mark.parametrize(
@@ -290,26 +272,6 @@ def test_disorder_is_counted_after_the_first_findings(tmp_path: Path, rows_at_on
     assert (flood.found, flood.start, flood.end) == ("3", 24, 48)
 
 
-# --- zeros
-
-
-@pytest.mark.parametrize("rest", [0, 1, 7])
-def test_bytes_after_the_last_whole_entry_are_reported(tmp_path: Path, rest: int) -> None:
-    for name, size, code in ((INDEX, 8, "index-size-misaligned"), (TIME_INDEX, 12, "timeindex-size-misaligned")):
-        data = (
-            index_of(entries=ENTRIES, trailing=b"\1" * rest)
-            if name == INDEX
-            else time_index_of(entries=TIMES, trailing=b"\1" * rest)
-        )
-        found = _of_index(tmp_path, data, name=name)
-        whole = 4 * size
-        assert _told(found) == [(code, "error", whole, whole + rest, str(whole), str(whole + rest))] * bool(rest)
-        if rest:
-            follows = "1 byte follows" if rest == 1 else f"{rest} bytes follow"
-            assert found[0].message == f"{whole + rest} bytes are not a multiple of {size}: {follows} 4 whole entries."
-        assert _report(tmp_path, name) == (4, 0, whole, rest, 0)
-
-
 # --- how far apart entries are
 
 
@@ -338,15 +300,6 @@ def test_a_gap_of_more_than_ten_intervals_is_reported(tmp_path: Path, rows_at_on
     assert _told(found) == [("index-sparse-gap", "info", 0, 24, None, str(gap))] * told
     if told:
         assert found[0].message == f"1 gap of more than 40,960 bytes of the log between entries; the widest has {gap:,}."
-
-
-def test_gaps_are_counted_and_the_widest_is_named(tmp_path: Path, rows_at_once: int) -> None:
-    log, entries = _wide_log(*[INTERVAL] * 50)
-    kept = [entries[0], entries[12], entries[13], entries[30], entries[48]]
-    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
-    widest = entries[48][1] - entries[30][1]
-    assert _told(found) == [("index-sparse-gap", "info", 0, 40, None, str(widest))]
-    assert found[0].message.startswith("3 gaps of more than 40,960 bytes")
 
 
 def test_a_single_large_batch_is_not_a_gap(tmp_path: Path) -> None:
@@ -689,13 +642,6 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
-
-
-def test_a_sealed_log_needs_its_index(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)]})
-    (directory / INDEX).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "index-missing")
-    assert (found.severity, Path(found.path).name) == ("warning", LOG)
 
 
 def test_logs_without_time_index_are_counted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests import kernels
-from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial
+from tests.builders.compression import Codec, compress, snappy_raw
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.records import (
     TIMESTAMP,
@@ -211,19 +211,6 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(
     found = [one for one in _findings(directory) if one.code.startswith("epochs-")]
     assert _told(found) == told
     assert _of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
-
-
-@pytest.mark.parametrize(("count", "words"), [(1, "."), (2, ". One more epoch differs."), (3, ". 2 more epochs differ.")])
-def test_the_first_epoch_that_differs_is_named_and_the_others_counted(tmp_path: Path, count: int, words: str) -> None:
-    segments = {0: [_batch(2 * row, epoch=row) for row in range(5)]}
-    entries = [(row + 10 * (5 - count <= row), 2 * row) for row in range(5)]
-    (found,) = _of(_partition(tmp_path, segments, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
-    first = 5 - count
-    assert (found.offset_first, found.offset_last) == (2 * first, 2 * first + 1)
-    assert found.message == (
-        f"Batches at offsets {2 * first} to {2 * first + 1} have leader epoch {first}; "
-        f"the file has epoch {first + 10} there{words}"
-    )
 
 
 @each(
@@ -589,26 +576,6 @@ def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None
     assert [(one.start, one.found, one.severity) for one in found] == [(0, "3", "info")]
 
 
-@pytest.mark.parametrize(
-    ("codec", "payload", "trailing"),
-    [
-        ("gzip", gzip_members(PLAIN), b"xy"),
-        ("lz4", lz4_frame(PLAIN), b"xyz"),
-        ("snappy", snappy_xerial(PLAIN), b"xyz"),
-    ],
-)
-def test_bytes_after_a_stream_are_reported(tmp_path: Path, codec: Codec, payload: bytes, trailing: bytes) -> None:
-    data = _packed(codec, payload + trailing)
-    (found,) = (one for one in _deep(tmp_path, data) if one.code == "frame-trailing-bytes")
-    assert (found.start, found.end, found.expected, found.found) == (
-        len(data) - len(trailing),
-        len(data),
-        "0",
-        str(len(trailing)),
-    )
-    assert found.severity == "warning"
-
-
 @each("codec", CODECS)
 def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: Codec) -> None:
     empty = batch(records=RECORDS, codec=codec, payload=b"")
@@ -767,12 +734,6 @@ def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
     monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
     (found,) = _findings(directory)
     assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
-
-
-def test_a_file_that_is_removed_while_it_is_read_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)]})
-    monkeypatch.setattr(os, "stat", _NoStatus(directory / LOG, error=errno.ENOENT))
-    assert [(one.code, one.severity) for one in _findings(directory)] == [("file-vanished", "info")]
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])

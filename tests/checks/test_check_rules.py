@@ -263,21 +263,6 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
 
 
-def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> None:
-    data = _wide(0, 1) + _wide(1, 3, last=2) + _wide(3, 1)
-    (found,) = _of_log(tmp_path, data)
-    start = len(_wide(0, 1))
-    assert _told([found]) == [("last-offset-delta-mismatch", "error", start, len(data) - start, (1, 2))]
-    assert (found.expected, found.found) == ("2", "1")
-
-
-def test_a_last_offset_below_the_first_is_reported(tmp_path: Path) -> None:
-    data = _batch(0) + _wide(1, 1, last=0) + _batch(1)
-    found = _of_log(tmp_path, data)
-    assert _told(found) == [("last-offset-delta-negative", "error", SIZE, len(data) - SIZE, (1, 0))]
-    assert (found[0].found, found[0].message) == ("-1", "One batch at offset 1 says its last offset is 1 below its first.")
-
-
 @each(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
 def test_a_segment_begins_with_its_base_offset_or_later(
     tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
@@ -360,29 +345,6 @@ def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> N
     (found,) = _of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
     assert _told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
     assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
-
-
-def test_a_batch_that_stands_there_twice_is_reported_byte_by_byte(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _log(0, 1, 2, 1, 3))
-    assert _told([found]) == [("batch-duplicate-bytes", "error", 3 * SIZE, 4 * SIZE, (1, 1))]
-    assert found.found == str(SIZE)
-    other = batch(records=[record(key=b"yek", value=b"value")], base_offset=1)
-    assert "batch-duplicate-bytes" not in _codes(_of_log(tmp_path, _log(0, 1, 2) + other + _log(3)))
-
-
-def test_a_run_of_offsets_from_elsewhere_is_reported_where_the_old_one_goes_on(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 3, 4))
-    assert ("batch-foreign-topic-hint", "error", 3 * SIZE, 6 * SIZE, (70, 72)) in _told(found)
-    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 4, 5))
-    assert "batch-foreign-topic-hint" not in _codes(found) and "offset-regression" in _codes(found)
-
-
-def test_a_run_that_goes_back_is_reported_at_its_first_batch(tmp_path: Path) -> None:
-    data = _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, value=b"other") for row in (2, 3, 4, 5, 6))
-    (found,) = _of_log(tmp_path, data)
-    assert _told([found]) == [("offset-regression", "error", 6 * SIZE, 7 * SIZE, (2, 2))]
-    assert (found.expected, found.found) == ("6", "2")
-    assert found.message == f"Offsets go back from 5 to 2 at byte {6 * SIZE}."
 
 
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:

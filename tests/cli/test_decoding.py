@@ -154,12 +154,6 @@ def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
     assert (status, err.count("\n")) == (FINDINGS, 1)
 
 
-def test_control_records_have_the_names_of_their_types() -> None:
-    keys = [decoded.control_record_of(int16(0) + int16(number), None).key for number in (-1, 0, 1, 2, 99)]
-    names = ["UNKNOWN(-1)", "ABORT", "COMMIT", "LEADER_CHANGE", "UNKNOWN(99)"]
-    assert keys == [f'{{"controlType":"{name}"}}' for name in names]
-
-
 def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     decode = decoded.plain_decoder("integer", "long")
     assert decode is not None
@@ -182,11 +176,6 @@ def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister,
     assert out.rstrip("\n").isprintable()
     key = _decoded(out)[0][0]
     assert key is not None and key["data"]["group"] == name
-
-
-def test_a_table_shows_what_keys_and_values_say_in_place_of_their_bytes(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "table", "--deep")
-    assert '{"group":"g","topic":"t","partition":3}   {"offset":42,"metadata":"","commitTimestamp":7,' in out
 
 
 def test_a_table_shows_why_a_value_could_not_be_decoded(listed: Lister) -> None:

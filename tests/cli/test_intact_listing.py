@@ -169,15 +169,6 @@ def test_a_damaged_batch_leads_to_one_whose_crc_fits_whatever_that_claims(tmp_pa
     assert printed.stderr.endswith(b"byte 0: the CRC of a record batch does not match (crc-mismatch)\n")
 
 
-@pytest.mark.parametrize("stretch", [1, 1 << 20])
-def test_offsets_that_a_log_has_are_named_from_the_lowest_on(tmp_path: Path, stretch: int) -> None:
-    path = tmp_path / NAME
-    path.write_bytes(batch(base_offset=1 << 56, records=[Record()]) + batch(base_offset=1, records=[Record()]))
-    for name in (kernel.PYTHON, kernel.C):
-        printed = _listed(name, ["log", "--to-offset", "0", "--output", "ndjson", str(path)], stretch, Sizes())
-        assert printed.stderr.endswith(b": this range is empty; the logs have offsets 1 to 72057594037927936\n")
-
-
 def test_records_outside_the_offsets_of_their_batch_are_not_in_its_range(tmp_path: Path) -> None:
     path = tmp_path / NAME
     odd = [Record(value=b"x", offset_delta=0), Record(value=b"y", offset_delta=9)]

@@ -160,15 +160,6 @@ def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, li
         assert (found, [row["status"] for row in rows].count("damaged")) == (FINDINGS, 2)
 
 
-def test_a_damaged_range_is_reported_with_its_bytes(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), b"no batch " * 20, _batch(1))
-    found, rows = listed("log", path)
-    assert found == FINDINGS
-    assert listed.err == f"kdump: {path}: bytes {SIZE} to {SIZE + 179}: bytes that are no batch (garbage-region, 180 bytes)\n"
-    assert (rows[1]["position"], rows[1]["size"], rows[1]["status"], rows[1]["baseOffset"]) == (SIZE, 180, "damaged", None)
-    assert [row["status"] for row in rows] == ["intact", "damaged", "salvaged"]
-
-
 def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
     wrong = bytearray(_batch(1))
     wrong[8:12] = struct.pack(">i", -5)
@@ -417,20 +408,6 @@ def test_strict_keeps_stderr_empty_and_the_exit_code(tmp_path: Path, listed: Lis
 
 
 # --- the table for people
-
-
-def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
-    assert listed.text("log", "--output", "table", path) == FINDINGS
-    lines = [line.split() for line in listed.out.splitlines()[3:]]
-    assert [(line[0], line[-2], line[-1]) for line in lines] == [
-        ("0", "ok", "intact"),
-        (str(SIZE), "BAD", "damaged"),
-        (str(2 * SIZE), "ok", "intact"),
-        (str(3 * SIZE), "-", "damaged"),
-        (str(3 * SIZE + 180), "ok", "salvaged"),
-    ]
-    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
 
 
 def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_path: Path, listed: Listed) -> None:
@@ -763,21 +740,6 @@ def test_damage_is_not_requested_where_the_batch_after_it_begins_the_range(tmp_p
     for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
         found, rows = listed("log", "--from-offset", from_offset, path)
         assert (found, len(rows)) == (status, count)
-
-
-def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed: Listed) -> None:
-    for kind, count in (("CreateTime", 1), ("LogAppendTime", 0)):
-        one = batch(
-            records=[record(value=b"v", timestamp=TIMESTAMP)],
-            max_timestamp=TIMESTAMP + 100,
-            timestamp_type=kind,  # type: ignore[arg-type]  # one of its literals
-        )
-        path = _log(tmp_path, one)
-        assert len(listed("log", "--to-time", str(TIMESTAMP + 50), path)[1]) == count
-        assert len(listed("log", "--to-time", str(TIMESTAMP + 100), path)[1]) == 1
-        assert len(listed("log", "--from-time", str(TIMESTAMP + 100), path)[1]) == 1
-        deep = listed("log", "--deep", "--from-time", str(TIMESTAMP + 50), path)[1]
-        assert len(deep) == (kind == "LogAppendTime")
 
 
 @pytest.mark.parametrize(

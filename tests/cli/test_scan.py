@@ -20,7 +20,6 @@ import zstandard
 
 from campaigns import damage
 from kdump.binary import system
-from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
 from kdump.errors import KdumpError, Unreadable
@@ -121,17 +120,6 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
         *("lz4", "1", str(size), "bytes"),
         *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
     ]
-
-
-def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status = main(["check", str(brokers), "--output", "ndjson"])
-    checked = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert _scan(brokers, tmp_path / "out") == status == 1
-    keys = ("code", "severity", "path", "start", "end", "message", "expected", "found")
-    found = [tuple(row[key] for key in keys) for row in _table(tmp_path / "out", "findings") if row["code"] not in FLEET | SCAN]
-    assert sorted(found, key=str) == sorted(
-        (tuple(row[key] for key in keys) for row in checked if row["kind"] == "finding"), key=str
-    )
 
 
 def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,16 +159,6 @@ def test_a_lookup_in_an_empty_index_finds_the_start_of_the_log() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 10_000)), max_size=60, unique_by=lambda entry: entry[0]).map(sorted),
-    st.lists(st.integers(-1, 201), min_size=1, max_size=20),
-    st.booleans(),
-)
-def test_in_sorted_entries_a_lookup_is_what_one_would_expect(entries: Entries, targets: list[int], tries_end_first: bool) -> None:
-    expected = [max([entry for entry in entries if entry[0] <= target], default=(0, 0))[1] for target in targets]
-    assert _looked_up(entries, targets, tries_end_first=tries_end_first) == expected
-
-
-@given(
     st.lists(st.tuples(st.integers(-5, 50), st.integers(0, 10_000)), max_size=60),
     st.lists(st.integers(-6, 51), min_size=1, max_size=20),
     st.booleans(),

@@ -185,17 +185,6 @@ def test_any_window_size_gives_the_same_rows(data: bytes, window_size: int) -> N
     assert windowed.code == plain.code
 
 
-@given(damaged(LOGS), st.integers(17, 300))
-def test_any_window_size_gives_the_same_records(data: bytes, window_size: int) -> None:
-    plain, windowed = read_records(data), read_records(data, window_size=window_size)
-    assert windowed.batches == plain.batches
-    assert windowed.code == plain.code
-
-
-def test_even_a_window_of_one_byte_gives_the_same_rows() -> None:
-    assert _ended(ONE * 3, window_size=1) == _ended(ONE * 3)
-
-
 # --- against the walk written down once more
 
 

@@ -1,6 +1,5 @@
 """A log in the library: its batches and records, up to damage and past it."""
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -45,13 +44,6 @@ def _flipped(data: bytes, position: int) -> bytes:
 # --- Batches
 
 
-def test_tables_hold_the_same_batches_as_columns(tmp_path: Path) -> None:
-    path = _log(tmp_path, *_batches(0, 1, 2))
-    tables = list(kdump.open(path).tables())
-    assert [offset for table in tables for offset in table["last_offset"]] == [0, 1, 2]
-    assert [row for table in tables for row in table] == list(kdump.open(path))
-
-
 def test_an_empty_log_has_no_batches_and_no_records(tmp_path: Path) -> None:
     log = kdump.open(_log(tmp_path))
     assert (list(log), list(log.records()), list(log.salvage()), log.size) == ([], [], [], 0)
@@ -93,16 +85,6 @@ def test_messages_in_wrappers_have_absolute_offsets(tmp_path: Path, magic: int, 
 def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Path) -> None:
     path = _log(tmp_path, wrapper(messages=[message(magic=0, value=b"a"), message(magic=1, value=b"b")], magic=1))
     assert [row.magic for row in kdump.open(path).records()] == [0, 1]
-
-
-@pytest.mark.slow
-@each("codec", CODECS)
-def test_contents_of_large_batches_are_bytes_too(tmp_path: Path, codec: Codec) -> None:
-    large = record(key=b"k", value=b"v" * 300_000, headers=[(b"h", b"x")])
-    rows = list(kdump.open(_log(tmp_path, batch(records=[large] * 40, codec=codec))).records())
-    assert len(rows) == 40
-    assert {(row.key, row.headers) for row in rows} == {(b"k", ((b"h", b"x"),))}
-    assert {type(data) for row in rows for data in (row.key, row.value)} == {bytes}
 
 
 @each(
@@ -198,18 +180,6 @@ def test_salvage_proves_a_batch_whose_length_is_wrong(tmp_path: Path) -> None:
     assert [row.offset for row in kdump.open(path).salvage_records() if not isinstance(row, kdump.Damage)] == [0, 1, 2]
 
 
-def test_batches_in_the_span_of_a_damaged_one_say_that_they_may_be_its_payload(tmp_path: Path) -> None:
-    inner = b"".join(_batches(50, 51))
-    outer = batch(records=[record(value=inner)], base_offset=1)
-    outer = outer[:8] + (len(outer) + 1000).to_bytes(4, "big") + outer[12:30] + b"\xff" + outer[31:]
-    path = _log(tmp_path, *_batches(0), outer, *_batches(*range(2, 30), size=40))
-    rows = [item for item in kdump.open(path).salvage() if not isinstance(item, kdump.Damage)]
-    nested = [row.base_offset for row in rows if row.is_nested]
-    assert nested[:2] == [50, 51]
-    assert {row.status for row in rows if row.is_nested} == {"salvaged"}
-    assert not rows[0].is_nested and not rows[-1].is_nested
-
-
 def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", value_length=90)], base_offset=1)
     first, last = _batches(0, 3)
@@ -291,12 +261,3 @@ def test_damage_in_a_partition_names_the_segment(tmp_path: Path) -> None:
     assert (count, error.path, error.position) == (1, segment, 0)
     items = list(kdump.open(folder).salvage())
     assert [item.path if isinstance(item, kdump.Damage) else item.base_offset for item in items] == [0, segment, 2]
-
-
-def test_a_partition_holds_one_segment_open_at_a_time(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="a", segments={offset: _batches(offset) for offset in range(20)})
-    gc.collect()
-    before = len(os.listdir("/dev/fd"))
-    log = kdump.open(folder)
-    assert max(len(os.listdir("/dev/fd")) for _ in log) <= before + 1
-    assert len(os.listdir("/dev/fd")) <= before

@@ -205,16 +205,6 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
     assert (first[0].get("classname"), second[0].get("classname")) == ("/data/a-0", "/data/b-0")
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "failing"), [("error", ["error"]), ("warning", ["error", "warning"]), ("info", ["error", "warning", "info"])]
-)
-def test_junit_fails_from_the_chosen_severity_on(fail_on: str, failing: list[str]) -> None:
-    found = [(_finding("torn-tail", severity, path=f"/{severity}"), "g") for severity in ("error", "warning", "info")]
-    (suite,) = _suites(*found, fail_on=fail_on)
-    assert [name for name, parts in _cases(suite) if parts[0][0] == "failure"] == failing
-    assert suite.get("failures") == str(len(failing))
-
-
 def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
     (suite,) = _suites((_finding(), "g", True), (_finding("file-vanished", path="/gone"), "g", True))
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")

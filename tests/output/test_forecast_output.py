@@ -396,24 +396,6 @@ def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() 
     assert "assumed" not in "".join(_report(clean))
 
 
-def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
-    rows = [_row(after="clean"), _row(**LOST)]
-    assert _report(rows) == [
-        "/data/orders-0   1 segment, 700 bytes",
-        "safe   after a clean stop",
-        *SAFE_LINES,
-        "loss   after a crash with nothing flushed",
-        "       Lost for good: 1 intact record, offset 3, 69 bytes.",
-        "",
-        "Next",
-        "  mkdir -p KEEP && cp -a /data/orders-0 KEEP/orders-0.damaged   # before any restart, with the broker stopped",
-        "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved",
-        "  kdump check /data/orders-0   # what is damaged, and where",
-        "  # stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
-        "Starts of a broker 4.3.1. 1.2 s.",
-    ]
-
-
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
     advice = "  # with a healthy replica: move /data/orders-0 away while the broker is stopped, so that it is replicated again"
     assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])
@@ -467,26 +449,6 @@ def test_damage_that_stays_is_examined() -> None:
         "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("is_safe_but_for_checkpoint", "steps"),
-    [
-        ([True, True], 1),
-        ([True, False], 4),
-    ],
-)
-def test_a_bad_checkpoint_is_moved_away(is_safe_but_for_checkpoint: list[bool], steps: int) -> None:
-    rows = [_row(after=after, outcome="die", exception="E", reason="why") for after in ("clean", "unclean")]
-    for row, is_safe in zip(rows, is_safe_but_for_checkpoint, strict=True):
-        row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/recovery point", is_safe
-    lines = _report(rows)
-    following = lines[lines.index("Next") + 1 : -1]
-    assert following[-1] == (
-        "  mkdir -p KEEP && mv '/data/recovery point' 'KEEP/recovery point'   # with the broker stopped: "
-        "a start then uses zero for all its offsets, as with an unreadable one"
-    )
-    assert len(following) == steps
 
 
 def test_of_two_directories_of_one_partition_one_goes() -> None:

@@ -29,8 +29,7 @@ from tests.builders.files import (
     transaction_index,
     write_partition,
 )
-from tests.builders.hostile import messages_and_headers
-from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -43,7 +42,7 @@ from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
     record_batch,
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
-from kdump.pipeline import discovery, growth, planning, reader_process, reading, rows  # noqa: E402
+from kdump.pipeline import discovery, growth, planning, reader_process, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
@@ -124,11 +123,6 @@ def test_times_in_options_are_milliseconds_or_dates(first: str, last: str, milli
 # --- Rows
 
 
-def test_control_records_say_what_they_are(tmp_path: Path) -> None:
-    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[commit_record()], is_control=True, is_transactional=True))
-    assert _picked(_rows("records", tmp_path), "isControl", "controlType") == [(True, "COMMIT")]
-
-
 def test_messages_of_a_wrapper_are_separate_rows(tmp_path: Path) -> None:
     inner = [message(value=b"a", magic=1), message(value=b"b", magic=1)]
     _log(tmp_path / "a-0" / file_name(0, ".log"), wrapper(messages=inner, magic=1, offset=1, codec="gzip"))
@@ -181,22 +175,6 @@ def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
     ((columns, count),) = joined([({"entry": Constant(value)}, 2) for value in (True, 1, 1)])
     assert list(map(repr, columns["entry"])) == ["True", "True", "1", "1", "1", "1"]
     assert count == 6
-
-
-def test_rows_that_are_put_together_are_bounded_in_bytes() -> None:
-    parts = [({"offset": [number], "value": [bytes(60_000)]}, 1) for number in range(200)]
-    counts = [count for _, count in joined(parts)]
-    assert sum(counts) == 200
-    assert max(counts) <= (4 << 20) // 60_000
-
-
-def test_records_between_damage_are_put_together_before_arrays_are_made_of_them(tmp_path: Path) -> None:
-    _log(tmp_path / "a-0" / file_name(0, ".log"), messages_and_headers(200))
-    with mock.patch.object(rows, "record_batch", wraps=record_batch) as makes:
-        read = _rows("records", tmp_path, isolated="false")
-    assert [row["offset"] for row in read] == list(range(200))
-    assert makes.call_count == 1  # it was 200
-    assert _rows("records", tmp_path) == read
 
 
 def test_the_innermost_name_of_a_broker_counts() -> None:
@@ -655,22 +633,6 @@ def test_a_crash_costs_one_file(tmp_path: Path) -> None:
         for given in ({}, {"mode": "FAILFAST"}, {"mode": "FAILFAST", "unreadable": "skip"}):
             with pytest.raises(KdumpError, match=f"{file_name(2, '.log')}: the process that read it was killed by SIGSEGV"):
                 _rows("records", tmp_path, **given)
-
-
-@pytest.mark.slow
-def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Path) -> None:
-    large = 200
-    for number in range(150):
-        count = large if number % 20 == 7 else number % 3
-        data = [batch(records=[record(key=b"k", value=b"v", headers=[("h", b"x")])] * count)] if count else []
-        _log(tmp_path / f"a-{number:03}" / file_name(number, ".log"), *data)
-    read = _rows("records", tmp_path, isolated="false")
-    assert len(read) > 8 * large
-    for crashing in (0, 1, 7, 27, 28, 100, 149):
-        with _crashing(file_name(crashing, ".log")):
-            left = _rows("records", tmp_path, unreadable="skip")
-        assert left == [row for row in read if row["partition"] != crashing]
-    assert _rows("records", tmp_path) == read
 
 
 def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
