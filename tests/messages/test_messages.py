@@ -395,29 +395,3 @@ def test_a_leader_change_that_says_it_is_of_version_1_shows_ids_that_it_does_not
     value = leader_change_record(version=1, message_version=0).value
     voter = '[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"}]'
     assert _control_json(2, value, 1) == f'{{"version":1,"leaderId":1,"voters":{voter},"grantingVoters":{voter}}}'
-
-
-def test_the_records_of_snapshots_as_json() -> None:
-    assert _control_json(3, snapshot_header_record(last_contained_log_timestamp=1_700_000_000_000).value) == (
-        '{"version":0,"lastContainedLogTimestamp":1700000000000}'
-    )
-    assert _control_json(4, snapshot_footer_record().value) == '{"version":0}'
-    assert _control_json(5, kraft_version_record(kraft_version=1).value) == '{"version":0,"kRaftVersion":1}'
-
-
-def test_the_voters_of_a_quorum_as_json() -> None:
-    voters = [Voter(voter_id=1, voter_directory_id=struct.pack(">qq", 1, 2))]
-    assert _control_json(6, kraft_voters_record(voters=voters).value) == (
-        '{"version":0,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAEAAAAAAAAAAg",'
-        '"endpoints":[{"name":"CONTROLLER","host":"localhost","port":9093}],'
-        '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
-    )
-
-
-def test_endpoints_of_one_name_are_all_shown() -> None:
-    voters = [Voter(endpoints=[("A", "first", 1), ("A", "second", 2), ("B", "third", 3)])]
-    shown = _control_json(6, kraft_voters_record(voters=voters).value)
-    assert (
-        '"endpoints":[{"name":"A","host":"first","port":1},{"name":"A","host":"second","port":2},'
-        '{"name":"B","host":"third","port":3}]'
-    ) in shown

@@ -43,34 +43,6 @@ def test_without_complaints_there_is_no_report() -> None:
     assert _text(LATEST, []) == ""
 
 
-def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> None:
-    complaints = [
-        ("non_consecutive", A, -1, 5),
-        ("not_found", "/i.timeindex", 7, -1),
-        ("out_of_order", "/i.timeindex", 3, 4),
-        ("timestamp_mismatches", "/i.timeindex", 1, 2),
-        ("mismatches", "/i.index", 109, 111),
-    ]
-    assert _text(LATEST, complaints) == (
-        "Mismatches in :/i.index\n"
-        "  Index offset: 109, log offset: 111\n"
-        "Found timestamp mismatch in :/i.timeindex\n"
-        "  Index timestamp: 1, log timestamp: 2\n"
-        "Found out of order timestamp in :/i.timeindex\n"
-        "  Index timestamp: 3, Previously indexed timestamp: 4\n"
-        "The following indexed offsets are not found in :/i.timeindex\n"
-        "Indexed offset: 7, found log offset: -1\n"
-        f"Non-consecutive offsets in {A}\n"
-        "  -1 is followed by 5\n"
-    )
-    assert _text(OLD, complaints[:2]) == (
-        "The following indexed offsets are not found in the log.\n"
-        "Indexed offset: 7, found log offset: -1\n"
-        f"Non-consecutive offsets in :{A}\n"
-        "  -1 is followed by 5\n"
-    )
-
-
 def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
     text = _text(profile_of(release), [(kind, A, *pair) for pair in pairs])
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
