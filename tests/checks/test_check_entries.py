@@ -328,23 +328,6 @@ def test_a_gap_that_no_append_explains_is_a_warning(
     assert (gap - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
 
 
-@pytest.mark.parametrize(("kept", "told"), [(156, False), (152, True)])
-@pytest.mark.parametrize("is_newest", [False, True])
-def test_entries_that_end_far_before_the_log_are_stale(
-    tmp_path: Path, long_log: tuple[bytes, list[tuple[int, int]]], kept: int, told: bool, is_newest: bool
-) -> None:
-    log, entries = long_log
-    name = INDEX
-    data = index_of(entries=entries[:kept], zero_entry_count=5 if is_newest else 0)
-    directory = write_partition(tmp_path, segments={0: [log]} if is_newest else {0: [log], 512: [_batch(512)]})
-    (directory / name).write_bytes(data)
-    found = [one for one in _findings(directory) if one.code == "index-stale"]
-    distance = len(log) - entries[kept - 1][1]
-    severity = "info" if is_newest else "warning"
-    assert _told(found) == [("index-stale", severity, 8 * kept - 8, 8 * kept, None, str(distance))] * told
-    assert (distance - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
-
-
 @each(
     ("sizes", "time_entries", "told"),
     [
@@ -473,19 +456,6 @@ def test_a_time_of_an_offset_that_is_not_there_is_reported(tmp_path: Path, log: 
 def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, offset: int, told: bool) -> None:
     found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP + 40, offset)]), log=log, name=TIME_INDEX)
     assert _codes(found) == ["timeindex-offset-not-found"] * told
-
-
-@pytest.mark.parametrize(("kept", "expected"), [(4, None), (3, str(TIMESTAMP + 9)), (0, str(TIMESTAMP + 9))])
-def test_the_latest_time_of_a_sealed_segment_has_an_entry(
-    tmp_path: Path, rows_at_once: int, kept: int, expected: str | None
-) -> None:
-    directory = write_partition(tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0)
-    (directory / TIME_INDEX).write_bytes(time_index_of(entries=TIMES[:kept]))
-    found = [one for one in _findings(directory) if one.code == "timeindex-last-not-max"]
-    latest = str(TIMES[kept - 1][0]) if kept else "-1"
-    assert _told(found) == [("timeindex-last-not-max", "warning", max(kept - 1, 0) * 12, kept * 12, expected, latest)] * (
-        expected is not None
-    )
 
 
 def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:

@@ -252,21 +252,6 @@ def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, data: bytes, t
     assert [(one.code, one.severity, one.start, one.end, one.broker_forecast.partition(" ")[0]) for one in found] == told
 
 
-def test_a_file_of_epochs_is_missed_where_batches_have_any(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, SEGMENTS, {EPOCHS: None})
-    (found,) = _of(directory, "epochs-missing")
-    assert (found.severity, found.expected) == ("warning", "0 from 0 on, 3 from 2 on, 4 from 6 on")
-    (directory / "partition.metadata").unlink()
-    (found,) = _of(directory, "epochs-missing", is_pedantic=True)
-    assert found.severity == "info"
-    assert found.message.endswith(" This seems to be a copy of only the segments.")
-    (directory / EPOCHS).write_bytes(b"0\n0\n")
-    assert [(one.severity, one.end) for one in _of(directory, "epochs-missing")] == [("warning", 4)]
-    (tmp_path / "2").mkdir()
-    none = _partition(tmp_path / "2", {0: [_batch(0, epoch=-1)]}, {EPOCHS: None})
-    assert _of(none, "epochs-missing") == []
-
-
 # --- files of a log directory
 
 
@@ -649,20 +634,6 @@ def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: object
     assert found.message.startswith(note)
 
 
-@pytest.mark.parametrize(("size", "told"), [(-2, True), (-1, False)])
-def test_a_length_below_null_is_a_warning(tmp_path: Path, size: int, told: bool) -> None:
-    for one, code in (
-        (record(key_length=size), "key-length-bad"),
-        (record(value_length=size), "key-length-bad"),
-    ):
-        data = batch(records=[RECORDS[0], one])
-        found = _deep(tmp_path, data, batch(records=RECORDS, base_offset=2))
-        start = 61 + len(encode_record(RECORDS[0]))
-        assert [(row.code, row.severity, row.start, row.end, row.offset_first, row.expected, row.found) for row in found] == [
-            (code, "warning", start, len(data), 1, "-1", "-2")
-        ] * told
-
-
 def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     inner = message_set(messages=[message(value=b"first", offset=0), message(value=b"second", offset=1)])
     two = gzip.compress(inner[:30]) + gzip.compress(inner[30:])
@@ -691,21 +662,6 @@ def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> 
     data = wrapper(messages=[message(value=b"a")], codec=codec)
     found = [one for one in _of_log(tmp_path, data) if one.code == "codec-not-allowed"]
     assert [(one.severity, one.start, one.end) for one in found] == [("error", 0, len(data))] * told
-
-
-@each(("shown", "told"), [(TIMESTAMP + 5, False), (TIMESTAMP + 4, True), (TIMESTAMP + 6, True)])
-@each("count", [1, 2])
-def test_the_header_has_the_latest_time_of_its_records(tmp_path: Path, shown: int, told: bool, count: int) -> None:
-    times = [TIMESTAMP + 5, TIMESTAMP + 1][:count]
-    pieces = [
-        batch(records=[record(timestamp=TIMESTAMP)]),
-        batch(records=[record(timestamp=at) for at in times], base_offset=1, max_timestamp=shown),
-    ]
-    found = [one for one in _deep(tmp_path, *pieces) if one.code == "max-timestamp-mismatch"]
-    start = len(pieces[0])
-    assert [(one.start, one.expected, one.found) for one in found] == [(start, str(TIMESTAMP + 5), str(shown))] * told
-    appended = batch(records=[record(timestamp=at) for at in times], max_timestamp=shown, timestamp_type="LogAppendTime")
-    assert [one for one in _deep(tmp_path, appended) if one.code == "max-timestamp-mismatch"] == []
 
 
 # --- what the system does not tell

@@ -99,29 +99,6 @@ def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_pa
     assert seen.faults == ["record-body-mismatch"]
 
 
-def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen], tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(7)]
-    batches[2] = batch(records=[record(value=b"v")], base_offset=2, crc=0)
-    batches[4] = batch(records=[record(value=b"v")], base_offset=500)
-    _findings(tmp_path, b"".join(batches))
-    assert seen.statuses == [
-        ([0, 1], "intact"),
-        ([2], "damaged"),
-        ([3], "intact"),
-        ([500], "salvaged"),
-        ([5, 6], "intact"),
-    ]
-
-
-def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:
-    one = encode_record(record())
-    _findings(tmp_path, batch(payload=one * 70_000, records_count=70_000, codec="none", last_offset_delta=69_999))
-    assert sum(len(part.records) for part in seen.parts) == 70_000
-    assert [part.continues for part in seen.parts] == [False] + [True] * (len(seen.parts) - 1)
-    assert len(seen.parts) > 1
-    assert seen.contents == [len(part.records) for part in seen.parts]
-
-
 def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
     _findings(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
     assert [part.counts for part in seen.parts] == [[1, 0, 1]]

@@ -263,14 +263,6 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
 
 
-@each(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
-def test_a_segment_begins_with_its_base_offset_or_later(
-    tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
-) -> None:
-    found = _of_log(tmp_path, _log(first, first + 1, first + 2), base=10)
-    assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == told
-
-
 @each("base", [0, 7])
 def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
     top = base + MAX_INT

@@ -101,13 +101,6 @@ def test_every_topic_has_its_decoder_and_its_option() -> None:
     assert set(decoder_names.OPTIONS.values()) == set(history.TOPIC_DECODERS)
 
 
-@pytest.mark.parametrize("name", ["consumer-offsets", "__consumer_offsets", "consumer_offsets"])
-def test_a_topic_is_decoded_in_any_directory_under_any_of_its_names(listed: Lister, name: str) -> None:
-    status, out, err = listed("copy", COMMITS, "--output", "ndjson", "--decode", name)
-    assert (status, err) == (CLEAN, "")
-    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
-
-
 @pytest.mark.parametrize("name", ["offsets", "", "consumer-offsets-0"])
 def test_an_unknown_decoder_is_refused_with_those_there_are(listed: Lister, name: str) -> None:
     status, out, err = listed("copy", COMMITS, "--decode", name)
@@ -161,12 +154,6 @@ def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
         str(decode(b"1", None).fault)
     ] * 2
     assert "8" in str(decode(bytes(4), b"12").fault)
-
-
-def test_keys_alone_may_be_numbers(listed: Lister) -> None:
-    data = batch(records=[record(key=bytes(7) + b"\x07", value=b"text")])
-    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--key-decoder", "long")
-    assert _decoded(out) == [(7, None, None)]
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"])

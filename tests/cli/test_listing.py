@@ -340,14 +340,6 @@ def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path:
     ]
 
 
-def test_records_have_the_status_of_their_batch(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
-    found, rows = listed("log", "--deep", path)
-    assert found == FINDINGS
-    assert [(row["offset"], row["status"]) for row in rows][2:] == [(2, "intact"), (None, "damaged"), (3, "salvaged")]
-    assert [row["status"] for row in rows][:2] == ["intact", "damaged"]
-
-
 def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed: Listed) -> None:
     markers = [
         batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
@@ -564,25 +556,6 @@ def test_entries_are_listed_up_to_the_zeros_and_within_the_range(tmp_path: Path,
     ):
         status, rows = listed("index", *options, path)
         assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "data", "size"),
-    [
-        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), 8),
-        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), 12),
-        ("txnindex", TXN_INDEX, files.transaction_index(entries=[files.aborted_transaction(last_offset=1)]), 34),
-    ],
-)
-def test_an_entry_that_is_cut_off_is_a_finding(
-    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, size: int
-) -> None:
-    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
-    assert listed(command, path)[0] == CLEAN
-    path.write_bytes(data + b"\1")
-    status, rows = listed(command, path)
-    assert (status, len(rows)) == (FINDINGS, 1)
-    assert listed.err == f"kdump: {path}: {size + 1} bytes are not a multiple of {size}: the last entry is cut off\n"
 
 
 # --- time indexes

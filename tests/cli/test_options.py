@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -65,20 +64,6 @@ def test_options_are_read_with_click_and_without_it() -> None:
     assert read_plain(_PencilOptions.OPTIONS, line.split()) == wanted
     assert _read(line) == {**wanted, "erases": False}
     assert _read("x --erase")["erases"] is True
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("", "Missing argument 'PATH...'."),
-        ("x --colour green", "Invalid value for '--colour': 'green' is not one of 'red', 'blue'."),
-        ("x --depth 0", "Invalid value for '--depth': 0 is not in the range x>=1."),
-    ],
-)
-def test_values_are_checked_as_they_are_declared(line: str, message: str) -> None:
-    with pytest.raises(click.UsageError) as caught:
-        _read(line)
-    assert caught.value.format_message() == message
 
 
 def test_a_class_has_the_options_of_its_base_in_their_places_and_may_declare_one_again() -> None:

@@ -323,17 +323,6 @@ def test_what_a_file_cannot_hold_is_refused(
     assert f"{options[0]} does not apply to arrow" in capsys.readouterr().err
 
 
-def test_an_export_ends_at_damage_where_it_should(partition: Path, tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    assert main(["log", str(partition), "--output", "parquet", "-o", str(path), "--fail-fast", "--strict-stderr"]) == 1
-    assert [(row["baseOffset"], row["status"]) for row in _read(path)] == [
-        (0, "intact"),
-        (3, "intact"),
-        (6, "intact"),
-        (9, "damaged"),  # as in the other forms
-    ]
-
-
 FORMS = ("kafka", "ndjson", "csv", "table", "parquet", "arrow")
 
 

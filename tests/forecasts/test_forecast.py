@@ -22,7 +22,6 @@ from kdump.reading import search, steps
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
-from tests.builders.files import offset_index
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -190,22 +189,6 @@ def _damaged(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
-    row = _only(path, after="unclean", recovery_point="zero")
-    size = len(_batch(0))
-    assert (row.outcome, row.log_end, row.bytes_lost, row.lost_records) == ("cut", 1, 3 * size, 2)
-    assert row.segments_gone == ["00000000000000000003.log"]
-    assert row.lost_offsets == [[2, 3]]
-    assert row.segments == [[0, size]]
-    assert [tuple(change.values()) for change in row.files] == [
-        ("00000000000000000000.log", "truncated", None, 3 * size, size),
-        ("00000000000000000003.index", "renamed", "00000000000000000003.index.deleted", 0, 0),
-        ("00000000000000000003.log", "renamed", "00000000000000000003.log.deleted", size, size),
-        ("00000000000000000003.timeindex", "renamed", "00000000000000000003.timeindex.deleted", 0, 0),
-    ]
-
-
 @pytest.mark.parametrize(
     ("covering", "lost"),
     [
@@ -262,19 +245,6 @@ def test_offsets_that_are_lost_are_reported_as_ranges_in_their_order(
     path = _partition(tmp_path, (5, [_damaged(_batch(5)), *(_batch(offset) for offset in lost)]))
     row = _only(path, after="unclean", recovery_point=0)
     assert (row.outcome, row.lost_offsets) == ("cut", offsets)
-
-
-@pytest.mark.parametrize(("noted", "points"), [("0\n1\norders 0 5\n", [5, 5]), ("0\n0\n", [0, 0]), (None, [8, 0, 8])])
-def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
-    tmp_path: Path, noted: str | None, points: list[int]
-) -> None:
-    path = _partition(tmp_path, (0, [_batch(offset) for offset in range(8)]))
-    if noted is not None:
-        (tmp_path / "recovery-point-offset-checkpoint").write_text(noted)
-    rows = list(kdump.forecast(path))
-    assert [row.after for row in rows] == ["clean", *["unclean"] * (len(points) - 1)]
-    assert [row.recovery_point for row in rows] == points
-    assert [row.recovery_point_is_assumed for row in rows] == [noted is None] * len(points)
 
 
 def _cut_searches_short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,14 +362,6 @@ def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest
     assert (row.outcome, row.recovery_point, row.log_end, row.bytes_lost) == ("keep", 4, 4, 0)
 
 
-def test_a_clean_start_ends_the_log_where_a_bad_index_leads(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _batch(1)]))
-    (path / "00000000000000000000.index").write_bytes(offset_index(entries=[(1, 5000)]))
-    row = _only(path, after="clean")
-    assert (row.outcome, row.log_end, row.data_end, row.end_differs) == ("keep", 0, 2, True)
-    assert not row.is_safe
-
-
 def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]))
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
@@ -411,15 +373,6 @@ def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> No
     row = _only(path, after="unclean")
     assert (row.recovery_point, row.outcome, row.also, row.log_end) == (0, "cut", ["delete"], 1)
     assert row.segments_gone == ["00000000000000000000.log"]
-
-
-def test_a_log_directory_is_forecast_partition_by_partition_and_its_strangers_too(tmp_path: Path) -> None:
-    _partition(tmp_path, (0, [_batch(0)]), name="b-1")
-    _partition(tmp_path, (0, [_batch(0)]), name="a-0")
-    (tmp_path / "lost+found").mkdir()
-    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\n")
-    rows = list(kdump.forecast(tmp_path, after="clean"))
-    assert [(Path(row.path).name, row.outcome) for row in rows] == [("a-0", "keep"), ("b-1", "keep"), ("lost+found", "die")]
 
 
 def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:

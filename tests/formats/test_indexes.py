@@ -56,15 +56,6 @@ def test_the_offsets_of_a_time_index_are_relative_to_its_base() -> None:
     assert _time_entries(data, 100) == [(1_700_000_000_000, 104), (1_700_000_000_009, 108)]
 
 
-def test_a_zero_tail_is_read_as_entries_of_the_base_offset() -> None:
-    assert _offset_entries(build_offset_index(entries=[(104, 241)], base_offset=100, zero_entry_count=2), 100) == [
-        (104, 241),
-        (100, 0),
-        (100, 0),
-    ]
-    assert _time_entries(build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1), 100) == [(T, 104), (0, 100)]
-
-
 @each("rest", range(8))
 def test_a_partial_entry_at_the_end_of_an_offset_index_is_not_read(rest: int) -> None:
     assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
@@ -279,10 +270,6 @@ def test_a_zero_padded_offset_index_passes_where_the_base_offset_is_allowed() ->
     assert _offset_index_code(padded, 100, allows_base_offset=False) == "index-last-offset"
 
 
-def test_the_last_offset_is_examined_before_the_size() -> None:
-    assert _offset_index_code(build_offset_index(entries=[(99, 0)], base_offset=100, trailing=b"\0"), 100) == "index-last-offset"
-
-
 def test_the_timestamps_of_a_time_index_do_not_fall() -> None:
     falling = build_time_index(entries=[(T, 104), (T - 1, 108)], base_offset=100)
     assert _time_index_fault(falling, 100) == ("time-index-last-timestamp", {"last": T - 1, "first": T})
@@ -325,12 +312,6 @@ def _entries(data: bytes, base_offset: int, *, with_zero_tail: bool = False) -> 
     with opened(data) as source:
         rows = range(len(data) // 12)
         return list(zip(*time_index_check.entries(source, base_offset, rows, with_zero_tail=with_zero_tail), strict=True))
-
-
-def test_entries_end_at_the_zero_tail() -> None:
-    data = build_time_index(entries=[(T, 104), (T + 1, 108)], base_offset=100, zero_entry_count=3)
-    assert _entries(data, 100) == [(T, 104), (T + 1, 108)]
-    assert _entries(data, 100, with_zero_tail=True) == [(T, 104), (T + 1, 108), (0, 100), (0, 100), (0, 100)]
 
 
 def test_the_first_entry_is_never_a_zero_tail() -> None:
@@ -468,12 +449,6 @@ def test_the_latest_timestamp_of_a_large_batch_may_be_that_of_any_record() -> No
             _latest_at(batch(records=[record(timestamp=T), record(timestamp=T + 7, value=bytes(size)), record(timestamp=T)]))
             == T + 7
         )
-
-
-def test_log_append_time_is_the_latest_timestamp_of_its_batch() -> None:
-    for count in (1, 2):
-        data = batch(records=[record(timestamp=T)] * count, timestamp_type="LogAppendTime", max_timestamp=T + 9)
-        assert _latest_at(data) == T + 9
 
 
 def test_an_emptied_batch_has_no_latest_timestamp() -> None:

@@ -17,7 +17,7 @@ from kdump.formats import records
 from kdump.formats.log import Log, LogRules
 from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import LOGS, damaged, opened, read_records, values_of, walk
+from tests.support import LOGS, damaged, opened, read_records, walk
 
 pytestmark = pytest.mark.both_kernels
 
@@ -92,44 +92,10 @@ def test_a_batch_header_that_the_file_cuts_is_a_fault() -> None:
     assert (found.fault.values["header_size"], found.fault.values["read"], found.fault.row) == (61, 40, None)
 
 
-@pytest.mark.parametrize("magic", [-1, -128])
-def test_a_negative_magic_is_a_fault_that_knows_the_offset(magic: int) -> None:
-    found = walk(ONE + batch(records=[record()], base_offset=42, magic=magic))
-    assert (len(found.rows), found.code) == (1, "magic-negative")
-    assert found.fault is not None
-    assert found.fault.row is not None
-    assert (found.fault.values["magic"], found.fault.through) == (magic, "last_offset")
-    assert getattr(found.fault.row, "last_offset") == 42  # noqa: B009  # a Row declares its fields in its subclasses
-
-
-@pytest.mark.parametrize("codec", [5, 6, 7])
-def test_an_unknown_codec_is_a_fault_that_knows_the_row(codec: int) -> None:
-    found = walk(ONE + batch(records=[record()], base_offset=42, attributes=codec))
-    assert (len(found.rows), found.code) == (1, "codec-unknown")
-    assert found.fault is not None
-    assert found.fault.row is not None
-    row = values_of(found.fault.row)
-    assert (row["base_offset"], row["delete_horizon_ms"], found.fault.through) == (42, None, "delete_horizon_ms")
-    found = walk(message_set(messages=[message(attributes=codec, offset=42)]))
-    assert found.fault is not None
-    assert found.fault.row is not None
-    assert (values_of(found.fault.row)["last_offset"], found.fault.through) == (42, "last_offset")
-
-
 def test_releases_that_know_fewer_codecs_refuse_more() -> None:
     data = batch(records=[record(value=b"v")], codec="zstd")
     assert _ended(data, rules=LogRules(5)) == (1, len(data), "", "")
     assert _ended(data, rules=LogRules(4)) == (0, 0, "", "codec-unknown")
-
-
-def test_a_fault_says_how_to_go_on_after_the_batch() -> None:
-    bad = batch(records=[record()], magic=-1)
-    with opened(ONE + bad + ONE) as source:
-        log = Log(source)
-        with pytest.raises(CorruptData) as caught:
-            list(log.chunks())
-        log.position += caught.value.values["batch_size"]
-        assert [list(chunk.batches["position"]) for chunk in log.chunks()] == [[len(ONE) + len(bad)]]
 
 
 # --- a view that ends early or begins late

@@ -107,21 +107,6 @@ def test_an_entry_that_is_cut_names_its_field() -> None:
     assert size == len(data)
 
 
-@pytest.mark.parametrize(
-    ("count", "code"),
-    [(-1, "snapshot-count-null"), (-2, "snapshot-count-negative"), (-0x80000000, "snapshot-count-negative")],
-)
-def test_a_negative_count_is_a_fault(count: int, code: str) -> None:
-    fault = _fault(build(entries=[ONE], entry_count=count))
-    assert (fault.code, fault.values) == (code, {"count": count})
-
-
-@pytest.mark.parametrize("count", [47, 0x7FFFFFFF])
-def test_a_count_of_more_entries_than_bytes_is_a_fault(count: int) -> None:
-    fault = _fault(build(entries=[ONE], entry_count=count))
-    assert (fault.code, fault.values) == ("snapshot-count-too-high", {"count": count, "room": 46})
-
-
 def test_the_version_is_checked_first_and_the_checksum_last() -> None:
     assert _fault(build(entries=[ONE], version=2, crc=7, entry_count=-1)).code == "snapshot-version-unknown"
     assert _fault(build(entries=[ONE], crc=7, entry_count=-1)).code == "snapshot-count-null"

@@ -167,19 +167,6 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     ]
 
 
-def test_salvage_proves_a_batch_whose_length_is_wrong(tmp_path: Path) -> None:
-    parts = _batches(0, 1, 2)
-    parts[1] = parts[1][:8] + b"\0\0\0\x55" + parts[1][12:]
-    path = _log(tmp_path, *parts)
-    rows = [item for item in kdump.open(path).salvage() if not isinstance(item, kdump.Damage)]
-    assert [(row.base_offset, row.size, row.claimed_length) for row in rows] == [
-        (0, len(parts[0]), None),
-        (1, len(parts[1]), 0x55),
-        (2, len(parts[2]), None),
-    ]
-    assert [row.offset for row in kdump.open(path).salvage_records() if not isinstance(row, kdump.Damage)] == [0, 1, 2]
-
-
 def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", value_length=90)], base_offset=1)
     first, last = _batches(0, 3)
@@ -241,17 +228,6 @@ def test_salvage_accounts_for_every_byte_and_raises_nothing(
 
 
 # --- Partitions
-
-
-def test_a_partition_directory_is_the_log_of_its_segments_in_order(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="a", segments={10: _batches(10, 11), 0: _batches(0, 9), 200: _batches(200)})
-    (folder / "00000000000000000005.log.deleted").write_bytes(_batches(5)[0])
-    (folder / "notes.log").write_bytes(b"no segment")
-    with kdump.open(folder) as log:
-        assert [row.base_offset for row in log] == [0, 9, 10, 11, 200]
-        assert [row.offset for row in log.records(from_offset=9, to_offset=10)] == [9, 10]
-        assert [os.path.basename(path) for path in log.segments] == [f"{offset:020d}.log" for offset in (0, 10, 200)]
-        assert (log.base_offset, log.size, log.path) == (0, 5 * len(_batches(0)[0]), os.fspath(folder))
 
 
 def test_damage_in_a_partition_names_the_segment(tmp_path: Path) -> None:

@@ -15,11 +15,7 @@ from kdump.messages import control_records, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.builders.records import (
     Voter,
-    kraft_version_record,
-    kraft_voters_record,
     leader_change_record,
-    snapshot_footer_record,
-    snapshot_header_record,
     unsigned_varint,
 )
 from tests.loops import each
@@ -190,15 +186,6 @@ def test_a_length_that_is_cut_is_an_underflow(type_of_field: str) -> None:
     assert _code(_flexible(type_of_field), b"\x80") == "message-underflow"
 
 
-def test_text_that_reaches_past_the_end_names_both_sizes() -> None:
-    with pytest.raises(CorruptData) as caught:
-        _read(_one("string"), b"\0\5abc")
-    assert (caught.value.code, caught.value.values) == (
-        "message-bytes-past-end",
-        {"size": 5, "remaining": 3, "type": "string", "fields": ("x",)},
-    )
-
-
 def test_an_array_of_more_elements_than_bytes_is_refused() -> None:
     for message, data in [
         (_one("[]int8"), struct.pack(">i", 0x7FFFFFFF) + b"abc"),
@@ -273,27 +260,6 @@ def _is_whole(control_type: int, data: bytes) -> bool:
     """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
     fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
     return fixed is not None and len(data) > fixed and data[fixed] == 0
-
-
-WHOLE = {
-    2: leader_change_record(),
-    3: snapshot_header_record(),
-    4: snapshot_footer_record(),
-    5: kraft_version_record(),
-    6: kraft_voters_record(),
-}
-
-
-@pytest.mark.parametrize("control_type", WHOLE)
-def test_a_whole_message_is_read_and_none_of_its_beginnings(control_type: int) -> None:
-    message, data = control_records.MESSAGES[control_type], WHOLE[control_type].value
-    assert data is not None
-    for more in (b"", b"\xff"):
-        assert kafka_json.dumps(message, _read(message, data + more), 1)
-    for size in range(len(data)):
-        with pytest.raises(CorruptData) as caught:
-            _read(message, data[:size])
-        assert caught.value.code in CODES
 
 
 def test_text_is_decoded_as_java_does_it() -> None:

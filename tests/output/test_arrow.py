@@ -74,19 +74,6 @@ def test_messages_have_no_headers_at_all() -> None:
     assert {str(row["headers"]) for row in _table(data, keys=["headers"])} <= {"None", "[]"}
 
 
-def test_null_and_empty_keys_and_values_differ() -> None:
-    data = batch(records=[record(), record(key=b"", value=b""), record(key=b"k", value=None), record(key=None, value=b"v")])
-    assert [(row["key"], row["value"]) for row in _table(data, keys=["key", "value"])] == [
-        (None, None),
-        (b"", b""),
-        (b"k", None),
-        (None, b"v"),
-    ]
-    for one in (record(), record(key=b"", value=b""), record(key=b"k", value=b"v")):
-        (row,) = _table(batch(records=[one]), keys=["key", "value"])
-        assert (row["key"], row["value"]) == (one.key, one.value)
-
-
 # --- rows
 
 
@@ -304,18 +291,6 @@ def test_batches_are_cut_and_joined_to_a_number_of_bytes(sizes: tuple[int, ...],
 def test_rows_with_other_columns_are_not_put_together() -> None:
     made = list(builder.joined([({"x": [1]}, 1), ({"y": [2]}, 1), ({"y": [3]}, 1)]))
     assert made == [({"x": [1]}, 1), ({"y": [2, 3]}, 2)]
-
-
-def test_the_schema_of_a_table_says_what_may_be_null() -> None:
-    schema = table_schema("records")
-    assert [
-        name
-        for name in ("offset", "position", "status", "isKeyTruncated", "producerId", "controlType")
-        if schema.field(name).nullable
-    ] == [
-        "producerId",
-        "controlType",
-    ]
 
 
 # --- files

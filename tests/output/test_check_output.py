@@ -548,15 +548,6 @@ def test_a_finding_about_a_directory_names_it_once() -> None:
     assert any(line.endswith("start-loses   /data/b-0") for line in lines)
 
 
-@pytest.mark.parametrize(("width", "lines"), [(72, 1), (71, 2)])
-def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: int) -> None:
-    text = _lines((_finding(), A), width=width)
-    where = f"{A}/{LOG}, bytes 0 to 99"
-    assert len(f"error    crc-mismatch  {where}") == 72
-    assert (f"error    crc-mismatch  {where}" in text) == (lines == 1)
-    assert (f"         {where}" in text) == (lines == 2)
-
-
 @pytest.mark.parametrize(
     ("forecast", "severity", "copies"),
     [
@@ -576,16 +567,6 @@ def test_a_copy_is_advised_where_a_restart_destroys(forecast: str, severity: str
 def test_a_listing_is_advised_from_where_a_log_is_damaged(file_type: str, skipped: int, told: bool) -> None:
     lines = _lines((_finding(start=77, skipped=skipped, file_type=file_type), A))
     assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
-
-
-def test_the_worst_code_is_explained() -> None:
-    codes = ["crc-mismatch", "torn-tail", "zero-hole", "zero-tail"]
-    lines = _lines(*[(_finding(code, start=row * 1000), A) for row, code in enumerate(codes)], (_finding("txn-open", "info"), A))
-    assert [line for line in lines if "explain" in line] == ["  kdump explain crc-mismatch"]
-    assert not any("kafka-transactions" in line for line in lines)
-    lines = _lines((_finding("txn-open", "info"), A))
-    assert [line for line in lines if "explain" in line] == ["  kdump explain txn-open"]
-    assert sum(line.startswith("  # kafka-transactions.sh --bootstrap-server") for line in lines) == 2
 
 
 def test_codes_with_one_remedy_are_told_together() -> None:

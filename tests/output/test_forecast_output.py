@@ -482,21 +482,6 @@ def test_a_start_that_may_lose_records_is_assumed_to() -> None:
     assert summary(row) == "it depends, and the worse is assumed: if it is so"
 
 
-def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first() -> None:
-    bad, good = [_row(**LOST)], [_row()]
-    lines = _report(good, bad, good)
-    assert [line for line in lines if line.startswith(("loss", "safe"))] == [
-        "loss   after a crash with nothing flushed",
-        "safe   2 directories to which nothing happens",
-    ]
-    assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
-    assert len([line for line in _report(*[good] * 5) if line.startswith("/data/orders-0")]) == 5
-    assert _report(*[good] * 6)[0] == "safe   6 directories to which nothing happens"
-    lines = _report(bad, *[good] * 6)
-    assert lines[3:5] == ["", "safe   6 directories to which nothing happens"]
-    assert not any("One directory that fails" in line for line in lines)
-
-
 def _loses(number: int) -> list[Forecast]:
     return [_row(path=f"/data/orders-{number}", **(LOST | {"lost_records": number + 1}))]
 

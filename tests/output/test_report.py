@@ -59,16 +59,6 @@ def test_gaps_come_in_ascending_order_and_the_last_of_one_offset_wins() -> None:
     assert _pairs("4.3.1", "non_consecutive", [(9, 20), (5, 7), (9, 30)]) == ["5 is followed by 7", "9 is followed by 30"]
 
 
-def test_the_time_index_keeps_its_order_and_its_duplicates() -> None:
-    pairs = [(5, 6), (1, 2), (5, 6)]
-    for release in ("1.0.1", "4.3.1"):
-        assert _pairs(release, "timestamp_mismatches", pairs) == [
-            "Index timestamp: 5, log timestamp: 6",
-            "Index timestamp: 1, log timestamp: 2",
-            "Index timestamp: 5, log timestamp: 6",
-        ]
-
-
 def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
     pairs = [(9, 20), (5, 7), (9, 30)]
     assert _pairs("1.0.1", "non_consecutive", pairs) == ["9 is followed by 30", "5 is followed by 7", "9 is followed by 20"]

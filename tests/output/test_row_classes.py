@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks.finding import Finding
-from kdump.output.rows.formatters import FORMATTERS, formatter_of
+from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.style import ReportStyle
 from kdump.tables import Bool, Float64, Int64, Pair, Row, Table, Text
@@ -127,16 +126,3 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
         file.write(Table.of_rows(Match, [Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log")]))
     (row,) = pq.read_table(path).to_pylist()
     assert (row["tags"], row["changes"], row["file"]) == (["\ufffd"], '[{"name":"\\udcff"}]', "\ufffd.log")
-
-
-@pytest.mark.parametrize("name", FORMATTERS)
-def test_findings_are_rows_like_all_others(name: str) -> None:
-    finding = Finding(
-        "crc-mismatch", "error", "a.log", "log", 0, 9, 5, 6, "exact", None, None, "00", 1, "by-length", 9, "cut", "Wrong."
-    )
-    texts: list[str] = []
-    formatter = formatter_of(name, texts.append, ReportStyle())
-    formatter.start(Finding)
-    formatter.write(Table.of_rows(Finding, [finding]))
-    formatter.end()
-    assert "crc-mismatch" in "".join(texts) and "a.log" in "".join(texts)

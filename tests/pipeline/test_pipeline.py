@@ -226,34 +226,6 @@ def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
     assert (raised.value.code, raised.value.position) == ("bad-magic", len(sound[0]))
 
 
-@pytest.mark.both_kernels
-def test_segments_with_the_same_batches_have_the_same_digest_however_they_are_read(tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(50)]
-    for broker in (1, 2):
-        _log(tmp_path / f"broker={broker}" / "a-0" / file_name(0, ".log"), *batches)
-    flipped = bytearray(batches[9])
-    flipped[-2] ^= 1  # the checksum in its header is the same
-    _log(tmp_path / "broker=3" / "a-0" / file_name(0, ".log"), *batches[:9], bytes(flipped), *batches[10:])
-    first, second, third = _picked(_rows("segments", tmp_path), "digest")
-    assert first == second != third
-    assert _picked(_rows("segments", tmp_path)[:1], "firstOffset", "lastOffset", "batches", "records") == [(0, 49, 50, 50)]
-
-
-@pytest.mark.parametrize(
-    ("timestamp_type", "bounds"),
-    [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
-)
-def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
-    records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
-    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
-    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
-    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
-    flipped = one[:-1] + bytes([one[-1] ^ 1])
-    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
-
-
 def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
     appends = [batch(records=[record(value=b"v" * 5000)], base_offset=4 + number) for number in range(3)]
     write_partition(tmp_path, topic="a", segments={4: appends})
@@ -548,29 +520,6 @@ def test_a_path_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
 
 
 # --- Planning
-
-
-def _item(number: int, size: int) -> discovery.FileItem:
-    return discovery.FileItem(f"/d/a-0/{number:020d}.log", "b", "a", 0, number, "log", size, size)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "cores", "at_most"),
-    [
-        pytest.param([1000] * 20_000, 4, 1 + 16, id="small"),
-        pytest.param([40 << 20] * 200, 4, 125 + 16, id="middling"),
-        pytest.param([1 << 30] * 50 + [1 << 20] * 1000, 8, 816 + 32, id="mixed"),
-        pytest.param([100], 8, 1, id="one"),
-    ],
-)
-def test_tasks_are_few_and_about_equal(sizes: list[int], cores: int, at_most: int) -> None:
-    options = Options({"path": "/d", "parallelism": str(cores)})
-    tasks = planning.bins([planning.FileSlice(_item(number, size)) for number, size in enumerate(sizes)], options)
-    assert len(tasks) <= at_most
-    assert sum(len(task) for task in tasks) == len(sizes)
-    loads = [sum(file_slice.weight for file_slice in task) for task in tasks]
-    assert max(loads) <= sum(loads) / len(loads) + max(sizes)
-    assert loads[0] >= loads[-1]
 
 
 @pytest.mark.parametrize(

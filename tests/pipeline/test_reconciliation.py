@@ -295,16 +295,6 @@ def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
 
 
-def test_tables_that_lack_a_file_are_named_in_order_whichever_task_ends_first(data: Path) -> None:
-    item = next(discovery.discover(str(_log(data, 0))))
-    messages = set()
-    for tables in (("records", "batches", "segments"), ("segments", "batches", "records")):
-        whole = Reconciliation(str(data))
-        whole.skipped += [(item, table, Skipped("unreadable", "no such file", None, None, False)) for table in tables]
-        messages |= {row["message"] for found in whole.findings() for row in found.to_pylist()}
-    assert messages == {"Rows of this file are missing in the tables batches, records, segments: no such file."}
-
-
 def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:
     broken = batch(records=[record(value=b"v")] * 3, base_offset=OFFSETS, records_count=9, last_offset_delta=8)
     with open(_log(data, 0), "ab") as file:
