@@ -289,6 +289,7 @@ _SKIPPABLE = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
         (ZSTD, b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 60) + b"\x09\x00\x00a", "frame-damaged", b""),
         (ZSTD, _SKIPPABLE + zstd_frames(TEXT), "", TEXT),
     ],
+    quick=40,
 )
 def test_a_payload_is_read_up_to_what_is_wrong_in_it(codec: int, compressed: bytes, code: str, data: bytes | None) -> None:
     payload = decompress(codec, compressed, 2)
