@@ -474,28 +474,6 @@ def test_without_codecs_the_records_that_cannot_be_read_are_in_the_answer(name: 
     assert 'need the package "python-snappy"' in outcome.said
 
 
-@each(
-    ("surroundings", "outcome", "fault"),
-    [
-        ("no fork", CLEAN, None),
-        ("no fork", Outcome(None), "hangs"),
-        ("no fork", Outcome(0), "prints nothing"),
-        ("stdout full", Outcome(0), None),
-        ("no fork", Outcome(3, "", "kdump: no process\n"), None),
-        ("no fork", Outcome(3), "says nothing, or much"),
-        ("stderr closed", Outcome(3), None),
-        ("no fork", Outcome(4, "", "kdump: one\nkdump: two\n"), "says nothing, or much"),
-        ("no fork", Outcome(0, "clean in 0.1 s\n"), "gives another answer"),
-        ("no packages", Outcome(2, "", 'kdump: it needs the package "click"\n'), None),
-        ("no packages", Outcome(2, "", "kdump: no\n"), "does not say what it lacks"),
-        ("no fork", Outcome(1, "damaged\n"), "exit 1"),
-        ("no fork", Outcome(0, "clean\n", "Traceback (most recent call last)\n"), "shows 'Traceback'"),
-    ],
-)
-def test_an_outcome_of_surroundings_is_wrong_if_it_misleads(surroundings: str, outcome: Outcome, fault: str | None) -> None:
-    assert disturbed.fault_of_surroundings("check PARTITION", surroundings, outcome, CLEAN) == fault
-
-
 # --- what counts as a process that a command leaves
 
 
