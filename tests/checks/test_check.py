@@ -558,14 +558,6 @@ def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
     os.close(controller)
 
 
-def test_a_torn_tail_before_another_segment_shows_what_is_missing_up_to_there(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="orders", partition=0, segments={0: _batches(0, 2), 9: _batches(9, 10)})
-    os.truncate(folder / LOG, (folder / LOG).stat().st_size - 5)
-    out = " ".join(_run("check", folder)[1].split())
-    assert " are missing. Whole and salvageable: " in out
-    assert re.search(r"The last batch, offset[^.]*\. Whole and [^.]*\. Missing here: offsets \d to 8\.", out), out
-
-
 def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
     last = (1 << 63) - 1
     partition = write_partition(tmp_path, segments={last - 1: [batch(base_offset=last, records=[record()])]})

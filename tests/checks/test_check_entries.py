@@ -426,13 +426,6 @@ def test_a_time_is_the_latest_of_the_batch_with_its_offset(
         assert (found[0].offset_first, found[0].offset_last) == (offset, 3)
 
 
-def test_offsets_inside_batches_are_counted_over_all_entries(tmp_path: Path, rows_at_once: int) -> None:
-    data = time_index_of(entries=[(timestamp, offset - (offset != 7)) for timestamp, offset in TIMES])
-    (found,) = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
-    assert _told([found]) == [("timeindex-offset-inside-batch", "info", 0, 48, None, "3")]
-    assert found.message.startswith("3 entries name an offset inside a batch, ")
-
-
 @pytest.mark.parametrize(
     ("log", "offset", "words"),
     [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch contains it"), (b"", 3, "the log is empty")],
@@ -589,15 +582,6 @@ def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
 # --- indexes that are missing
 
 
-def test_an_index_without_its_log_is_reported_and_a_log_without_its_index(tmp_path: Path) -> None:
-    directory = write_partition(
-        tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0, aborted_transactions={0: []}
-    )
-    (directory / LOG).unlink()
-    found = [one for one in _findings(directory) if one.code == "index-orphan"]
-    assert [one.message.partition(" ")[0] for one in found] == [INDEX, TIME_INDEX, TXN_INDEX]
-
-
 @pytest.mark.parametrize(
     ("size", "is_damaged", "severity"), [(4096, False, "info"), (4097, False, "warning"), (4096, True, "warning")]
 )
@@ -612,13 +596,3 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
-
-
-def test_logs_without_time_index_are_counted(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)], 4: [_batch(4)]})
-    (directory / file_name(2, ".timeindex")).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
-    assert found.message == f"{file_name(2, '.log')} has no .timeindex."
-    (directory / file_name(4, ".timeindex")).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
-    assert found.message == f"2 of 3 segments have no .timeindex, the first of them {file_name(2, '.log')}."

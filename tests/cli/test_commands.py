@@ -449,13 +449,6 @@ def test_a_file_whose_name_is_not_utf8_is_listed(tmp_path: Path) -> None:
 # --- Kafka's words
 
 
-@pytest.mark.parametrize("release", ["1.0.1", "4.3.1"])
-@pytest.mark.parametrize("options", [[], ["--deep-iteration"], ["--deep-iteration", "--print-data-log"]])
-def test_a_sound_log_is_listed_in_kafkas_words(partition: Path, release: str, options: list[str]) -> None:
-    path = partition / LOG_NAME
-    assert run_here("log", "--release", release, *options, path) == run_here("--release", release, *options, "--files", str(path))
-
-
 @pytest.mark.parametrize(
     ("command", "name", "better"), [("log", "5.index", "index"), ("index", "5.log", "log"), ("log", "5.snapshot", "snapshot")]
 )

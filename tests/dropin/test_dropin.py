@@ -218,17 +218,6 @@ def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path, r
         assert _run(tmp_path, "--release", release, "--files", given).stderr == thrown.format(given)
 
 
-def test_an_index_that_a_time_index_needs_is_named_by_its_absolute_path(tmp_path: Path) -> None:
-    _with_log(tmp_path, name="8.log")
-    (tmp_path / "8.index").mkdir()
-    (tmp_path / "8.timeindex").mkdir()
-    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
-    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format(tmp_path / "8.index")
-    (tmp_path / "8.index").rmdir()
-    (tmp_path / "8.index").write_bytes(offset_index(entries=[(9, 0)], base_offset=8))
-    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format("8.timeindex")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -436,31 +436,6 @@ def test_the_answer_names_what_fails_after_any_stop_before_what_fails_after_one(
     assert f"Verdict: does not start: {always}: partition.metadata is empty. " in out
 
 
-def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
-    run = _run("--recovery-point", "zero", str(path))
-    lines = run.stdout.splitlines()
-    assert run.returncode == 1
-    assert " ".join(run.stdout.split()).startswith(f"{path} 2 segments, 276 bytes loss after a crash with nothing flushed ")
-    first = lines.index("damage after a clean stop")
-    assert first > 1
-    assert lines[first + 1 : first + 3] == [
-        "       1 damaged batch stays: consumers stop at offset 1.",
-        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
-    ]
-    text = " ".join(" ".join(lines).split())
-    assert "Verdict: loses at start: " in text and " Also unreadable. Exit status 1." in text
-    assert lines[-1] == f"Do: kdump recover {path} -o NEW/orders-0"
-    assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
-    assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
-    assert f"  mkdir -p KEEP && cp -a {path} KEEP/orders-0.damaged   # before any restart, with the broker stopped" in lines
-    index = "00000000000000000000.index"
-    assert (
-        f"  mkdir -p KEEP && mv {path}/{index} KEEP/{index}   # last resort, with the broker stopped: "
-        "then the broker starts; 1 record and 138 bytes are lost"
-    ) in lines
-
-
 def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "notes.log").write_bytes(b"")
@@ -471,16 +446,6 @@ def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
         f"mv {path}/notes.log KEEP/notes.log   # with the broker stopped: then a start after a clean stop loses nothing"
         in run.stdout
     )
-
-
-def test_what_a_crash_leaves_after_the_last_batch_is_trimmed(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _batch(1)[:40]]))
-    run = _run("--after", "unclean", str(path))
-    assert run.returncode == 1
-    assert (
-        "trims  after a crash, whatever was flushed (no checkpoint here)\n"
-        "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is not a whole batch.\n"
-    ) in run.stdout
 
 
 @pytest.mark.slow

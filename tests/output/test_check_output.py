@@ -697,24 +697,6 @@ def _expected(
     }
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "codes"),
-    [("error", (FINDINGS, CLEAN, CLEAN)), ("warning", (FINDINGS, FINDINGS, CLEAN)), ("info", (FINDINGS,) * 3)],
-)
-def test_a_run_fails_from_the_chosen_severity_on(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], fail_on: str, codes: tuple[int, ...]
-) -> None:
-    error = bytearray(_batches(0, 1)[0])
-    error[-1] ^= 1
-    warning = batch(records=[record()], attributes=0x100)
-    info = b"".join(_batches(0, 1) + _batches(5, 1))
-    for data, code, counts in zip((bytes(error), warning, info), codes, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True):
-        (tmp_path / LOG).write_bytes(data)
-        assert _summary(capfd, "--fail-on", fail_on, tmp_path / LOG) == _expected(
-            code, 1, len(data), *counts, unreadable=counts[0]
-        )
-
-
 def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     _flip(partition / LOG, 75)
     size = sum(path.stat().st_size for path in partition.iterdir())
