@@ -19,7 +19,7 @@ from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import damage, losses
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.reading import search, steps
+from kdump.reading import salvage, search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
@@ -800,7 +800,7 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
 
 def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walked: list[str] = []
-    real = damage.walk_patches
+    real = salvage.walk_patches
 
     def walk(source: Source, *arguments: Any, **options: Any) -> object:
         walked.append(source.path)
