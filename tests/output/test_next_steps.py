@@ -152,12 +152,8 @@ def _options(case: FaultCase) -> list[str]:
     return words
 
 
-def _name(case: FaultCase) -> str:
-    return f"{case.code}-{case.name}" if case.name else case.code
-
-
 @each("command", ["check", "forecast"], share=8)
-@each("case", ONE_OF_EACH_CODE, ids=_name)
+@each("case", ONE_OF_EACH_CODE, ids=str)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
     case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
