@@ -12,8 +12,6 @@ pytestmark = pytest.mark.both_kernels
 
 _OFFSETS = list(range(5000, 6000))
 _UNEVEN = [number * number for number in range(700)]
-_EXTREMES = [-(1 << 63), 0, (1 << 63) - 1] * 100
-_STEADY = [1_700_000_000_000] * 600
 _SHORT = [7, 9, 12]
 _MIXED = [*range(256), *_UNEVEN[256:512], *range(1 << 40, (1 << 40) + 256, 1), 1 << 41]
 
@@ -23,20 +21,6 @@ def _column(numbers: list[int], step: int = 100) -> PackedInts:
     for start in range(0, len(numbers), step):
         column.extend(tuple(numbers[start : start + step]))
     return column
-
-
-@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED])
-@each("step", [1, 100, 1024])
-def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
-    column = _column(numbers, step)
-    assert list(column) == numbers
-    assert len(column) == len(numbers)
-    assert bool(column) is bool(numbers)
-    assert [column[row] for row in range(len(numbers))] == numbers
-    assert [column[row] for row in range(-len(numbers), 0)] == numbers
-    assert column.at(array("q", range(len(numbers)))).tolist() == numbers
-    for start, end in ((0, 3), (250, 260), (256, 512), (-5, None), (300, 100)):
-        assert column[start:end].tolist() == numbers[start:end]
 
 
 @each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _MIXED])
@@ -50,20 +34,6 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
         if len(numbers) > 300:
             assert column.bisect_left(number, 100, 290) == bisect_left(numbers, number, 100, 290)
             assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
-
-
-def test_a_number_is_found_in_its_first_row() -> None:
-    assert _column(_UNEVEN).index(400) == 20
-    assert _column(_EXTREMES).index(0) == 1
-
-
-def test_the_highest_number_is_found_wherever_it_stands() -> None:
-    assert _column([]).highest(-1) == -1
-    assert _column(_SHORT).highest(0) == 12
-    assert _column(_OFFSETS).highest(0) == 5999
-    assert _column(_OFFSETS[::-1]).highest(0) == 5999
-    assert _column([*_UNEVEN, 3]).highest(0) == 699 * 699
-    assert _column(_EXTREMES).highest(0) == (1 << 63) - 1
 
 
 def test_there_are_no_rows_beyond_the_ends() -> None:
