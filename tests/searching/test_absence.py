@@ -242,7 +242,7 @@ def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
     assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
 
 
-@pytest.mark.parametrize("codec", ["lz4", "snappy"])
+@pytest.mark.parametrize("codec", ["lz4", "snappy", "zstd"])
 def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
     """Payloads of more than 8 MiB are searched block by block; noise makes the batch larger than a window, the rest does not."""
     edge = 140 * BLOCK
