@@ -242,17 +242,17 @@ def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
     assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
 
 
-@pytest.mark.parametrize("codec", ["lz4", "snappy", "zstd"])
+@pytest.mark.parametrize("codec", ["lz4", "snappy"])
 def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
-    """Payloads of more than 8 MiB are searched block by block; noise makes the batch larger than a window, the rest does not."""
+    """Payloads of more than 8 MiB are searched block by block; noise, so that the batch is larger than a window."""
     edge = 140 * BLOCK
-    noise, path = random.Random(1).randbytes(1 << 20) * 10, tmp_path / "00000000000000000000.log"
+    noise = random.Random(1).randbytes(1 << 20) * 10
+    path = tmp_path / "00000000000000000000.log"
     for shift in SHIFTS:
         at = edge + shift - 12
-        for around, crc in ((noise, None), (b"x" * len(noise), None), (b"x" * len(noise), 1)):
-            value = around[:at] + NEEDLE + around[at + len(NEEDLE) : edge + BLOCK]
-            path.write_bytes(batch(codec=codec, records=[record(value=value)], crc=crc))
-            assert _searched(path) == ([0], "found", ["crc-mismatch"] if crc else []), (shift, crc)
+        value = noise[:at] + NEEDLE + noise[at + len(NEEDLE) : edge + BLOCK]
+        path.write_bytes(batch(codec=codec, records=[record(value=value)]))
+        assert _searched(path) == ([0], "found", []), shift
 
 
 def _value_with_needle(place: int, size: int) -> bytes:

@@ -6,10 +6,12 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import kdump
+from kdump.checks import check as checks
 from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
@@ -294,6 +296,69 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(first: int | None, la
     unreadable = verdict.unreadable_in("/")
     assert unreadable is not None
     assert (unreadable.is_least, list(unreadable.ranges.merged()), verdict.text) == (True, [], "unreadable")
+
+
+def _is_kept(partition: Path, **of_log: object) -> bool:
+    """Whether no start of a partition needs to be simulated; its newest log may be told to be another."""
+    facts = checks.run(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), lambda _: None)
+    assert facts is not None
+    if of_log:
+        sound = {"is_damaged": False, "is_plain": True, "end": 9, "size": 9, "last_offset": 6}
+        facts.segments[4] = SimpleNamespace(**sound | of_log)  # type: ignore[assignment]
+    return kept.by_every_start(facts)
+
+
+@each(
+    ("of_log", "is_kept"),
+    [
+        ({"size": 0x7FFFFFFF, "end": 0x7FFFFFFF}, True),
+        ({"size": 0x80000000, "end": 0x80000000}, False),
+        ({"last_offset": 4 + 0x7FFFFFFF}, True),
+        ({"last_offset": 5 + 0x7FFFFFFF}, False),
+        ({"last_offset": None}, True),
+        ({"is_damaged": True}, False),
+        ({"is_plain": False}, False),
+        ({"end": 8}, False),
+    ],
+)
+def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_be(
+    of_log: dict[str, object], is_kept: bool, partition: Path
+) -> None:
+    assert _is_kept(partition, **of_log) == is_kept
+
+
+@each(
+    ("change", "is_kept"),
+    [
+        (lambda path: None, True),
+        (lambda path: (path / "5.index").write_bytes(b""), False),
+        (lambda path: (path / "x").write_bytes(b""), False),
+        (lambda path: (path / "x").mkdir(), False),
+        (lambda path: (path / file_name(9, ".index")).write_bytes(b""), False),
+        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
+        (lambda path: (path / NEWEST).chmod(0o400), False),
+        (lambda path: path.chmod(0o500), False),
+        (lambda path: (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n"), True),
+        (lambda path: _with_log_start(path, "orders 3 7"), True),
+        (lambda path: _with_log_start(path, "orders 3 8"), False),
+        (lambda path: _with_log_start(path, "orders 3 x"), False),
+        (lambda path: _with_log_start(path, "orders 2 8"), True),
+    ],
+)
+def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
+    change: Callable[[Path], object], is_kept: bool, tmp_path: Path
+) -> None:
+    path = write_partition(tmp_path / "data", topic="orders", partition=3, segments={0: _batches(0, 1), 4: _batches(4, 5, 6)})
+    change(path)
+    try:
+        assert _is_kept(path) == is_kept
+    finally:
+        path.chmod(0o700)
+
+
+def _with_log_start(path: Path, line: str) -> None:
+    (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    (path.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
 
 
 def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
