@@ -21,6 +21,7 @@ from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.verdicts import kept, starts
 from kdump.verdicts.repeated import ToldStarts
+from kdump.verdicts.report import Report
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
@@ -287,15 +288,103 @@ def test_only_an_error_stands_for_the_start_that_fails_with_it(severity: str) ->
     assert told.is_told(of_start) == (severity == "error")
 
 
-@each(("first", "last"), [(5, 4), (5, -9), (5, 3), (-1, 2), (0, (1 << 60) + 1), (None, None), (0, 1 << 40)])
-def test_offsets_that_nobody_can_have_lost_are_not_counted(first: int | None, last: int | None) -> None:
+_TORN, _GAP = ("torn-tail", "torn-header", "zero-tail"), ("crc-mismatch", "garbage-region")
+_REACH = 1 << 31  # of a segment
+
+
+@each(
+    ("codes", "first", "last", "is_believed"),
+    [
+        *((codes, 5, last, False) for codes in (_TORN, _GAP) for last in (4, -9, 3)),
+        *((codes, first, last, False) for codes in (_TORN, _GAP) for first, last in ((-1, 2), (None, None))),
+        *((codes, (1 << 60) - 3, (1 << 60) + over, not over) for codes in (_TORN, _GAP) for over in (0, 1)),
+        *((_TORN, 5, 5 + 900 - 1 + over, not over) for over in (0, 1)),  # 100 for each of nine bytes
+        *((_GAP, 5, 5 + _REACH - 1 + over, not over) for over in (0, 1)),
+    ],
+)
+def test_offsets_that_nobody_can_have_lost_are_not_counted(
+    codes: tuple[str, ...], first: int | None, last: int | None, is_believed: bool
+) -> None:
     """What a damaged header claims beyond belief only says that something is missing."""
-    verdict, finding = Verdict(), _finding()
-    finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
+    for code in codes:
+        verdict, finding = Verdict(), _finding(code)
+        finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
+        verdict.add(finding)
+        unreadable = verdict.unreadable_in("/")
+        assert unreadable is not None and list(unreadable.ranges.merged()) == ([(first, last)] if is_believed else [])
+        assert unreadable.is_least == (not is_believed or code == "garbage-region")
+
+
+@each(
+    ("code", "resync", "is_least"),
+    [
+        *(("crc-mismatch", resync, resync == "end") for resync in ("by-length", "by-repaired-length", "by-scan", "end")),
+        *((code, "by-scan", True) for code in ("batch-length-negative", "batch-length-absurd", "zero-hole", "resync-budget")),
+        *((code, "end", False) for code in ("torn-tail", "bad-magic")),
+    ],
+)
+def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, is_least: bool) -> None:
+    verdict, finding = Verdict(), _finding(code)
+    finding.skipped, finding.offset_first, finding.offset_last, finding.resync = 9, 5, 7, resync
     verdict.add(finding)
-    unreadable = verdict.unreadable_in("/")
-    assert unreadable is not None
-    assert (unreadable.is_least, list(unreadable.ranges.merged()), verdict.text) == (True, [], "unreadable")
+    assert verdict.text == f"unreadable ({'at least ' if is_least else ''}3 records)"
+    finding.code, finding.resync = "torn-tail", "by-length"
+    verdict.add(finding)
+    for is_more, text in ((True, "at least 7 records"), (False, "at least 8 records")):
+        verdict.count_unreadable(4 if is_more else 1, is_least=is_more)
+        assert verdict.text == f"unreadable ({text})"
+
+
+def test_what_can_be_read_least_of_is_the_first_reason() -> None:
+    verdict = Verdict()
+    for name, last in (("few", 1), ("many", 9), ("some", 5)):
+        finding = _finding()
+        finding.path, finding.skipped, finding.offset_first, finding.offset_last = f"/{name}/x", 9, 0, last
+        verdict.add(finding)
+    assert [reason.split(": ")[1] for reason in verdict.reasons] == ["/many", "/some", "/few"]
+
+
+@each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
+@each("severity", ["error", "warning", "info"])
+def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(severity: str, forecast: str) -> None:
+    watcher, finding = starts.Watcher(lambda _: None), _finding("index-missing", severity)
+    finding.broker_forecast = forecast
+    watcher.emit(finding)
+    is_doubtful = severity == "warning" or severity == "info" and forecast not in ("ignore", "blind")
+    assert (watcher.fails, watcher.is_doubtful, watcher.is_active) == (severity == "error", is_doubtful, False)
+    assert (watcher.lacks_indexes_only, watcher.is_spotless) == (severity == "info", False)
+
+
+@each("stop", ["clean", "unclean"])
+def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop: str, partition: Path) -> None:
+    (partition.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    rows = [row for row in starts.forecasts_of(str(partition)) if row.recovery_point == 0 or row.after == "clean"]
+    for row in rows:
+        row.outcome, row.consumers_stop_at = "keep", 3
+        if row.after == stop:
+            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 6]], 100
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+        starts.report(
+            Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), starts.Watcher(found.append), None
+        )
+    (finding,) = (row for row in found if isinstance(row, Finding))
+    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 6)
+
+
+def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
+    for rows, code in (
+        ([_report()], 0),
+        ([_finding()], 1),
+        ([], 3),
+        ([_finding("check-crashed")], 3),
+        ([_finding("txn-open", "info")], 0),
+    ):
+        report = Report("/a-0", "deep")
+        for row in rows:
+            report.add(row)
+        assert (report.exit_code, bool(report), len(report)) == (code, code != 0, sum(isinstance(row, Finding) for row in rows))
 
 
 def _is_kept(partition: Path, **of_log: object) -> bool:
