@@ -436,6 +436,31 @@ def test_a_header_without_key_makes_a_record_irregular(with_data: bool, behind: 
             assert (end, len(rows)) == (len(sound), 1)
 
 
+def _of_fields(timestamp: bytes = b"\0", offset: bytes = b"\0", rest: bytes = b"") -> bytes:
+    body = b"\0" + timestamp + offset + varint(-1) + varint(1) + b"v" + varint(0) + rest
+    return varint(len(body)) + body
+
+
+@each(
+    ("odd", "is_regular"),
+    [
+        *((_of_fields(offset=b"\x80" * 4 + bytes([last])), last < 0x10) for last in (0, 0x0F, 0x10, 0x7F)),
+        *((_of_fields(timestamp=b"\x80" * 9 + bytes([last])), last < 2) for last in (0, 1, 2, 0x7F)),
+        *((_of_fields(**{field: b"\x80" * most + b"\0"}), False) for field, most in (("offset", 5), ("timestamp", 10))),
+        *((_of_fields(rest=rest), not rest) for rest in (b"", b"\0", b"x" * 9)),
+        *((encode_record(record(value=b"vw", value_length=size)), size == 2) for size in (1, 2, 3, 1 << 30)),
+        *((encode_record(record(key=b"kl", key_length=size)), size == 2) for size in (1, 2, 9, 1 << 30)),
+        *((encode_record(record(headers=[("h", b"v")], headers_count=count)), count == 1) for count in (-1, 0, 1, 2)),
+        *((encode_record(record(value=b"v"))[:-1], False), (b"\0", False), (b"\1", False)),
+    ],
+)
+def test_a_record_is_regular_if_its_fields_fill_it_and_no_number_is_too_long(odd: bytes, is_regular: bool) -> None:
+    data = encode_record(record(value=b"v")) + odd
+    for walk in (_kernel.walk_records, reference.walk_records):
+        (end, *_), rows = _walked(walk, data, 0, len(data), 2, 1 << 60)
+        assert (len(rows), end) == (1 + is_regular, len(data) if is_regular else len(data) - len(odd))
+
+
 @pytest.mark.parametrize(("length", "count"), [(13, 0), (14, 1)])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_message_of_less_than_14_bytes_is_irregular(length: int, count: int, magic: int) -> None:

@@ -108,9 +108,9 @@ def test_each_crash_is_reported_and_nothing_twice(tmp_path: Path) -> None:
 def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_processes, "_MAX_CRASHES", 2)
     directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(4)})
-    with _before_each(lambda _: os.kill(os.getpid(), signal.SIGTERM)):
+    with _before_each(lambda _: os.kill(os.getpid(), signal.SIGKILL)):
         rows = _rows(jobs(str(directory)))
-    assert _crashes(rows) == [*((file_name(number, ".log"), "SIGTERM") for number in range(2)), (directory.name, "SIGTERM")]
+    assert _crashes(rows) == [*((file_name(number, ".log"), "SIGKILL") for number in range(2)), (directory.name, "SIGKILL")]
 
 
 def test_a_bug_in_kdump_is_reported_like_a_crash(tmp_path: Path) -> None:

@@ -16,6 +16,14 @@ _EXTREMES = [-(1 << 63), 0, (1 << 63) - 1] * 100
 _STEADY = [1_700_000_000_000] * 600
 _SHORT = [7, 9, 12]
 _MIXED = [*range(256), *_UNEVEN[256:512], *range(1 << 40, (1 << 40) + 256, 1), 1 << 41]
+_SPANS = [
+    base + far
+    for base in (0, -5, 1 << 62)
+    for bits in (8, 16, 32)
+    for span in ((1 << bits) - 1, 1 << bits)
+    for far in (0, span, *[span // 2, 1] * 127)
+]
+"""Blocks whose numbers are as far apart as one, two or four bytes can say, or one farther."""
 
 
 def _column(numbers: list[int], step: int = 100) -> PackedInts:
@@ -25,7 +33,7 @@ def _column(numbers: list[int], step: int = 100) -> PackedInts:
     return column
 
 
-@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED])
+@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED, _SPANS])
 @each("step", [1, 100, 1024])
 def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
     column = _column(numbers, step)
