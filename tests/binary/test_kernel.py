@@ -425,17 +425,6 @@ def test_records_are_those_of_the_reference(records: bytes, data: st.DataObject)
         assert _walked(kernel.walk_records, buffer, *arguments) == _walked(reference.walk_records, buffer, *arguments)
 
 
-@pytest.mark.parametrize("behind", [b"", varint(1) + b"v"])
-@pytest.mark.parametrize("with_data", [False, True])
-def test_a_header_without_key_makes_a_record_irregular(with_data: bool, behind: bytes) -> None:
-    sound = encode_record(record(value=b"v"))
-    null_key = encode_record(record(value=b"v", headers_count=1, trailing=varint(-1) + behind))
-    with kernels.using(kernel.C):
-        for walk in (kernel.walk_records, reference.walk_records):
-            (end, *_), rows = _walked(walk, sound + null_key, 0, len(sound + null_key), 2, 1 << 60, with_data)
-            assert (end, len(rows)) == (len(sound), 1)
-
-
 def _of_fields(timestamp: bytes = b"\0", offset: bytes = b"\0", rest: bytes = b"") -> bytes:
     body = b"\0" + timestamp + offset + varint(-1) + varint(1) + b"v" + varint(0) + rest
     return varint(len(body)) + body
@@ -454,6 +443,7 @@ def _of_fields(timestamp: bytes = b"\0", offset: bytes = b"\0", rest: bytes = b"
             (encode_record(record(headers=[("h", b"v")], headers_count=count)), (0, 0) if count == 1 else None)
             for count in (-1, 0, 1, 2)
         ),
+        *((encode_record(record(headers_count=1, trailing=varint(-1) + after)), None) for after in (b"", varint(1) + b"v")),
         *((encode_record(record(value=b"v"))[:-1], None), (b"\0", None), (b"\1", None)),
     ],
 )

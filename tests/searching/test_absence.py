@@ -28,7 +28,6 @@ from tests.searching.conftest import Run
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
-BLOCK = 65_536  # of a payload
 
 
 def _partition(folder: Path, *batches: bytes) -> Path:
@@ -240,19 +239,6 @@ def test_a_producer_is_found_among_others_with_lower_and_higher_ids(tmp_path: Pa
 def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
     path = _partition(tmp_path, batch(records=[record(), record(key=b"k"), record(key=b"k", value=b"v")]))
     assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
-
-
-@pytest.mark.parametrize("codec", ["lz4", "snappy"])
-def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
-    """Payloads of more than 8 MiB are searched block by block; noise, so that the batch is larger than a window."""
-    edge = 140 * BLOCK
-    noise = random.Random(1).randbytes(1 << 20) * 10
-    path = tmp_path / "00000000000000000000.log"
-    for shift in SHIFTS:
-        at = edge + shift - 12
-        value = noise[:at] + NEEDLE + noise[at + len(NEEDLE) : edge + BLOCK]
-        path.write_bytes(batch(codec=codec, records=[record(value=value)]))
-        assert _searched(path) == ([0], "found", []), shift
 
 
 def _value_with_needle(place: int, size: int) -> bytes:
