@@ -9,7 +9,6 @@ from click.shell_completion import ShellComplete
 from kdump.binary import throttle
 from kdump.binary.source import Source
 from kdump.checks.settings import Settings
-from kdump.cli import command_names
 from kdump.cli.checking.options import CheckOptions
 from kdump.cli.checking.request import CheckRequest
 from kdump.cli.click_parser import Invocation, parser_of
@@ -103,10 +102,6 @@ def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None
 
 
 # --- the commands of kdump
-
-
-def test_the_commands_are_known_by_their_names_before_their_options_are_loaded() -> None:
-    assert tuple(COMMANDS) == command_names.COMMANDS
 
 
 def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:
