@@ -35,9 +35,9 @@ class WrapperContents:
 
     Where the header of their wrapper is destroyed, a search finds them. They stand in a log of wrappers, are not compressed
     themselves, and either their offsets are out of line, as those are that count from 0 in each wrapper of magic 1, or nothing
-    that continues a log comes after the last of them: no batch, no header, no zeros and no end. In magic 1, offsets that are too
-    high to count messages in a payload that starts after the sound batch, and near those of that, are of the log, whatever comes
-    after them.
+    that continues a log comes after the last of them: no batch, no header, no zeros and no end. Offsets in order and near those
+    of the sound batch are of the log, whatever comes after them; in magic 1, if they are too high to count messages in a payload
+    that starts after that. In magic 0, contents have such offsets, too: they are the records that they say.
     """
 
     def __init__(self, search: Search, order: Order, start: int) -> None:
@@ -61,7 +61,7 @@ class WrapperContents:
         header_bytes = self._search.source.read(position, BATCH_HEADER_SIZE)
         extent = extent_of(header_bytes)
         most = (position - self._sound_end()) * _MOST_PER_BYTE
-        is_absolute = header_bytes[MAGIC_AT] == 1 and extent[0] > most and self._order.is_near(extent, most)
+        is_absolute = (header_bytes[MAGIC_AT] == 0 or extent[0] > most) and self._order.is_near(extent, most)
         return 0 if self._order.fits(extent) and (is_absolute or self._continues(end)) else end
 
     def _sound_end(self) -> int:
