@@ -10,7 +10,7 @@ from kdump.output.rows.fates import Fate
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import flipped
-from tests.builders.records import Record, batch, message, record, wrapper
+from tests.builders.records import Record, batch, message, message_set, record, wrapper
 from tests.loops import each
 
 
@@ -214,6 +214,18 @@ def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Pat
     fate = _fate(1, path)
     assert fate.answer == "missing"
     assert "no record ever had this offset" in fate.evidence
+
+
+@each("magic", [0, 1, 2])
+def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(magic: int, tmp_path: Path) -> None:
+    def one(offset: int) -> bytes:
+        if magic == 2:
+            return batch(base_offset=offset, records=[record(key=b"k", value=b"v" * 90)])
+        return message_set(messages=[message(value=b"v" * 90, magic=magic)], base_offset=offset)
+
+    parts = [one(offset) for offset in range(20)]
+    parts[5:10] = [bytes(sum(map(len, parts[5:9])) + 8) + parts[9][8:]]
+    assert _answers(_partition(tmp_path, *parts), *range(4, 9), 10) == ["present", *["damaged"] * 4, "present"]
 
 
 def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
