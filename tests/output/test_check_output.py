@@ -613,6 +613,15 @@ def test_of_many_directories_none_is_drawn() -> None:
         assert ("What is lost, and what to do" in lines) == (count == 3)
 
 
+def test_faults_with_one_remedy_lose_what_one_of_them_does() -> None:
+    lines = _lines(
+        (_finding("uncovered-header-rot", path=f"{A}/{LOG}"), A), (_finding("zero-hole", path=f"{A}/{LOG}", start=200), A)
+    )
+    at = lines.index("What is lost, and what to do")
+    assert lines[at + 1].split() == ["uncovered-header-rot,", "zero-hole"]
+    assert lines[at + 2].startswith("  lost     the batches that were in the hole; ")
+
+
 def test_colours_tell_severities_apart_and_change_no_character() -> None:
     findings = [(_finding("torn-tail", severity, path=f"{A}/{severity}.log"), A) for severity in ("error", "warning", "info")]
     colored = _text("text", findings, has_colors=True)
