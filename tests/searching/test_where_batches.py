@@ -247,3 +247,17 @@ def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(pla
     wrappers[1] = wrappers[1][:place] + bytes([wrappers[1][place] ^ 1 << bit]) + wrappers[1][place + 1 :]
     path = _partition(tmp_path / "a-0", *wrappers)
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 5 + ["present"] * 10
+
+
+@each("shift", [-3, 3])
+def test_offsets_in_a_wrapper_whose_own_offset_is_wrong_are_damaged(shift: int, tmp_path: Path) -> None:
+    """It lies between those of its neighbours, and moves all offsets inside, so that they seem to be others or missing."""
+    wrappers = [
+        wrapper(messages=[message(key=b"k%d" % (first + row), magic=1) for row in range(5)], base_offset=first)
+        for first in range(0, 30, 5)
+    ]
+    wrappers[3] = (19 + shift).to_bytes(8, "big") + wrappers[3][8:]
+    path = _partition(tmp_path / "a-0", *wrappers)
+    assert _answers(path, *range(30)) == ["present"] * 15 + ["damaged"] * 5 + ["present"] * 10
+    assert [_fate(offset, path).key for offset in (12, 14, 20, 22)] == ["k12", "k14", "k20", "k22"]
+    assert f"its header claims offset {19 + shift}, and the batches around it leave only 19" in _fate(17, path).evidence
