@@ -136,6 +136,13 @@ def test_a_log_that_is_one_damaged_wrapper_has_no_messages(after: bytes) -> None
     assert _listed(bytes(damaged) + NONSENSE) == set()  # CRLF has made all of it longer
 
 
+@pytest.mark.parametrize("lost", [-3, -1, 1, 3])
+def test_a_header_with_bytes_too_many_or_too_few_is_still_that_of_a_wrapper(lost: int) -> None:
+    damaged = _wrapper(1, 9, NONSENSE + _plain(1, 3, 2) + NONSENSE)
+    damaged = damaged[:13] + (damaged[13 + lost :] if lost > 0 else b"\r" * -lost + damaged[13:])
+    assert _listed(damaged + NONSENSE) == set()
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 def test_messages_after_what_only_looks_like_a_wrapper_are_of_the_log(magic: int) -> None:
     """The header of a damaged message is a byte off, and has the attributes of a wrapper, but a key."""
