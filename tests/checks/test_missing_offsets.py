@@ -248,3 +248,12 @@ def test_a_segment_without_a_batch_lacks_all_offsets_up_to_the_next(tmp_path: Pa
         (path / f"{600:020}.log").write_bytes(rest)
         (path / f"{1200:020}.log").write_bytes(b"".join(_log(seed=2, base=1200)))
         assert _headline(path, capfd) == 600, name
+
+
+def test_batches_whose_offsets_an_inserted_byte_has_moved_are_no_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """CRLF conversion: it stands before the last byte but one of their offsets, from 2,560 on."""
+    parts = [batch(base_offset=row, records=[record(value=b"v" * 90)]) for row in range(2500, 2700)]
+    parts[61:63] = [part[:6] + b"\r" + part[6:] for part in parts[61:63]]
+    last = batch(base_offset=2699, records=[record(value=b"v" * 20_000)])
+    parts[-1] = last[:5000] + b"\r" * 300 + last[5000:]
+    assert _headline(_partition(tmp_path, b"".join(parts), 2500), capfd) == 3
