@@ -646,18 +646,18 @@ class Stretches:
 def stretches(monkeypatch: pytest.MonkeyPatch) -> Stretches:
     """What becomes of the stretches of this test."""
     noted = Stretches()
-    take_over, to_end = parallel_text.SharedDump._take_over, parallel_text.SharedDump.to_end
+    take_over, to_end = parallel_text.ParallelLog.take_over, parallel_text.SharedDump.to_end
 
-    def noting_take_over(dump: parallel_text.SharedDump, stretch: parallel_text.Stretch) -> None:
+    def noting_take_over(log: parallel_text.ParallelLog, stretch: parallel_text.Stretch) -> None:
         noted.ends.append(stretch.reached)
-        take_over(dump, stretch)
+        take_over(log, stretch)
 
     def noting_to_end(dump: parallel_text.SharedDump) -> None:
         to_end(dump)
         assert not dump.is_lost
         noted.runs_to_end.append(dump.position == dump.end)
 
-    monkeypatch.setattr(parallel_text.SharedDump, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel_text.ParallelLog, "take_over", noting_take_over)
     monkeypatch.setattr(parallel_text.SharedDump, "to_end", noting_to_end)
     return noted
 

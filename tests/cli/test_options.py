@@ -10,7 +10,6 @@ from click.shell_completion import ShellComplete
 from kdump.binary import throttle
 from kdump.binary.source import Source
 from kdump.checks.settings import Settings
-from kdump.cli import command_names
 from kdump.cli.checking.options import CheckOptions
 from kdump.cli.checking.request import CheckRequest
 from kdump.cli.click_parser import Invocation, parser_of
@@ -121,10 +120,6 @@ def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None
 # --- the commands of kdump
 
 
-def test_the_commands_are_known_by_their_names_before_their_options_are_loaded() -> None:
-    assert tuple(COMMANDS) == command_names.COMMANDS
-
-
 @each("name", COMMANDS)
 def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
     for option in COMMANDS[name].options.OPTIONS.values():
@@ -144,7 +139,7 @@ def test_options_of_the_drop_in_form_are_distinguished_from_values_of_kafkas() -
 
 
 def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
-    shared = {name for name in CheckOptions.OPTIONS if name in Settings.__slots__}
+    shared = {name for name in CheckOptions.OPTIONS if name in Settings.field_names}
     given = {
         "level": "deep",
         "cleanup_policy": "compact",
