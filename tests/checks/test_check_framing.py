@@ -238,6 +238,29 @@ def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_onl
     assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
 
 
+@each(
+    ("first", "snapshot", "told"),
+    [
+        (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
+        (13, 14, [("uncovered-header-rot", "11", "13")]),
+        (1035, 14, [("uncovered-header-rot", "11", "1035")]),
+        (1035, 15, []),  # where nothing ends
+        (12, 11, []),
+        (12, 15, []),
+        (12, 13, []),  # there is no room
+        (11, 13, []),  # nor a gap
+    ],
+)
+def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
+    tmp_path: Path, first: int, snapshot: int, told: list[tuple[str, str, str]]
+) -> None:
+    """It has three records."""
+    last = batch(base_offset=first, records=[record(offset_delta=delta) for delta in range(3)])
+    directory = _partition(tmp_path, {0: [*map(_batch, range(11)), last]}, producer_snapshots={snapshot: []})
+    found = [(one.code, one.expected, one.found) for one in _findings(directory) if one.code == "uncovered-header-rot"]
+    assert found == told
+
+
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
     index = index_of(entries=[(7, 9 * SIZE)])
     directory = _cut_partition(tmp_path, index=index)

@@ -10,7 +10,8 @@ import kdump
 from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.files import time_index, write_partition
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
 
 PAGE = 16 << 10
@@ -320,6 +321,57 @@ def test_offsets_of_which_a_bit_is_wrong_are_put_right_one_after_the_other(magic
     assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(batches)
     assert [row.offset_first for row in _of(Rewritten, rows)] == [size * row for row in FLIPS[kind]]
     assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+CONTRADICTED = {
+    "the last offset, inside of which is a snapshot": ({99: 297 ^ 2}, {}, {".snapshot"}),
+    "the last offset, far above a snapshot": ({99: 297 ^ 1 << 20}, {}, {".snapshot"}),
+    "the last offset, in which many bits are wrong": ({99: 297 + SHIFT}, {}, {".timeindex"}),
+    "offsets between gaps": ({140: 1120 ^ 8, 142: 1136 ^ 1 << 33}, {}, {".index"}),
+    "offsets between gaps, one after the other": ({140: 1120 ^ 2, 141: 1128 ^ 2}, {}, {".index"}),
+    "an offset that is still between its neighbours": ({140: 1120 ^ 1}, {}, {".index"}),
+    "the last leader epoch": ({}, {99: 1 << 20}, {"leader-epoch-checkpoint"}),
+    "the last leader epoch but one": ({}, {98: 1 << 20}, {"leader-epoch-checkpoint"}),
+}
+
+
+@each("kind", CONTRADICTED)
+def test_what_companions_contradict_is_put_right(kind: str, tmp_path: Path) -> None:
+    """From batch 100 on there are gaps of five offsets between the batches, as compaction leaves them."""
+    offsets, epochs, companions = CONTRADICTED[kind]
+    batches = LOG[:100] if max({**offsets, **epochs}) < 100 else [*LOG[:100], *_gappy(100, 200)]
+    path = write_partition(
+        tmp_path, segments={0: batches}, topic="orders", index_interval_bytes=0, producer_snapshots={3 * len(batches): []}
+    )
+    (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 299)]))
+    for file in path.iterdir():
+        if not companions & {file.suffix, file.name}:
+            file.unlink()
+    for sound in (True, False):
+        hurt = list(batches)
+        for row, offset in offsets.items():
+            hurt[row] = offset.to_bytes(8, "big") + batches[row][8:]
+        for row, epoch in epochs.items():
+            hurt[row] = batches[row][:12] + epoch.to_bytes(4, "big") + batches[row][16:]
+        (path / f"{0:020}.log").write_bytes(b"".join(batches if sound else hurt))
+        rows = list(kdump.recover(path, tmp_path / str(sound)))
+        assert (tmp_path / str(sound) / f"{0:020}.log").read_bytes() == b"".join(batches)
+        wrong = [] if sound else [int.from_bytes(batches[row][:8], "big") for row in (*offsets, *epochs)]
+        assert [row.offset_first for row in _of(Rewritten, rows)] == wrong
+        assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+def _gappy(start: int, end: int) -> list[bytes]:
+    return [(8 * row).to_bytes(8, "big") + one[8:] for row, one in enumerate(LOG[start:end], start)]
+
+
+def test_the_only_batches_of_a_log_start_where_its_name_says(tmp_path: Path) -> None:
+    """Of two, one has a wrong offset; nothing else says which."""
+    path = _partition(tmp_path, LOG[0])
+    (path / f"{3:020}.log").write_bytes((3 ^ 1 << 23).to_bytes(8, "big") + LOG[1][8:] + LOG[2] + LOG[3][:-1] + b"!")
+    rows = kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / f"{3:020}.log").read_bytes() == LOG[1] + LOG[2]
+    assert [row.offset_first for row in _of(Rewritten, list(rows))] == [3]
 
 
 def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> None:

@@ -138,9 +138,33 @@ class Piece:
     def size(self) -> int:
         return self.end - self.start
 
-    def follows(self, before: Self) -> bool:
-        """Whether nothing lies between the two in the file but damaged batches that say how many offsets they have."""
+    @property
+    def stated(self) -> int:
+        """The offset in the header of a single batch: that of its last message in magic 0 and 1."""
+        return self.last if self.is_legacy else self.first
+
+    def move(self, shift: int, reason: str) -> None:
+        """Give a single batch other offsets."""
+        self.note(f"its offset, which said {self.stated:,}, is put right: {reason}")
+        self.first, self.last = self.first + shift, self.last + shift
+        self.changed[0] = self.stated.to_bytes(8, "big")
+
+    def note(self, change: str) -> None:
+        """Say one more thing that is changed."""
+        self.change = f"{self.change}; {change}" if self.change else change
+
+    def follows(self, before: Self | None) -> bool:
+        """Whether nothing lies between the two in the file but damaged batches that say how many offsets they have.
+
+        None is for the start of the log, if its name says where that is.
+        """
+        if before is None:
+            return self.log.base_offset is not None and self.start == self.damaged_bytes
         return self.log is before.log and before.end == self.start - self.damaged_bytes
+
+    def next_after(self, before: Self | None) -> int:
+        """The first offset of a single batch that follows another one, or starts the log."""
+        return (self.log.base_offset or 0 if before is None else before.last + 1) + self.damaged_offsets
 
     def takes(self, other: Self) -> bool:
         """Add the batches that follow, if they continue the piece in the file and in offsets, and all are beyond doubt."""
@@ -177,6 +201,11 @@ def extent_of_wrapper(wrapper: message_set.Message) -> Extent:
     except (CorruptData, MissingPackage):
         pass
     return wrapper.offset if lowest is None else lowest, wrapper.offset, None
+
+
+def differ_in_a_bit(one: int, other: int) -> bool:
+    """Whether two numbers of 64 bits or fewer differ in one of them."""
+    return ((one ^ other) & (1 << 64) - 1).bit_count() == 1
 
 
 class Headers:
