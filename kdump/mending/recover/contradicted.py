@@ -27,11 +27,15 @@ class Known:
         self.ends: dict[str, set[int]] = {}
         self.epochs: list[tuple[int, int]] = []
 
+    def has_epoch(self, epoch: int) -> bool:
+        """Whether a leader epoch is known, or none is."""
+        return not self.epochs or any(known == epoch for known, _ in self.epochs)
+
     def true_epoch(self, batch: Piece) -> int:
         """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""
         at = bisect_right(self.epochs, batch.first, key=itemgetter(1)) - 1
         stated = batch.last_epoch
-        if batch.is_legacy or at < 0 or any(epoch == stated for epoch, _ in self.epochs):
+        if batch.is_legacy or at < 0 or self.has_epoch(stated):
             return stated
         return self.epochs[at][0] if differ_in_a_bit(stated, self.epochs[at][0]) else stated
 
@@ -54,8 +58,7 @@ def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[P
                 rest = _by_index(found, rest, after, headers, position, last)
         if rest is not None:
             found.append(rest)
-        if after is None and log.path in known.ends:
-            _by_end(found, headers, known)
+        _at_end(found, headers, known, is_last=after is None)
     return found
 
 
@@ -86,24 +89,30 @@ def _may_move(one: Piece, shift: int, before: Piece | None, after: Piece | None)
     return after is None or one.last + 1 != after.first and (one.last + shift < after.first or not after.is_sure)
 
 
-def _by_end(found: list[Piece], headers: Headers, known: Known) -> None:
-    """Move the last batch of the newest log to where it ends as companions say, and doubt a leader epoch that they contradict."""
+def _at_end(found: list[Piece], headers: Headers, known: Known, *, is_last: bool) -> None:
+    """Doubt the leader epoch of the last batch of a piece, and move that of the newest log to where it ends as companions say."""
     piece = found[-1]
-    if piece.batches > 1 and not piece.has_gaps and any(epoch == piece.last_epoch for epoch, _ in known.epochs):
+    has_ends = is_last and piece.log.path in known.ends and (piece.has_gaps or piece.batches == 1)
+    if not has_ends and known.has_epoch(piece.last_epoch):
         return
     head, one, _ = (None, piece, None) if piece.batches == 1 else headers.split(piece, piece.last)
     before = head or (found[-2] if len(found) > 1 and found[-2].log is piece.log else None)
-    low = (piece.log.base_offset or 0) if before is None else before.last + 1
-    ends, size = known.ends[piece.log.path], one.last - one.first
+    end = _true_end(one, before, known.ends[piece.log.path]) if has_ends and 0 not in one.changed else one.last
+    if end != one.last:
+        one.move(end - one.last, "companions of the log know where its last batch ends")
+    if 0 in one.changed or known.true_epoch(one) != one.last_epoch:
+        one.is_sure = False
+        found[-1:] = [one] if head is None else [head, one]
+
+
+def _true_end(one: Piece, before: Piece | None, ends: set[int]) -> int:
+    """The last offset of the last batch of a log: its own, unless only one of these `ends` may be, and that is another one."""
+    low = (one.log.base_offset or 0) if before is None else before.last + 1
+    size = one.last - one.first
     joined = one.next_after(before) + size if one.follows(before) else None
     fitting = [
         end
         for end in ends
         if low <= end - size and end < one.last and (end == joined or differ_in_a_bit(one.stated, one.stated + end - one.last))
     ]
-    is_moved = len(fitting) == 1 and one.last not in ends and 0 not in one.changed
-    if is_moved:
-        one.move(fitting[0] - one.last, "companions of the log know where its last batch ends")
-    if is_moved or known.true_epoch(one) != one.last_epoch:
-        one.is_sure = False
-        found[-1:] = [one] if head is None else [head, one]
+    return fitting[0] if len(fitting) == 1 and one.last not in ends else one.last

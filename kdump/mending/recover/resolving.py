@@ -524,9 +524,9 @@ class _Resolution:
                 before = piece
                 continue
             lowest = NO_EPOCH if before is None else before.last_epoch
-            true = max(self._known.true_epoch(piece), lowest)
+            true = self._known.true_epoch(piece)
             note = f"its leader epoch, which said {piece.first_epoch}, is put right: "
-            if after is None and true != piece.first_epoch:
+            if after is None and lowest <= true != piece.first_epoch:
                 _put_epoch_right(piece, true, f"{note}another one is known at this offset")
             if after is None or lowest > after.first_epoch:
                 continue
