@@ -43,7 +43,7 @@ def _swapped(data: bytes, one: int, other: int) -> bytes:
 
 def _partition(folder: Path, data: bytes) -> Path:
     path = folder / "orders-0"
-    path.mkdir()
+    path.mkdir(parents=True)
     (path / f"{0:020}.log").write_bytes(data)
     return path
 
@@ -88,6 +88,28 @@ def test_every_intact_batch_is_kept_in_its_place_whatever_page_is_misplaced(kind
     assert sum(row.batches for row in _of(Recovered, rows)) == len(intact)
     lost = sorted(offset for row in _of(Hole, rows) for offset in range(row.offset_first, row.offset_last + 1))
     assert lost == [offset for row, one in enumerate(LOG) if one not in data for offset in range(3 * row, 3 * row + 3)]
+
+
+ORDERS = {
+    "a batch moved on": [*LOG[:150], *LOG[151:300], LOG[150], *LOG[300:]],
+    "batches moved on": [*LOG[:20], *LOG[23:300], *LOG[20:23], *LOG[300:]],
+    "batches moved back": [*LOG[:20], *LOG[297:300], *LOG[20:297], *LOG[300:]],
+    "batches here twice": [*LOG[:200], *LOG[50:100], *LOG[200:]],
+}
+
+
+@each("kind", ORDERS)
+def test_whole_batches_that_were_moved_or_copied_are_where_their_offsets_are(kind: str, tmp_path: Path) -> None:
+    recovered, rows = _recovered(tmp_path, b"".join(ORDERS[kind]))
+    assert recovered == b"".join(LOG)
+    assert sum(row.batches for row in _of(Dropped, rows)) == len(ORDERS[kind]) - len(LOG)
+    assert not any(row.is_lost for row in _of(Dropped, rows)) and not _of(Hole, rows)
+
+
+def test_batches_of_a_replica_fill_a_gap_where_nothing_is_damaged(tmp_path: Path) -> None:
+    paths = [_partition(tmp_path / str(row), b"".join(batches)) for row, batches in enumerate((LOG[:20] + LOG[23:], LOG[20:23]))]
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join(LOG)
 
 
 def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_path: Path) -> None:
@@ -279,6 +301,15 @@ def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int
     (rewritten,) = _of(Rewritten, rows)
     assert (rewritten.offset_first, rewritten.offset_last) == (150, 154)
     assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_into_others(magic: int, tmp_path: Path) -> None:
+    """Several bits are wrong, and the one before it is damaged: nothing says which offset is right."""
+    messages = _wrappers(100, magic)
+    hurt = [*messages[:29], messages[29][:-1] + b"!", (157).to_bytes(8, "big") + messages[30][8:], *messages[31:]]
+    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(hurt) if row != 29)
 
 
 @each("magic", [0, 1, 2])

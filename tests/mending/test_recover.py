@@ -698,6 +698,27 @@ def test_the_lineage_of_the_higher_leader_epoch_wins(tmp_path: Path) -> None:
     ]
 
 
+def test_batches_of_a_lower_epoch_end_where_a_higher_one_starts_in_another_replica(tmp_path: Path) -> None:
+    """The batches of the first replica are one piece, up to those of the highest epoch."""
+    one = [*(_batch(offset, epoch=1) for offset in range(7)), *(_batch(offset, epoch=3) for offset in range(7, 10))]
+    other = [*one[:4], *(_batch(offset, value=b"new", epoch=2) for offset in (4, 5))]
+    paths = _replicas(tmp_path, one, other)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join([*other, *one[7:]])
+    left = [(row.code, row.offset_first, row.offset_last) for row in _of(Dropped, rows)]
+    assert left == [("leader-epoch-regression", 4, 4), ("leader-epoch-regression", 5, 6)]
+
+
+def test_of_two_replicas_of_which_one_was_cleaned_the_first_counts(tmp_path: Path) -> None:
+    full = _batch(1, 3)
+    cleaned = batch(base_offset=1, records=[record(value=b"v", offset_delta=2)], last_offset_delta=2)
+    for row, (first, second) in enumerate([(full, cleaned), (cleaned, full)]):
+        paths = _replicas(tmp_path / str(row), [_batch(0), first], [_batch(0), second])
+        rows = kdump.recover(paths[0], tmp_path / f"{row}-new", merge=paths[1:])
+        assert _log(tmp_path / f"{row}-new") == _batch(0) + first
+        assert not any(one.is_lost for one in _of(Dropped, rows))
+
+
 def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> None:
     paths = _replicas(tmp_path, [_batch(0), _batch(1, value=b"a")], [_batch(0), _batch(1, value=b"b")])
     with pytest.raises(CorruptData) as caught:

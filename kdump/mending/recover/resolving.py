@@ -189,10 +189,7 @@ class _Resolution:
             kept, left = self._decided(other, piece)
             if kept.first_epoch > left.first_epoch != NO_EPOCH and kept.is_sure:
                 floor = max(floor, kept.first_epoch)
-            if chain and chain[-1].last >= kept.first:
-                put_back(kept)
-            else:
-                chain.append(kept)
+            chain.append(kept)
         return chain
 
     def _without_ended(self, piece: Piece, floor: int) -> Piece | None:
@@ -412,13 +409,6 @@ class _Resolution:
         at = bisect_right(chain, stray.first, key=_first)
         return at > 0 and self._same_in(chain[at - 1], stray) is not None
 
-    def _is_copy_of(self, stray: Piece, holder: Piece, first: int) -> bool:
-        """Whether a piece holds the batch that would be put right already, from another replica."""
-        if holder.log.rank == stray.log.rank or holder.last < first:
-            return False
-        one = self._headers.split(holder, first)[1] if holder.batches > 1 else holder
-        return (one.first, one.size, self._headers.crc(one)) == (first, stray.size, self._headers.crc(stray))
-
     def _is_placed_by_neighbours(self, stretch: list[Piece], chain: list[Piece]) -> bool:
         """Put offsets right that no checksum covers, where the batches around a run in the file leave exactly that gap."""
         before, after = self._around(stretch)
@@ -428,12 +418,10 @@ class _Resolution:
         if first is None or first + delta + 1 != end or any(0 in piece.changed for piece in stretch):
             return False
         at = bisect_right(chain, first, key=_first)
-        is_free = runs.is_free(chain, first, first + delta)
-        if not is_free and at and len(stretch) == stretch[0].batches == 1 and self._is_copy_of(stretch[0], chain[at - 1], first):
-            return True
         is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
         is_page = len(stretch) > 1 or stretch[0].batches > 1  # or may be one
-        if not is_free or (is_moved or is_page) and not _is_beside(stretch, before, after):  # perhaps what it says is right
+        may_be_right = (is_moved or is_page) and not _is_beside(stretch, before, after)
+        if may_be_right or not runs.is_free(chain, first, first + delta):
             return False
         shift = first - stretch[0].first
         singles = [single for piece in stretch for single in self._singles(piece)]
