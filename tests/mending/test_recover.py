@@ -719,6 +719,29 @@ def test_of_two_replicas_of_which_one_was_cleaned_the_first_counts(tmp_path: Pat
         assert not any(one.is_lost for one in _of(Dropped, rows))
 
 
+UNOPENABLE: dict[str, dict[str, Any]] = {
+    "no value": {"has_null_value": True},
+    "an empty value": {"payload": b""},
+    "no messages": {"messages": []},
+    "no compressed bytes": {"payload": b"garbage" * 10},
+    "one in another": {"messages": [wrapper(messages=[message()], magic=1)]},
+}
+
+
+@each("is_long", [False, True])
+@each("kind", UNOPENABLE)
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_that_a_start_cannot_open_is_left_out(magic: int, kind: str, is_long: bool, tmp_path: Path) -> None:
+    """Its checksum fits, and its length may be wrong."""
+    sound = [wrapper(messages=[message(magic=magic)] * 5, magic=magic, base_offset=base) for base in (0, 10, 15)]
+    bad = wrapper(magic=magic, offset=9, **UNOPENABLE[kind])
+    bad = bad[:8] + (7000).to_bytes(4, "big") + bad[12:] if is_long else bad
+    rows = kdump.recover(_partition(tmp_path, {0: [sound[0], bad, *sound[1:]]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(sound) and _is_safe(tmp_path / "out")
+    (left,) = _of(Dropped, rows)
+    assert (left.code, left.offset_first, left.is_lost) == ("legacy-wrapper-null", 9, True)
+
+
 def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> None:
     paths = _replicas(tmp_path, [_batch(0), _batch(1, value=b"a")], [_batch(0), _batch(1, value=b"b")])
     with pytest.raises(CorruptData) as caught:
