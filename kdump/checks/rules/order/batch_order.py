@@ -395,6 +395,7 @@ class BatchOrder(SegmentRule):
                     f"another one ended: {fits:,} would fit as its base offset, which its CRC does not cover."
                 )
                 self._report("uncovered-header-rot", last, message, expected=fits, found=last.first)
+                self.facts.true_last = offset - 1
 
     def end(self) -> None:
         self._settle(None)
