@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
     from kdump.formats.tree import PartitionFiles
+    from kdump.reading.damaged_offsets import DamagedRange
 
 
 class PartitionFacts:
@@ -79,6 +80,11 @@ class PartitionFacts:
             return None
         last_offset = self.segments[newest].last_offset
         return newest if last_offset is None else last_offset + 1
+
+    @property
+    def damage(self) -> dict[tuple[str, int], list[DamagedRange]]:
+        """The damaged ranges of each log that was read to its end, by its path and size."""
+        return {(log.path, log.size): log.damage for log in self.segments.values() if log.damage is not None}
 
     def has_grown(self) -> bool:
         """Whether a broker has written to the newest segment since it was read, or started another one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from typing import NamedTuple
 
 from kdump.binary.source import Source
@@ -14,6 +15,8 @@ from kdump.reading.damaged_offsets import DamagedOffsets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kdump.forecasts.directory import Directory
     from kdump.reading.damaged_offsets import DamagedRange
 
@@ -26,10 +29,15 @@ class DamageLeft(NamedTuple):
 
 
 class Damages:
-    """The damage in the logs of one directory. Each log is read once for all starts."""
+    """The damage in the logs of one directory. Each log is read once for all starts.
 
-    def __init__(self) -> None:
-        self._ranges: dict[str, list[DamagedRange]] = {}
+    `known` are the ranges of logs that were walked before, by path and size.
+    """
+
+    def __init__(self, directory: Directory, known: Mapping[tuple[str, int], list[DamagedRange]] | None = None) -> None:
+        self._sizes = directory.before
+        self._bases = sorted(offset_of(name) for name in self._sizes if _is_read(name))
+        self._ranges = dict(known or {})
 
     def left_in(self, directory: Directory, log_start: int) -> DamageLeft:
         """The damage in the logs as they are now, from the log start offset on.
@@ -38,9 +46,7 @@ class Damages:
         """
         batches, first_offset = 0, None
         for name, file in directory.files.items():
-            if not (name.endswith(file_name.LOG) and has_offset(name) and is_canonical(name) and file.path):
-                continue
-            if file.size > MAX_LOG_SIZE:
+            if not (_is_read(name) and file.path) or file.size > MAX_LOG_SIZE:
                 continue
             for damaged in self._of_file(file.path):
                 if damaged.start >= file.start + file.size or damaged.end <= file.start or damaged.next_offset <= log_start:
@@ -51,16 +57,25 @@ class Damages:
         return DamageLeft(batches, first_offset)
 
     def _of_file(self, path: str) -> list[DamagedRange]:
-        if path not in self._ranges:
-            self._ranges[path] = _ranges_of(path)
-        return self._ranges[path]
+        name = os.path.basename(path)
+        key = path, self._sizes[name]
+        if key not in self._ranges:
+            base_offset = offset_of(name)
+            following = bisect_right(self._bases, base_offset)
+            next_base_offset = self._bases[following] if following < len(self._bases) else None
+            self._ranges[key] = _ranges_of(path, base_offset, next_base_offset)
+        return self._ranges[key]
 
 
-def _ranges_of(path: str) -> list[DamagedRange]:
+def _is_read(name: str) -> bool:
+    """Whether this is the name of a log that brokers read."""
+    return name.endswith(file_name.LOG) and has_offset(name) and is_canonical(name)
+
+
+def _ranges_of(path: str, base_offset: int, next_base_offset: int | None) -> list[DamagedRange]:
     """The damaged ranges of a log, in order."""
-    base_offset = offset_of(os.path.basename(path))
     damaged = DamagedOffsets(base_offset)
     with Source(path) as source:
-        for item in salvage.walk_patches(source, 0, lambda: True, base_offset=base_offset):
+        for item in salvage.walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
             damaged.take(item)
     return damaged.ranges()

@@ -27,6 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kdump.reading.damaged_offsets import DamagedRange
+
 DESCRIPTIONS = {
     "path": "The partition directory, as found under the given path.",
     "release": "The release of the broker: of the known ones, the nearest to the one asked for.",
@@ -180,6 +182,7 @@ def of_partition(
     finds_remedies: bool = False,
     is_by_itself: bool = False,
     finds_damage: bool = True,
+    known_damage: Mapping[tuple[str, int], list[DamagedRange]] | None = None,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
@@ -187,7 +190,8 @@ def of_partition(
 
     With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
     examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
-    Unless it `finds_damage`, nothing is said of the damage that a start leaves in the logs, and they are not walked for it.
+    Unless it `finds_damage`, nothing is said of the damage that a start leaves in the logs, and they are not walked for it;
+    where `known_damage` has the damaged ranges of a log, by path and size, it was walked before.
 
     Raises Unreadable and MissingPackage like `forecast`.
     """
@@ -202,7 +206,8 @@ def of_partition(
         directory = Directory.of(path)
     except Unreadable as error:
         raise unreadable(error) from None
-    forecasts = _Partition(directory, key, log_directory, request, Damages() if finds_damage else None)
+    damages = Damages(directory, known_damage) if finds_damage else None
+    forecasts = _Partition(directory, key, log_directory, request, damages)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind, is_of_metadata = places.kind_of(path), tree.is_metadata_log(path)
     for row in rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from kdump.binary import kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
@@ -26,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.binary.checksums import Checksum
     from kdump.binary.source import SizedReadable
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.search import Budget
@@ -82,34 +85,17 @@ class FoundBatches:
         self._tuning = tuning
         self._budget = budget
         self._crc32c = crc32c_for(source.size - start)
-        self._windows: list[dict[int, FoundBatch]] = []
+        self._windows: list[_Window] = []
 
     def small_at(self, position: int) -> FoundBatch | None:
         """The batch at this position if it is whole, no larger than a window near by, and its header regular; else None."""
         for window in self._windows:
-            if position in window:
-                return window[position]
-        window = self._walked(position)
+            found = window.at(position)
+            if found is not None:
+                return found
+        window = _Window(position, self._source.read(position, self._tuning.near_bytes), self._crc32c)
         self._windows = [window, *self._windows[: _WINDOWS_KEPT - 1]]
-        return window.get(position)
-
-    def _walked(self, position: int) -> dict[int, FoundBatch]:
-        """The small batches from this position on, by their positions."""
-        window = self._source.read(position, self._tuning.near_bytes)
-        if len(window) < HEADER_UP_TO_MAGIC or window[MAGIC_AT] >= _NEGATIVE:
-            return {}
-        is_legacy = window[MAGIC_AT] < KNOWN_MAGIC
-        headers: Sequence[tuple[int, ...]]
-        if is_legacy:
-            headers, starts, valid, _ = kernel.walk_messages(window, 0, 0, _MAX_CODEC)
-        else:
-            headers, starts, valid, _ = kernel.walk_batches(window, 0, _MAX_CODEC, self._crc32c)
-        found = {}
-        for header, start, is_valid in zip(headers, starts, valid, strict=True):
-            size = header[LENGTH] + LOG_OVERHEAD
-            data = window[start : start + size]
-            found[position + start] = FoundBatch(header, position + start, size, data, is_legacy=is_legacy, is_valid=is_valid)
-        return found
+        return window.at(position)
 
     def at(self, position: int) -> FoundBatch | None:
         """The batch at this position, of any size; None if it is not whole. Raises CorruptData as Log.chunks."""
@@ -158,6 +144,36 @@ class FoundBatches:
         except CorruptData:
             pass
         return extents
+
+
+class _Window:
+    """The small batches that stand one after the other from a position on."""
+
+    def __init__(self, position: int, window: bytes, crc32c: Checksum) -> None:
+        self._position = position
+        self._window = window
+        self._is_legacy = False
+        self._headers: Sequence[tuple[int, ...]] = ()
+        self._starts: Sequence[int] = ()
+        self._valid: Sequence[bool] = ()
+        if len(window) < HEADER_UP_TO_MAGIC or window[MAGIC_AT] >= _NEGATIVE:
+            return
+        self._is_legacy = window[MAGIC_AT] < KNOWN_MAGIC
+        if self._is_legacy:
+            self._headers, self._starts, self._valid, _ = kernel.walk_messages(window, 0, 0, _MAX_CODEC)
+        else:
+            self._headers, self._starts, self._valid, _ = kernel.walk_batches(window, 0, _MAX_CODEC, crc32c)
+
+    def at(self, position: int) -> FoundBatch | None:
+        """The batch at a position; None if no batch starts there."""
+        starts, start = self._starts, position - self._position
+        row = bisect_left(starts, start)
+        if row == len(starts) or starts[row] != start:
+            return None
+        header = self._headers[row]
+        size = header[LENGTH] + LOG_OVERHEAD
+        data = self._window[start : start + size]
+        return FoundBatch(header, position, size, data, is_legacy=self._is_legacy, is_valid=self._valid[row])
 
 
 def chunk_of(

@@ -72,7 +72,7 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
     if watcher.lacks_indexes_only and facts is not None and kept.by_every_start(facts):
         return
     emit = watcher.pass_on
-    forecasts = forecasts_of(job.path, is_found=job.root != job.path)
+    forecasts = forecasts_of(job.path, facts, is_found=job.root != job.path)
     if not forecasts or not watcher.fails and not watcher.is_doubtful and all(row.is_sound for row in forecasts):
         return
     from kdump.forecasts.outcome import KEEP
@@ -117,8 +117,8 @@ def _stop_shown_around(path: str) -> str | None:
     return CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
 
 
-def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
-    """The possible next starts of a partition; none if it cannot be forecast.
+def forecasts_of(path: str, facts: PartitionFacts | None = None, *, is_found: bool = False) -> list[Forecast]:
+    """The possible next starts of a partition; none if it cannot be forecast. `facts` are those of its check.
 
     If it `is_found` in the log directory of a broker, its neighbors there, and the files of the log directory, are left to what
     checks these.
@@ -129,8 +129,9 @@ def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
     log_directory = LogDirectory(log_directory_of(absolute(path)))
     is_of_broker = tree.is_log_directory(log_directory.path)
     is_found = is_found and is_of_broker  # elsewhere, copies may have any name
+    damage = None if facts is None else facts.damage
     try:
-        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker)
+        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, known_damage=damage)
     except KdumpError:
         return []  # which the check has said
     if is_found and all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows):

@@ -48,18 +48,23 @@ def _worse(path: Path, level: str = DEEP) -> str:
     check, forecast = kdump.verdict(path, level=level), _forecast(path)
     if forecast.exit_code == 1 and (check.exit_code == 0 or STARTS & (set(forecast.words) - set(check.words))):
         return f"{path.name}, {level}: {check.words} {check.reasons}, but {forecast.words} {forecast.reasons}"
-    return "; ".join(f"{job.path} is not kept" for job in jobs(str(path)) if job.kind == Job.PARTITION and _is_kept_wrongly(job))
+    return "; ".join(filter(None, (_unlike_its_starts(job) for job in jobs(str(path)) if job.kind == Job.PARTITION)))
 
 
-def _is_kept_wrongly(job: Job) -> bool:
-    """Whether a check says without a simulation that every start keeps a partition as it is, and one does not."""
+def _unlike_its_starts(job: Job) -> str:
+    """What a check says of the starts of a partition by what it has read, and a simulation does not say; empty if nothing."""
     watcher = starts.Watcher(lambda _: None)
     facts = checks.run(job, Settings(now=NOW, level=FULL), watcher.emit)
-    if facts is None or not watcher.lacks_indexes_only or not kept.by_every_start(facts):
-        return False
+    if facts is None:
+        return ""
     rows = starts.forecasts_of(job.path, is_found=job.root != job.path)
+    if starts.forecasts_of(job.path, facts, is_found=job.root != job.path) != rows:
+        return f"{job.path} has other damage for its check"
+    if not watcher.lacks_indexes_only or not kept.by_every_start(facts):
+        return ""
     is_as_it_was = all(row.outcome == KEEP for row in rows) or not watcher.is_spotless
-    return not is_as_it_was or not all(row.is_sound and row.log_end == facts.log_end for row in rows)
+    is_kept = is_as_it_was and all(row.is_sound and row.log_end == facts.log_end for row in rows)
+    return "" if is_kept else f"{job.path} is not kept"
 
 
 def _id(case: FaultCase) -> str:
