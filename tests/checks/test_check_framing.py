@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.finding import Finding
+from kdump.cli.commands import main
 from tests import kernels
 from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
@@ -252,13 +253,15 @@ def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_onl
     ],
 )
 def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
-    tmp_path: Path, first: int, snapshot: int, told: list[tuple[str, str, str]]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], first: int, snapshot: int, told: list[tuple[str, str, str]]
 ) -> None:
     """It has three records."""
     last = batch(base_offset=first, records=[record(offset_delta=delta) for delta in range(3)])
     directory = _partition(tmp_path, {0: [*map(_batch, range(11)), last]}, producer_snapshots={snapshot: []})
     found = [(one.code, one.expected, one.found) for one in _findings(directory) if one.code == "uncovered-header-rot"]
     assert found == told
+    main(["check", str(directory)])
+    assert f", offsets 0 to {13 if told else first + 2:,} " in " ".join(capfd.readouterr().out.split())
 
 
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
