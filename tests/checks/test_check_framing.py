@@ -264,6 +264,14 @@ def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
     assert f", offsets 0 to {13 if told else first + 2:,} " in " ".join(capfd.readouterr().out.split())
 
 
+@each("offset", [0, 1])
+def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    _write(directory / LOG, _with(_log(0, offset) if offset else _batch(0), offset * SIZE, b"\x80"))
+    codes = _codes(_findings(directory))
+    assert "offset-negative" in codes and "epochs-beyond-log" not in codes
+
+
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
     index = index_of(entries=[(7, 9 * SIZE)])
     directory = _cut_partition(tmp_path, index=index)

@@ -184,9 +184,12 @@ def test_a_wrong_length_is_put_right(tmp_path: Path) -> None:
 def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: Path) -> None:
     logs = {
         0: [
-            *map(_batch, range(3)),
+            b"\x80" + _batch(0)[1:],
+            *map(_batch, range(1, 3)),
             b"\0\0\1" + _batch(3)[3:],
-            *map(_batch, range(4, 7)),
+            _batch(4),
+            b"\x80" + _batch(5)[1:],
+            _batch(6),
             _batch(7, epoch=9),
             _batch(8),
             _batch(9),
@@ -194,7 +197,7 @@ def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: 
     }
     rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join(map(_batch, range(10)))
-    assert [row.offset_first for row in _of(Rewritten, rows)] == [3, 7]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [0, 3, 5, 7]
 
 
 @pytest.mark.parametrize("place", ["alone", "last", "first"])

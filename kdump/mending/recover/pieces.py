@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 NO_EPOCH = -1
 NESTED = "resync-nested-candidate"
 MOST_PAYLOAD = 64 << 20  # of a compressed message that is opened
-_HIGHEST_OFFSET = (1 << 63) - 1
+_SIGN = 1 << 63
+_HIGHEST_OFFSET = _SIGN - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
 _NOT_COMPRESSED = 1 << NONE  # of the codecs of a summary
@@ -620,6 +621,9 @@ class Walk:
         self._claims.limit([piece.start for piece in sure], [piece.first for piece in sure])
         kept: list[Piece] = []
         for piece in pieces:
+            previous = kept[-1] if kept else None
+            if piece.first < 0 and piece.follows(previous) and piece.first + _SIGN == piece.next_after(previous):
+                piece.move(_SIGN, "its sign is wrong, by the batch before it")
             may_be_payload = piece.is_nested and self._may_be_payload(piece)
             is_claimed = may_be_payload and self._is_claimed(piece)
             if is_claimed or may_be_payload and piece.is_legacy and not piece.joins:
