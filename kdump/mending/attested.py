@@ -130,11 +130,11 @@ class Witnesses:
         ]
         return name, [last for (_, last), is_there in zip(found, fits, strict=True) if not is_there], wrong
 
-    def ends_in(self, base_offset: int) -> set[int]:
-        """Last offsets of batches, as the last entries of the indexes of a segment and the newest snapshot say."""
+    def ends_in(self, base_offset: int) -> tuple[int, set[int]]:
+        """Last offsets of batches: as the newest snapshot says, -1 without any; and the last entries of indexes of a segment."""
         partition = self._partition
         snapshots = (base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names)
-        return {*witnesses.last_offsets(partition, base_offset), max(snapshots, default=0) - 1}
+        return max(snapshots, default=0) - 1, witnesses.last_offsets(partition, base_offset)
 
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
@@ -146,7 +146,8 @@ class Witnesses:
 
     def epochs(self) -> list[tuple[int, int]]:
         """The leader epochs and their first offsets, as the file says."""
-        if tree.LEADER_EPOCHS not in self._partition.files.others:
+        files = self._partition.files
+        if tree.LEADER_EPOCHS not in files.others or tree.LEADER_EPOCHS in files.directories:
             return []
         with Source(os.path.join(self._path, tree.LEADER_EPOCHS)) as source:
             entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()

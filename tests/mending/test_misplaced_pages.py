@@ -357,7 +357,9 @@ def test_offsets_of_which_a_bit_is_wrong_are_put_right_one_after_the_other(magic
 CONTRADICTED = {
     "the last offset, inside of which is a snapshot": ({99: 297 ^ 2}, {}, {".snapshot"}),
     "the last offset, far above a snapshot": ({99: 297 ^ 1 << 20}, {}, {".snapshot"}),
-    "the last offset, in which many bits are wrong": ({99: 297 + SHIFT}, {}, {".timeindex"}),
+    "the last offset, by a time index": ({99: 297 ^ 1 << 20}, {}, {".timeindex"}),
+    "the last offset, in which many bits are wrong": ({99: 297 + SHIFT}, {}, {".snapshot"}),
+    "the last leader epoch, which is negative": ({}, {99: 1 << 31}, {"leader-epoch-checkpoint"}),
     "offsets between gaps": ({140: 1120 ^ 8, 142: 1136 ^ 1 << 33}, {}, {".index"}),
     "offsets between gaps, one after the other": ({140: 1120 ^ 2, 141: 1128 ^ 2}, {}, {".index"}),
     "an offset that is still between its neighbours": ({140: 1120 ^ 1}, {}, {".index"}),
@@ -394,6 +396,13 @@ def test_what_companions_contradict_is_put_right(kind: str, tmp_path: Path) -> N
         wrong = [] if sound else [int.from_bytes(batches[row][:8], "big") for row in (*offsets, *epochs)]
         assert [row.offset_first for row in _of(Rewritten, rows)] == wrong
         assert len(_of(Dropped, rows)) == len(_of(Hole, rows)) == len(batches) - len(kept)
+
+
+def test_a_batch_after_one_that_is_gone_keeps_its_offset_whatever_an_index_knows_of_that(tmp_path: Path) -> None:
+    path = _partition(tmp_path, b"".join([*LOG[:9], LOG[10]]))
+    (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 29)]))  # not closed: of the batch that is gone
+    kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join([*LOG[:9], LOG[10]])
 
 
 def _gappy(start: int, end: int) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
-from kdump.mending.recover.pieces import differ_in_a_bit
+from kdump.mending.recover.pieces import NO_EPOCH, differ_in_a_bit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ class Known:
     """What companions say; without any, nothing.
 
     `places` are positions of batches in a log, by its path, and the last offsets that its index says they have, where they say
-    otherwise. `ends` are last offsets of batches of the newest log, by its path, as its indexes and the newest snapshot say.
+    otherwise. `ends` are last offsets of batches of the newest log, by its path: as the newest snapshot says, and its indexes.
     `epochs` are leader epochs and their first offsets, both ascending.
     """
 
     def __init__(self) -> None:
         self.places: dict[str, list[tuple[int, int]]] = {}
-        self.ends: dict[str, set[int]] = {}
+        self.ends: dict[str, tuple[int, set[int]]] = {}
         self.epochs: list[tuple[int, int]] = []
 
     def has_epoch(self, epoch: int) -> bool:
-        """Whether a leader epoch is known, or none is."""
-        return not self.epochs or any(known == epoch for known, _ in self.epochs)
+        """Whether a leader epoch is known, or nothing is known of it."""
+        return not self.epochs or epoch == NO_EPOCH or any(known == epoch for known, _ in self.epochs)
 
     def true_epoch(self, batch: Piece) -> int:
         """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""
@@ -37,7 +37,7 @@ class Known:
         stated = batch.last_epoch
         if batch.is_legacy or at < 0 or self.has_epoch(stated):
             return stated
-        return self.epochs[at][0] if differ_in_a_bit(stated, self.epochs[at][0]) else stated
+        return self.epochs[at][0] if differ_in_a_bit(stated % (1 << 32), self.epochs[at][0]) else stated
 
 
 def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[Piece]:
@@ -66,7 +66,7 @@ def _by_index(found: list[Piece], piece: Piece, after: Piece | None, headers: He
     """Move the batch at a position of a piece to where it ends at this offset, if that may be. Returns what is after it."""
     first, stated_last, _ = headers.stated_at(piece.log, position)
     is_inside = piece.has_gaps and piece.first <= first <= stated_last <= piece.last or piece.batches == 1
-    if not is_inside or not differ_in_a_bit(first, first + last - stated_last):
+    if not is_inside or 0 in piece.changed or not differ_in_a_bit(first, first + last - stated_last):
         return piece
     head, one, rest = (None, piece, None) if piece.batches == 1 else headers.split(piece, stated_last)
     before = head or (found[-1] if found and found[-1].log is piece.log else None)
@@ -105,14 +105,15 @@ def _at_end(found: list[Piece], headers: Headers, known: Known, *, is_last: bool
         found[-1:] = [one] if head is None else [head, one]
 
 
-def _true_end(one: Piece, before: Piece | None, ends: set[int]) -> int:
-    """The last offset of the last batch of a log: its own, unless only one of these `ends` may be, and that is another one."""
+def _true_end(one: Piece, before: Piece | None, known: tuple[int, set[int]]) -> int:
+    """The last offset of the last batch of a log: its own, unless only one of those known may be, and that is another one.
+
+    One at which it joins what is before it counts if a snapshot says so: an index may know of a batch there that is gone.
+    """
+    of_snapshot, of_indexes = known
     low = (one.log.base_offset or 0) if before is None else before.last + 1
     size = one.last - one.first
     joined = one.next_after(before) + size if one.follows(before) else None
-    fitting = [
-        end
-        for end in ends
-        if low <= end - size and end < one.last and (end == joined or differ_in_a_bit(one.stated, one.stated + end - one.last))
-    ]
+    ends = {end for end in (of_snapshot, *of_indexes) if low <= end - size and end <= one.last}
+    fitting = [end for end in ends if end == joined == of_snapshot or differ_in_a_bit(one.stated, one.stated + end - one.last)]
     return fitting[0] if len(fitting) == 1 and one.last not in ends else one.last
