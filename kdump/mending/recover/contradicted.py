@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
-from kdump.mending.recover.pieces import NO_EPOCH, differ_in_a_bit
+from kdump.binary.arithmetic import differ_in_a_bit
+from kdump.mending.recover.pieces import NO_EPOCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

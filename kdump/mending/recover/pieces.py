@@ -204,11 +204,6 @@ def extent_of_wrapper(wrapper: message_set.Message) -> Extent:
     return wrapper.offset if lowest is None else lowest, wrapper.offset, None
 
 
-def differ_in_a_bit(one: int, other: int) -> bool:
-    """Whether two numbers of 64 bits or fewer differ in one of them."""
-    return ((one ^ other) & (1 << 64) - 1).bit_count() == 1
-
-
 class Headers:
     """Reads the headers of batches in pieces; the last log stays open."""
 

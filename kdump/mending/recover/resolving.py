@@ -10,13 +10,14 @@ import heapq
 from bisect import bisect_right, insort
 from itertools import groupby, pairwise
 
+from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
 from kdump.mending.recover import runs
 from kdump.mending.recover.contradicted import Known, put_right
 from kdump.mending.recover.copies import without_wrong_copies
 from kdump.mending.recover.lone_epochs import with_doubts
-from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece, differ_in_a_bit
+from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
