@@ -264,6 +264,15 @@ def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
     assert f", offsets 0 to {13 if told else first + 2:,} " in " ".join(capfd.readouterr().out.split())
 
 
+def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing(tmp_path: Path) -> None:
+    first = _batch(0, value=bytes(500))
+    directory = _cut_partition(tmp_path, index=index_of(entries=[(1, len(first) + SIZE)]))
+    _write(directory / LOG, first + _batch(1))
+    assert "truncated-at-boundary" in _codes(_findings(directory))
+    _write(directory / LOG, first[:200] + _batch(1))
+    assert "truncated-at-boundary" not in _codes(_findings(directory))
+
+
 @each("offset", [0, 1])
 def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
     directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})

@@ -216,6 +216,15 @@ def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_p
     assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
 
 
+def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
+    """The index has the last batch where the log has ended by now."""
+    whole = b"".join(LOG[:100])
+    path = _partition(tmp_path, whole[: len(LOG[0]) * 50] + whole[len(LOG[0]) * 51 + 300 :])
+    (path / f"{0:020}.index").write_bytes((299).to_bytes(4, "big") + (len(whole) - len(LOG[99])).to_bytes(4, "big"))
+    (hole,) = _of(Hole, list(kdump.recover(path, tmp_path / "out")))
+    assert (hole.offset_first, hole.offset_last) == (150, 155)
+
+
 def _messages(count: int, magic: int) -> list[bytes]:
     """Messages without compression, of some 280 bytes."""
     chance = random.Random(5)

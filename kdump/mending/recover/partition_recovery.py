@@ -20,7 +20,7 @@ from kdump.formats.log import Log as BatchLog
 from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.new.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new.new_partition import NewPartition
-from kdump.mending.recover import resolving
+from kdump.mending.recover import resolving, runs
 from kdump.mending.recover.contradicted import Known
 from kdump.mending.recover.damaged_partition import DELETED, DamagedPartition
 from kdump.mending.recover.filling import Filling
@@ -375,7 +375,7 @@ class PartitionRecovery:
     def _report(self) -> None:
         left_out = list(self._left_out)
         inside = list(self._attested_inside())
-        attested = list(self._attested({base for base, _ in inside}))
+        attested = list(self._attested({base for base, _ in inside} | set(self._shifted())))
         self._tell_preallocated(attested)
         if self._left_out or len(self._parts) > 1:
             self._report_left_out(left_out)
@@ -444,6 +444,12 @@ class PartitionRecovery:
                     if (left.path, left.code) not in known:
                         known.add((left.path, left.code))
                         self._left_out.append(left)
+
+    def _shifted(self) -> Iterator[int]:
+        """The base offsets of logs that have the last offset of their index elsewhere than that says."""
+        for base_offset, _, offsets in self._strange:
+            if offsets and not runs.is_free(self._chain, offsets[-1], offsets[-1]):
+                yield base_offset
 
     def _attested_inside(self) -> Iterator[tuple[int, Attested]]:
         """The gaps between batches of which the offset index of a log knows an offset, each with the base offset of the log.
