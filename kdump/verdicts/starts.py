@@ -6,7 +6,7 @@ from kdump.binary.paths import absolute
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, INFO, WARNING, Finding, Start
+from kdump.checks.finding import ERROR, INFO, WARNING, Finding
 from kdump.checks.jobs import Job
 from kdump.errors import KdumpError
 from kdump.formats import tree
@@ -76,7 +76,7 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
     if not forecasts or not watcher.fails and not watcher.is_doubtful and all(row.is_sound for row in forecasts):
         return
     from kdump.forecasts.outcome import KEEP
-    from kdump.forecasts.sentences import rank, sentences, stop, summary, verdict
+    from kdump.forecasts.sentences import rank, sentences, start_of, stop, verdict
 
     shown = _stop_shown_around(job.path)
     forecasts.sort(key=lambda row: (verdict(row) in LOSING, not row.is_sound and row.after == shown, rank(row)), reverse=True)
@@ -89,20 +89,7 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
         message = f"After {stop([worst])}: {' '.join(sentences(worst))}"
         context.report(code, 0, 0, message, offsets=offsets, found=worst.outcome, forecast=word)
     for row in forecasts:
-        emit(
-            Start(
-                row.path,
-                row.release,
-                row.after,
-                row.recovery_point,
-                row.recovery_point_is_assumed,
-                verdict(row),
-                row.lost_records,
-                row.bytes_lost,
-                row.consumers_stop_at,
-                summary(row),
-            )
-        )
+        emit(start_of(row))
 
 
 def _stop_shown_around(path: str) -> str | None:
@@ -129,9 +116,9 @@ def forecasts_of(path: str, facts: PartitionFacts | None = None, *, is_found: bo
     log_directory = LogDirectory(log_directory_of(absolute(path)))
     is_of_broker = tree.is_log_directory(log_directory.path)
     is_found = is_found and is_of_broker  # elsewhere, copies may have any name
-    damage = None if facts is None else facts.damage
+    walked = None if facts is None else facts.walked
     try:
-        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, known_damage=damage)
+        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, walked=walked)
     except KdumpError:
         return []  # which the check has said
     if is_found and all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows):
