@@ -15,6 +15,7 @@ from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings, current_time
 from kdump.formats import text_checkpoint, tree
 from kdump.formats.file_name import OFFSET_INDEX
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,15 +37,12 @@ _MOST_EPOCHS = 1 << 20  # bytes
 _ENTRY = Struct(">ii")  # of an offset index: relative offset, position
 
 
-class Attested:
+class Attested(Declared):
     """Offsets from `first` to `last`, and which file knows of them."""
 
-    __slots__ = ("first", "last", "reason")
-
-    def __init__(self, first: int, last: int, reason: str) -> None:
-        self.first = first
-        self.last = last
-        self.reason = reason
+    first: int
+    last: int
+    reason: str
 
 
 class Witnesses:

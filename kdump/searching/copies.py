@@ -32,6 +32,7 @@ from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,35 +59,26 @@ class Batch(NamedTuple):
     last: int
 
 
-class Sighting:
+class Sighting(Declared):
     """A record in one file: the fields of its batch, its key, and whether it has a value."""
 
-    __slots__ = (
-        "batch",
-        "has_value",
-        "is_control",
-        "is_in_cut_wrapper",
-        "is_served",
-        "is_transactional",
-        "key",
-        "leader_epoch",
-        "offset",
-        "producer_id",
-    )
+    offset: int
+    batch: Batch
+    leader_epoch: int | None
+    producer_id: int
+    attributes: int
+    is_served: bool
+    is_in_cut_wrapper: bool = False  # of magic 1, where offsets count back from that of the wrapper
+    key: bytes | None = None
+    has_value: bool = True
 
-    def __init__(
-        self, offset: int, batch: Batch, leader_epoch: int | None, producer_id: int, attributes: int, *, is_served: bool
-    ) -> None:
-        self.offset = offset
-        self.batch = batch
-        self.leader_epoch = leader_epoch
-        self.producer_id = producer_id
-        self.is_control = bool(attributes & CONTROL_BIT)
-        self.is_transactional = bool(attributes & TRANSACTIONAL_BIT)
-        self.is_served = is_served
-        self.is_in_cut_wrapper = False  # of magic 1, where offsets count back from that of the wrapper
-        self.key: bytes | None = None
-        self.has_value = True
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def claimed_offset(self) -> int:

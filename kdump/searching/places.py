@@ -11,6 +11,7 @@ from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, foreign, tree
 from kdump.pipeline import discovery
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,15 +38,12 @@ _OTHERS = frozenset(
 """Kafka's files that hold no records of clients."""
 
 
-class Unsearched:
+class Unsearched(Declared):
     """A file or directory that cannot be searched: why."""
 
-    __slots__ = ("code", "message", "path")
-
-    def __init__(self, path: str, code: str, message: str) -> None:
-        self.path = path
-        self.code = code
-        self.message = message
+    path: str
+    code: str
+    message: str
 
 
 class Places:

@@ -60,20 +60,6 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
             assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
 
 
-def test_a_number_is_found_in_its_first_row() -> None:
-    assert _column(_UNEVEN).index(400) == 20
-    assert _column(_EXTREMES).index(0) == 1
-
-
-def test_the_highest_number_is_found_wherever_it_stands() -> None:
-    assert _column([]).highest(-1) == -1
-    assert _column(_SHORT).highest(0) == 12
-    assert _column(_OFFSETS).highest(0) == 5999
-    assert _column(_OFFSETS[::-1]).highest(0) == 5999
-    assert _column([*_UNEVEN, 3]).highest(0) == 699 * 699
-    assert _column(_EXTREMES).highest(0) == (1 << 63) - 1
-
-
 def test_there_are_no_rows_beyond_the_ends() -> None:
     for row in (1000, 1300, -1001):
         with pytest.raises(IndexError):

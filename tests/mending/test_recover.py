@@ -252,7 +252,7 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(kind: str, 
         path = _partition(tmp_path / str(count), {0: batches if kind == "a stale page" else batches[::-1]})
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _, few, more, many = (steps(count) for count in (5, 150, 450, 1050))
+    _, few, more, many = (steps(count) for count in (5, 75, 225, 525))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
@@ -268,7 +268,7 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
             (path / f"{number:020}.index").write_bytes(bytes(8))
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _, few, more, many = (steps(count) for count in (20, 400, 1200, 2800))
+    _, few, more, many = (steps(count) for count in (20, 200, 600, 1400))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
@@ -290,7 +290,7 @@ def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -
         run = [*map(str, paths), "-o", str(tmp_path / f"{count}-new")]
         return work_of(lambda: main(["recover", run[0], "--merge", *run[1:]])).lines
 
-    _, few, more, many = (steps(count) for count in (20, 400, 1200, 2800))
+    _, few, more, many = (steps(count) for count in (20, 200, 600, 1400))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 

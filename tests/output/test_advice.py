@@ -1,12 +1,9 @@
 """What `kdump check` and `kdump explain` advise: commands that work as printed, and only where they help."""
 
-import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
-import kdump
 from kdump.checks import catalogue
 from kdump.checks.finding import FileReport, Finding
 from kdump.cli.commands import main
@@ -45,15 +42,6 @@ def _said(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def _commands(text: str) -> list[str]:
     return [line.strip() for line in text.partition("\nNext\n")[2].splitlines()]
-
-
-def test_the_command_that_deletes_an_index_works_as_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    directory = _with_bad_index(tmp_path / "it's a $disk", topic="orders")
-    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("rm "))
-    assert command.endswith("   # with the broker stopped; the log is sound, the next start rebuilds its indexes")
-    subprocess.run(["sh", "-c", command], check=True)
-    assert not (directory / INDEX).exists() and (directory / LOG).exists()
-    assert [row.is_safe for row in kdump.forecast(str(directory))] == [True] * 3
 
 
 def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -180,24 +168,3 @@ def test_what_a_running_broker_meets_is_reported_of_known_faults_in_one_sentence
 def test_no_advice_uses_an_option_that_the_transactions_tool_has_not() -> None:
     for fault in catalogue.FAULTS.values():
         assert "--find-hanging" not in fault.remedy
-
-
-def test_a_damaged_log_is_to_be_recovered_by_a_command_that_works_as_printed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = write_partition(tmp_path / "it's a $disk", segments={0: _batches(damaged=4)}, topic="orders")
-    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("kdump recover "))
-    monkeypatch.chdir(tmp_path)
-    assert main(["recover", *shlex.split(command, comments=True)[2:]]) == 1
-    assert kdump.verdict(tmp_path / "NEW" / "orders-0").exit_code == 0
-
-
-def test_companions_of_sound_logs_are_to_be_rebuilt_by_a_command_that_works_as_printed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = _with_bad_index(tmp_path / "disk", topic="orders")
-    commands = _commands(_said(capfd, directory))
-    (command,) = (line for line in commands if line.startswith("kdump reindex "))
-    monkeypatch.chdir(tmp_path)
-    assert main(["reindex", *shlex.split(command, comments=True)[2:]]) == 0
-    assert not any(line.startswith("kdump recover ") for line in commands)

@@ -23,6 +23,7 @@ from kdump.formats.file_name import (
 )
 from kdump.reading.plausible import may_be_header
 from kdump.reading.trust import extent_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,18 +39,15 @@ _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it be
 assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
-class Witness:
+class Witness(Declared):
     """The name of a file, and the last offset it knows of.
 
     `is_by_position` says that an index only knows of a byte after the end of the log, so that some offset must be there.
     """
 
-    __slots__ = ("is_by_position", "name", "offset")
-
-    def __init__(self, name: str, offset: int, *, is_by_position: bool = False) -> None:
-        self.name = name
-        self.offset = offset
-        self.is_by_position = is_by_position
+    name: str
+    offset: int
+    is_by_position: bool = False
 
 
 def words(witnesses: list[Witness]) -> str:
