@@ -337,6 +337,16 @@ def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_
     assert _only(path, config={"index.interval.bytes": size - 1}, **options).outcome == "wipe"
 
 
+def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
+    batches = [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]
+    path = _partition(tmp_path, (0, batches))
+    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **options)
+    name = f"{0:020d}.timeindex"
+    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", f"{name}: the time index is full with 2 entries")
+    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
+
+
 @pytest.mark.parametrize(
     ("topic_id", "outcome"),
     [
