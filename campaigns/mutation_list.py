@@ -3,7 +3,12 @@
 from campaigns.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
+    Mutation(
+        "62-x26", "kdump/binary/c/bytes/packed.h", "= span < 1u << ", "= span <= 1u << ", ("tests/checks/test_packed_ints.py",)
+    ),
+    Mutation("62-x01", "kdump/binary/c/bytes/varint.h", "+ 7 > most && byte >> (most - shift)", ">= most"),
     Mutation("n43", "kdump/binary/c/read/records.h", "|| size < 0 || size > end - p)", "|| size > end - p)"),
+    Mutation("62-x03", "kdump/binary/c/read/records.h", "== end ? p", "<= end ? end"),
     Mutation(
         "n48", "kdump/binary/c/read/search.h", " batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES", " batch_attributes(p) & 0x7e00"
     ),
@@ -29,6 +34,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if not specific and not any(phrase.codes for phrase, _ in found):",
         "if event:",
     ),
+    Mutation("62-h20", "kdump/checks/check_processes.py", "_crash_rows(attempt.job.path, 0, reason, self._settings)", "[]"),
     Mutation("61-c08", "kdump/checks/missing_offsets.py", "(first, fitting[0])", "(first, fitting[-1])"),
     Mutation("61-b09", "kdump/checks/missing_offsets.py", " and by_records - first < most else", " else"),
     Mutation("60-h23", "kdump/checks/producers.py", " rows[max(0, end - MAX_IN_FLIGHT) : end]", " rows[max(0, end - 1) : end]"),
@@ -76,6 +82,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-k21", "kdump/cli/checking/request.py", "(options.fail_on) + 1]", "(options.fail_on)] or SEVERITIES[:1]"),
     Mutation("60-k22", "kdump/cli/checking/request.py", 'path"], row["after"], row["verdict', 'path"], "unclean", row["verdict'),
     Mutation("60-k23", "kdump/cli/checking/request.py", "and not self._ignored\n            and", "and"),
+    Mutation("62-k25", "kdump/cli/checking/request.py", "        self.baseline[identity] -= 1\n", ""),
     Mutation("buffered-verdict", "kdump/cli/checking/run.py", "buffering=0, closefd", "buffering=-1, closefd"),
     Mutation("60-k05", "kdump/cli/checking/run.py", "self._unread += row.", "self._unread = row."),
     Mutation(
@@ -105,6 +112,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("n16", "kdump/cli/listing/logs.py", "if is_before_range or is_after_range:", "if is_before_range:"),
     Mutation("n17", "kdump/cli/listing/logs.py", "first <= self._request.range.", "first < self._request.range."),
     Mutation("n18", "kdump/cli/listing/logs.py", "            run.count(1)\n", ""),
+    Mutation("62-k19", "kdump/cli/listing/run.py", "True\n                    where", "False\n                    where"),
     Mutation("60-k24", "kdump/cli/listing/tail.py", "skipped = max(0, total - wanted)", "skipped = 0"),
     Mutation("60-k26", "kdump/cli/listing/tail.py", "                wanted -= rows", "                wanted -= count"),
     Mutation("line-of-header", "kdump/cli/listing/text_checkpoints.py", "elif line.number > 2 and run.output", "elif run.output"),
@@ -141,6 +149,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "60-k02", "kdump/cli/searching/run.py", " counts.get(UNREADABLE):\n        return exit_codes.NOT_EXAMINED\n    if ", " "
     ),
     Mutation("60-k03", "kdump/cli/searching/run.py", 'CLEAN if body["verdict"] == ABSENT else exit_codes.NOT_EXAMINED', "CLEAN"),
+    Mutation("62-k09", "kdump/cli/searching/run.py", " real(", " os.path.abspath("),
     Mutation("records-before-snapshot", "kdump/decoders/cluster_topics.py", "and offset >= start:", "and offset > start:"),
     Mutation("60-d10", "kdump/decoders/consumer_offsets.py", 'if group["protocolType"] != CONSUMERS or not', "if not"),
     Mutation("60-d11", "kdump/decoders/consumer_offsets.py", "return data", "return None"),
@@ -151,8 +160,11 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-o07", "kdump/decoding/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
     Mutation("replicas-elsewhere", "kdump/forecasts/circumstances.py", "node_id not in replicas:", "node_id in replicas:"),
     Mutation("noted-point", "kdump/forecasts/forecast.py", "0 if noted is None else noted", "0 if noted is not None else noted"),
+    Mutation("62-c27", "kdump/forecasts/leader_epochs.py", " > self", " >= self"),
+    Mutation("62-c28", "kdump/forecasts/leader_epochs.py", " or start_offset < 0", ""),
     Mutation("12", "kdump/forecasts/leftovers.py", "not (rules.", "not (not rules."),
     Mutation("deleted-directory", "kdump/forecasts/loading.py", "if not len(self.segments):", "if len(self.segments):"),
+    Mutation("62-f19", "kdump/forecasts/log_directory.py", '== "file-io-error"', '== ""'),
     Mutation("lost-behind-covered", "kdump/forecasts/losses.py", "first = covered[row][1] + 1", "first = last + 1"),
     Mutation("f02", "kdump/forecasts/losses.py", "                came[_identity(batch)] -= 1", "                pass"),
     Mutation("60-f01", "kdump/forecasts/losses.py", "losses.may_be_more = bool(cut_short)", "losses.may_be_more = False"),
@@ -204,6 +216,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-t02", "kdump/formats/tree.py", "if not dot or not identity or any(map(str.", "if not dot or any(map(str."),
     Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
     Mutation("control-type-from-the-end", "kdump/library/log.py", "if 0 <= number < len(", "if number < len("),
+    Mutation("62-n07", "kdump/mending/inputs.py", "status.st_mtime_ns", "0"),
+    Mutation("62-n21", "kdump/mending/new/log_writer.py", " > LARGEST_SIZE", " >= LARGEST_SIZE"),
     Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
     Mutation(
         "60-n12",
@@ -273,6 +287,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("metadata-of-any-size", "kdump/mending/redact/redact.py", "(is_known) and source.size <= max_size", "(is_known)"),
     Mutation("redact-refuses-large-records", "kdump/mending/redact/redact.py", " and code != _TOO_LARGE:", ":"),
     Mutation("61-c40", "kdump/mending/redact/redact.py", "*_COMPANIONS) and name", "*_COMPANIONS, *_STATES) and name"),
+    Mutation(
+        "62-m04", "kdump/mending/redact/redact.py", "_READERS:\n        return False", "_READERS:\n        return name in _TEXTS"
+    ),
     Mutation("60-n01", "kdump/mending/redact/redacting.py", " self.filler(len(payload))\n\n    def ", " payload\n\n    def "),
     Mutation("60-n03", "kdump/mending/redact/redacting.py", ") and fields.sized(header) for", ") and fields.sized(bytes) for"),
     Mutation(
@@ -296,6 +313,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("61-a32", "kdump/mending/redact/redacting.py", " and types[0] in _OF_QUORUMS:", " and types[0] not in (0, 1):"),
     Mutation("61-a36", "kdump/mending/redact/redacting.py", "if times and row == len(times) else", "if times else"),
     Mutation("61-c39", "kdump/mending/redact/redacting.py", " or data[MAGIC_AT] > 2:", ":"),
+    Mutation("62-m14", "kdump/mending/redact/redacting.py", "self.filler(len(data) - size)", "data[size:]"),
     Mutation("60-n33", "kdump/mending/reindex/reindex.py", "_inputs.require_unchanged()\n        self._directory", "_directory"),
     Mutation("60-n34", "kdump/mending/reindex/reindex.py", "        made.verify(scans=True)\n", ""),
     Mutation("60-n35", "kdump/mending/reindex/reindex.py", "        self._directory.remove_links()\n", ""),
@@ -335,6 +353,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("16", "kdump/output/sarif.py", 'WARNING: "warning"', 'WARNING: "note"'),
     Mutation("unproved-logs", "kdump/output/text/check/advice.py", "return self._proves_logs and is_whole", "return is_whole"),
     Mutation("witnesses-stay", "kdump/output/text/check/advice.py", " and segment not in self._lacking", ""),
+    Mutation("62-o11", "kdump/output/text/check/advice.py", " and segment not in self._with_findings", ""),
+    Mutation("62-o12", "kdump/output/text/check/advice.py", "self._refused.add(os.path.dirname(finding.path))", "pass"),
+    Mutation("62-o06", "kdump/output/text/check/report.py", '"" if summary.is_complete', '"" if summary'),
     Mutation("60-o21", "kdump/output/text/check/results.py", "_COLORS[min(directory.counts, ", "_COLORS[max(directory.counts, "),
     Mutation("60-o22", "kdump/output/text/check/results.py", "[_UNREADABLE_DIRECTORIES:]", "[:_UNREADABLE_DIRECTORIES]"),
     Mutation("60-o23", "kdump/output/text/check/results.py", ".end > finding.start or finding.start", ".end > finding.start"),
@@ -424,6 +445,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         "        return target == self._real_root or target.startswith(self._real_root.rstrip(os.sep) + os.sep)",
         "        return target.startswith(self._real_root)",
     ),
+    Mutation("62-q01", "kdump/pipeline/earlier_scan.py", " - _TICK_NS", ""),
+    Mutation("62-q02", "kdump/pipeline/earlier_scan.py", ") - self._doubtful", ")"),
+    Mutation("62-q03", "kdump/pipeline/earlier_scan.py", ", *ends", ""),
+    Mutation("62-q04", "kdump/pipeline/earlier_scan.py", ', part["mtimeNs"]]', ", status.st_mtime_ns]"),
     Mutation("n28", "kdump/pipeline/fleet/compaction.py", " AND status <> 'damaged' AND broker", " AND broker"),
     Mutation("p08", "kdump/pipeline/fleet/replicas.py", " > {now} THEN {now} WHEN maxTimestamp >= 0", " >= 0"),
     Mutation("n27", "kdump/pipeline/fleet/retention.py", "k.topic IS NULL AND c.nextBase IS NOT NULL AND", "k.topic IS NULL AND"),
@@ -507,6 +532,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "61-a08", "kdump/searching/certificate.py", 'digest(source) == file["sha256"]', 'file["sha256"] in (None, digest(source))'
     ),
     Mutation("61-a09", "kdump/searching/certificate.py", " = Places(there, is_proof=True)", " = Places(there, is_proof=False)"),
+    Mutation("62-d10", "kdump/searching/certificate.py", ", known.keys() | missed)}", ", set(known))}"),
+    Mutation("62-d22", "kdump/searching/context.py", "                held.clear()\n", ""),
     Mutation("where-by-headers", "kdump/searching/copies.py", ", first + chunk.headers[row][RECORD_COUNT] - 1)", ", first)"),
     Mutation("where-beside-an-offset", "kdump/searching/copies.py", "= _Near(wanted[0]) if len(wanted) == 1 else None", "= None"),
     Mutation("where-at-the-places-of-a-key", "kdump/searching/copies.py", "(positions or {}).get(item.path, ())", "()"),
@@ -520,7 +547,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("where-in-batches-that-say-they-are-empty", "kdump/searching/copies.py", "] <= 0 and batch.", "] < 0 and batch."),
     Mutation("epoch-by-checkpoint-only", "kdump/searching/copies.py", "] = min(start, found.get(epoch, start))", "] = start"),
     Mutation("bad-device-certain", "kdump/searching/copies.py", "(), item)\n        self._note_bad_ranges(source)", "(), item)"),
+    Mutation("62-d06", "kdump/searching/copies.py", " <= header", " < header"),
+    Mutation("62-d09", "kdump/searching/copies.py", "= min(damaged.next_offset, _base", "= max(damaged.offset, _base"),
     Mutation("data-of-internal-topics", "kdump/searching/decoding.py", ', found["data"]] if has_data else [found]', "]"),
+    Mutation("62-d20", "kdump/searching/decoding.py", "part == VALUE and ", ""),
     Mutation("s05", "kdump/searching/fate.py", "return min(markers, default=None)", "return markers[0] if markers else None"),
     Mutation("s03", "kdump/searching/fate.py", "self._offset < (copy.cleaned_to or 0)", "self._offset <= (copy.cleaned_to or 0)"),
     Mutation("60-q18", "kdump/searching/fate.py", " None or (copy.log_end or 0) <= end", " None or (copy.log_end or 0) < end"),
@@ -533,6 +563,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         "damaged = False",
     ),
     Mutation("61-a03", "kdump/searching/fate.py", "._offset < one.offset < checkpoint]", "._offset < one.offset <= checkpoint]"),
+    Mutation(
+        "62-d03", "kdump/searching/fate.py", "  and self._offset < (copy.log_end or 0", "  and self._offset <= (copy.log_end or 0"
+    ),
+    Mutation("62-d04", "kdump/searching/fate.py", "=min(", "=max("),
     Mutation("60-q05", "kdump/searching/file_search.py", " and identity(source) != before:", " and identity(source) is None:"),
     Mutation("60-q06", "kdump/searching/file_search.py", "._gaps.append(Gap(0, self._size, code, error.message))", "._size = 0"),
     Mutation("60-q07", "kdump/searching/file_search.py", " += max(0, gap.end - max(gap.start, end))", " += gap.end - gap.start"),
@@ -554,6 +588,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-q01", "kdump/searching/grep.py", "self._not_read_bytes += result.", "self._not_read_bytes = result."),
     Mutation("60-q03", "kdump/searching/grep.py", "self._is_whole = self._is_whole and result.", "self._is_whole = result."),
     Mutation("60-q04", "kdump/searching/grep.py", "self.not_read += self.schemas.changed()", "self.schemas.changed()"),
+    Mutation("62-d14", "kdump/searching/grep.py", "stops_at_hit or ", ""),
     Mutation("s19", "kdump/searching/json_path.py", "step.isdecimal() and len(step) < 10", "step.isdecimal() and len(step) < 2"),
     Mutation("keys-of-conditions", "kdump/searching/json_path.py", " in roots(KEY) for found in at(", " in () for found in at("),
     Mutation(
@@ -562,6 +597,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         '    for data in (value, value[_FRAME_BYTES:] if value[:1] == b"\\0" else b""):',
         "    for data in (value, value[_FRAME_BYTES:]):",
     ),
+    Mutation("62-d21", "kdump/searching/json_path.py", " if len(names) > self.MAX_NAMES:", " if len(names) >= self.MAX_NAMES:"),
     Mutation("s11", "kdump/searching/left_out.py", "return read < payload.size", "return read + 11 < payload.size"),
     Mutation(
         "61-c48",
@@ -570,6 +606,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         '            at = pattern.index(b"]", at) + 1',
     ),
     Mutation("61-c49", "kdump/searching/literals.py", '    if b"|" in pattern or b"(?" in pattern:', '    if b"|" in pattern:'),
+    Mutation("62-d25", "kdump/searching/literals.py", "xN0123456789", "xN"),
     Mutation("s10", "kdump/searching/log_search.py", "if self._walks_all or summary.hollow:", "if self._walks_all:"),
     Mutation("unreadable-records-of-stretches", "kdump/searching/log_search.py", " place if place < end else -1", " -1"),
     Mutation("records-that-were-decoded", "kdump/searching/log_search.py", ".records += count - claimed", ".records += 0"),
@@ -584,11 +621,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-q21", "kdump/searching/log_search.py", " += count - (row not in bad)", " += count"),
     Mutation("highest-producer-absent", "kdump/searching/log_search.py", "= producer_id <= summary.", "= producer_id < summary."),
     Mutation("offsets-of-many-faults", "kdump/searching/log_search.py", " and gap.code != _TOO_MANY:", ":"),
+    Mutation("62-p08", "kdump/searching/log_search.py", "if section.claimed_length is not None:", "if False:"),
     Mutation("s20", "kdump/searching/places.py", "if item.kind in _LOGS or self._is_proof:", "if item.kind in _LOGS:"),
     Mutation("named-marked-directories", "kdump/searching/places.py", " or is_in_named or is_served(item", " or is_served(item"),
     Mutation("60-q15", "kdump/searching/places.py", " item.size and not _is_companion(item):", " item.size and not item.kind:"),
     Mutation("60-q16", "kdump/searching/places.py", " self._is_proof and item.kind == ", " not self._is_proof and item.kind == "),
     Mutation("remote-segments-absent", "kdump/searching/places.py", " and _holds_anything(", " and not _holds_anything("),
+    Mutation("62-p02", "kdump/searching/places.py", " and _is_log(entry.name)", " and not entry.name"),
+    Mutation("62-p03", "kdump/searching/places.py", ".append(Unsearched(item.path, foreign.CODE, why))", ".copy()"),
     Mutation(
         "60-q13",
         "kdump/searching/query.py",
@@ -597,9 +637,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("60-q14", "kdump/searching/query.py", "== name and (wanted is None or of == ", "== name and (not wanted or of == "),
     Mutation("tombstone-without-key", "kdump/searching/query.py", " value is not None or key is None:", " value is not None:"),
+    Mutation("62-w04", "kdump/searching/where.py", "path) > 1 else", "path) > 2 else"),
     Mutation("kept-transactions", "kdump/verdicts/kept.py", " or not log.is_plain or", " or"),
+    Mutation("62-v05", "kdump/verdicts/kept.py", "_LARGEST_DELTA and", "_LARGEST_DELTA + 1 and"),
+    Mutation("62-v06", "kdump/verdicts/kept.py", "        and not files.directories\n", ""),
+    Mutation("62-v07", "kdump/verdicts/kept.py", " <= facts.log_end", " <= 1 << 63"),
     Mutation("ranges-touch", "kdump/verdicts/ranges.py", " and first <= merged[-1][1] + 1:", " and first <= merged[-1][1]:"),
     Mutation("61-a15", "kdump/verdicts/repeated.py", "if finding.severity == ERROR and ends_all_starts(", "if ends_all_starts("),
+    Mutation("62-v12", "kdump/verdicts/report.py", "!= 0", "== 1"),
     Mutation("doubtful-starts", "kdump/verdicts/starts.py", "if watcher.is_active and not", "if not watcher.is_doubtful and not"),
     Mutation(
         "v01", "kdump/verdicts/starts.py", "is_active and not watcher.", "is_active and not watcher.is_doubtful and not watcher."
@@ -609,9 +654,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("v02", "kdump/verdicts/starts.py", "worst.lost_offsets[-1][1])", "worst.lost_offsets[0][1])"),
     Mutation("60-w07", "kdump/verdicts/starts.py", " and row.is_safe_but_for_checkpoint for row in rows)", " for row in rows)"),
     Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
+    Mutation("62-v09", "kdump/verdicts/starts.py", ' or row.broker_forecast.partition(" ")[0] not in _HARMLESS', ""),
+    Mutation("62-v10", "kdump/verdicts/starts.py", "verdict(row) in LOSING, ", ""),
     Mutation("61-a17", "kdump/verdicts/surroundings.py", "_report_failure(job.path, error, settings, emit)", "pass"),
     Mutation("implausible-claims", "kdump/verdicts/unreadable.py", " or is_implausible(finding):", ":"),
     Mutation("61-a13", "kdump/verdicts/unreadable.py", "not 1 <= count <= most", "not count <= most"),
+    Mutation("62-v03", "kdump/verdicts/unreadable.py", " or finding.code == _BAD_CRC and finding.resync == END", ""),
+    Mutation("62-v04", "kdump/verdicts/unreadable.py", "100", "1000"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation("v06", "kdump/verdicts/verdict.py", "._found[NOT_EXAMINED]", "._found[NOT_EXAMINED] and not self._files_left"),
@@ -625,6 +674,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-w05", "kdump/verdicts/verdict.py", "        self._unread += records", "        self._unread = records"),
     Mutation("60-w06", "kdump/verdicts/verdict.py", '.partition(" ")[0] in (DIE, OFFLINE, STRAY)', '.partition(" ")[0] == DIE'),
     Mutation("61-c86", "kdump/verdicts/verdict.py", "if count > fails + unreadable:", "if count > fails:"),
+    Mutation("62-v15", "kdump/verdicts/verdict.py", "_is_more_unreadable |=", "_is_more_unreadable ="),
+    Mutation("62-v16", "kdump/verdicts/verdict.py", " -totals", " totals"),
     Mutation("61-a22", "kdump/workers/cores.py", "(cores, cores + 1 - _running_here())", "(cores, cores - _running_here())"),
     Mutation("61-a19", "kdump/workers/process.py", "if code >= 0 else", "if code > 0 else"),
     Mutation("60-u01", "kdump/workers/unfinished.py", "    if not remove(path):", "    if remove(path) is None:"),

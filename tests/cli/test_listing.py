@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kdump.binary.source import Source
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
 from kdump.cli.listing import run
 from kdump.errors import Unreadable
@@ -494,6 +495,24 @@ def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(
     monkeypatch.setattr(Source, "read", reads)
     status, rows = listed("index", path)
     assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [3, 5, 9])
+
+
+def test_a_log_of_which_the_device_does_not_give_all_bytes_was_not_examined(
+    listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opens = TolerantSource.__init__
+
+    def opens_with_bad_bytes(source: TolerantSource, path: str) -> None:
+        opens(source, path)
+        source.bad_ranges.append((70, 80))
+
+    monkeypatch.setattr(TolerantSource, "__init__", opens_with_bad_bytes)
+    path = _log(tmp_path, _batch(0), _batch(1))
+    for options, count in ((), 2), (("--limit", "1"), 1), (("--deep-iteration",), 2):
+        status, rows = listed("log", *options, path)
+        assert (status, len(rows)) == (NOT_EXAMINED, count), options
+        where = f"{path}: bytes 70 to 79 cannot be read from the device, and count as zeros (io-error, 10 bytes)"
+        assert listed.err.splitlines() == [f"kdump: {where}"]
 
 
 def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:

@@ -4,6 +4,7 @@ import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset, StorageFailure
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.leader_epochs import LeaderEpochs
-from kdump.forecasts.producer_state import OpenFrom, ProducerStates
+from kdump.forecasts.producer_state import ProducerStates
 from kdump.forecasts.segment import Segments
 from kdump.releases.broker_startup import StartRules
 from tests.builders.files import producer_entry, producer_snapshot
@@ -76,23 +77,7 @@ def test_aborted_transactions_end_after_one_another() -> None:
     assert index.size == 2 * 34
 
 
-@each(("made", "entry_size"), [(lambda file: OffsetIndex(Directory("", {}), file, 0), 8), (lambda file: TimeIndex(file, 0), 12)])
-def test_an_index_is_mapped_up_to_2_gib_and_fits_into_its_setting(
-    made: Callable[[File], Any], entry_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(OffsetIndex, "_offset", lambda *_: 0)
-    assert [_outcome(made, File("x", size)) for size in (0x7FFFFFFF, 0x80000000)] == ["", "IllegalArgumentException"]
-    index = made(File("x", 3 * entry_size))
-    rooms = {3 * entry_size: "", 4 * entry_size - 1: "", 3 * entry_size - 1: "IllegalArgumentException"}
-    assert {room: _outcome(index.make_room, room) for room in rooms} == rooms
-
-
 # --- lists of segments and snapshots (LogSegments, ProducerStateManager.truncateAndReload)
-
-
-class _Segment:
-    def __init__(self, base_offset: int) -> None:
-        self.base_offset = base_offset
 
 
 def test_segments_and_snapshots_are_looked_up_as_in_lists() -> None:
@@ -101,7 +86,7 @@ def test_segments_and_snapshots_are_looked_up_as_in_lists() -> None:
         offsets = sorted(chance.sample(range(20), chance.randrange(6)))
         segments, snapshots = Segments(), Snapshots(f"{offset:020}.snapshot" for offset in offsets)
         for offset in chance.sample(offsets, len(offsets)):
-            segments.add(_Segment(offset))  # type: ignore[arg-type]
+            segments.add(SimpleNamespace(base_offset=offset))  # type: ignore[arg-type]
         for start in range(21):
             floor, above = segments.floor(start), segments.above(start)
             assert (floor and floor.base_offset) == max((one for one in offsets if one <= start), default=None)
@@ -146,13 +131,6 @@ def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
     states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
     states.truncate_and_reload(4, 10)
     assert (list(states.snapshots), states.end_offset, states.first_unstable_offset) == ([8], 8, unstable)
-
-
-def test_the_transaction_that_is_open_longest_is_the_first_unstable_offset() -> None:
-    open_from = OpenFrom()
-    for producer, first in ((7, 0), (8, 5), (9, 5), (7, None), (8, None)):
-        open_from.put(producer, first)
-    assert (open_from.counts.first_key, open_from.counts.get(5), open_from.by_producer.get(9)) == (5, 1, 5)
 
 
 @each(

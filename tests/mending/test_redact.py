@@ -20,7 +20,6 @@ from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
 from kdump.mending.redact.contents import Contents
-from kdump.mending.redact.redact import _Positions
 from kdump.mending.redact.redacting import Redacting
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
@@ -260,18 +259,6 @@ def test_no_word_is_left_in_the_text_files_of_a_partition(sound: str, name: str,
     kdump.redact(source, tmp_path / "out")
     made = (tmp_path / "out" / name).read_text()
     assert len(made) == len(sound) + 16 and not any(word in made for word in ("Smith", "secret"))
-
-
-def test_positions_stay_in_their_batches_and_in_order_whatever_the_sizes_become() -> None:
-    before, after = [0, 100, 150, 230, 240], [0, 100, 110, 190, 193]  # the same, shorter, the same, shorter; then the end
-    positions = _Positions()
-    for old, new in zip(before, after, strict=True):
-        positions.add(old, new)
-    moved = [positions.moved(position) for position in range(240)]
-    assert moved == sorted(moved) and [moved[position] for position in before[:-1]] == after[:-1]
-    for start, end, new, new_end in zip(before, before[1:], after, after[1:], strict=False):
-        assert all(new < moved[inside] < new_end for inside in range(start + 1, end))
-    assert [positions.moved(240 + past) for past in (0, 1, 50)] == [193, 194, 243]
 
 
 def test_no_text_is_left_after_the_metadata_of_a_partition(tmp_path: Path) -> None:

@@ -745,6 +745,9 @@ def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pyte
     assert _summary(capfd, partition, missing) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False, unreadable=1)
     assert _summary(capfd, missing, partition) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False, unreadable=1)
     assert _summary(capfd, missing) == _expected(NOT_EXAMINED, 0, 0, 1, 0, 0, is_complete=False)
+    for limit, is_said in (("1e-9", True), ("1000", False)):
+        main(["check", "--time-limit", limit, str(partition)])
+        assert ("Not everything could be examined." in " ".join(capfd.readouterr().out.split())) == is_said
 
 
 def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
