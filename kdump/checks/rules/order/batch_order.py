@@ -149,6 +149,9 @@ class BatchOrder(SegmentRule):
         elif summary.first_offset <= last.last:
             return False
         follows_gap = last is not None and summary.first_offset != last.last + 1
+        last_after_gap = summary.after_last_gap if summary.gaps else summary.positions[0] if follows_gap else -1
+        if summary.is_legacy and last_after_gap == summary.last_position:
+            return False  # the batch after a wrapper says whether its offset is wrong
         if (follows_gap or summary.gaps) and not self._may_be_compacted:
             return False
         if follows_gap and last is not None:
@@ -198,7 +201,8 @@ class BatchOrder(SegmentRule):
             )
             batch.epoch = self._epoch
         self._settle(batch)
-        if batch.status != salvage.INTACT or not self._is_next(batch):
+        is_sure = batch.first == batch.stated or self._last is not None and batch.first == self._last.last + 1
+        if batch.status != salvage.INTACT or not self._is_next(batch) or not is_sure:
             self._suspect = batch
         else:
             self._accept(batch)
