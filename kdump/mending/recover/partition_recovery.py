@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kdump.mending.inputs import Inputs
     from kdump.mending.new.new_directory import NewDirectory
     from kdump.mending.progress import Progress
-    from kdump.mending.recover.pieces import Piece
+    from kdump.mending.recover.pieces import Log, Piece
     from kdump.mending.settings import Rules
     from kdump.tables import Row
 
@@ -99,7 +99,9 @@ class PartitionRecovery:
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
-        self._strange: list[tuple[int, str, list[int]]] = []  # of each log: its base, its index, what is not where that says
+        self._strange: list[
+            tuple[Log, str, list[int]]
+        ] = []  # of each log: its index, and the offsets that are not where that says
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -150,7 +152,7 @@ class PartitionRecovery:
                 with Source(log.path) as source:
                     name, offsets, known.places[log.path] = found.strange_to(source, log.base_offset)
                 if not part.rank:
-                    self._strange.append((log.base_offset, name, offsets))
+                    self._strange.append((log, name, offsets))
                 if log.base_offset == part.newest_base:
                     known.ends[log.path] = found.ends_in(log.base_offset)
             known.epochs = known.epochs or found.epochs()
@@ -446,19 +448,20 @@ class PartitionRecovery:
                         self._left_out.append(left)
 
     def _shifted(self) -> Iterator[int]:
-        """The base offsets of logs that have the last offset of their index elsewhere than that says."""
-        for base_offset, _, offsets in self._strange:
-            if offsets and not runs.is_free(self._chain, offsets[-1], offsets[-1]):
-                yield base_offset
+        """The base offsets of logs of which bytes may be missing: they have the last offset of their index, but not there."""
+        damaged = {left.path for left in self._left_out}
+        for log, _, offsets in self._strange:
+            if log.path in damaged and offsets and not runs.is_free(self._chain, offsets[-1], offsets[-1]):
+                yield log.base_offset or 0
 
     def _attested_inside(self) -> Iterator[tuple[int, Attested]]:
         """The gaps between batches of which the offset index of a log knows an offset, each with the base offset of the log.
 
         Whole batches are gone there.
         """
-        for base_offset, name, offsets in self._strange:
+        for log, name, offsets in self._strange:
             for first, last in self._gaps_with(offsets):
-                yield base_offset, Attested(first, last, f"{name} knows of some of them")
+                yield log.base_offset or 0, Attested(first, last, f"{name} knows of some of them")
 
     def _gaps_with(self, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The gaps between batches of the new log that have some of these offsets, which ascend."""
