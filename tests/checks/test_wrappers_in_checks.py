@@ -49,14 +49,6 @@ def _log(folder: Path, *parts: bytes, base: int = 0) -> Path:
     return path
 
 
-def test_logs_of_old_brokers_are_there() -> None:
-    names = {path.name for path in GENUINE}
-    assert len(names) >= 40
-    for magic, release in ((0, "0.8.2.2"), (1, "0.10.2.2")):
-        assert {f"magic{magic}-{codec}-{release}" for codec in CODECS} <= names
-    assert {"magic1-downconverted-1.0.1"} <= names
-
-
 @each("level", ["full", "deep"])
 @each("case", GENUINE, ids=lambda path: path.name)
 def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, level: str) -> None:
@@ -97,13 +89,6 @@ def test_a_gap_before_a_message_without_compression_needs_no_opening(tmp_path: P
     plain = message_set(messages=[message(value=b"v")], base_offset=5)
     path = _log(tmp_path, _wrapper(0, 3), plain, _wrapper(6, 3))
     assert _found(path, level=level, cleanup_policy="delete") == [("offset-gap", "error", 3, 4)]
-
-
-def test_the_first_offset_of_a_log_is_that_of_the_first_message_inside(tmp_path: Path) -> None:
-    path = _log(tmp_path, _wrapper(4, 3), _wrapper(7, 3))
-    for level in LEVELS:
-        (report,) = [row for row in _rows(path, level=level) if isinstance(row, FileReport)]
-        assert (report.first_offset, report.last_offset) == (4, 9), level
 
 
 def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path) -> None:

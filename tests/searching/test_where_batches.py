@@ -195,6 +195,13 @@ def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Co
     assert commands.main(["where", "a-0@50", str(path)]) == 1
 
 
+@each("missing", [(1,), (2,), (3,), (1, 2), (1, 2, 3)])
+def test_a_batch_with_fewer_records_than_offsets_was_compacted(missing: tuple[int, ...], tmp_path: Path) -> None:
+    kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in range(4) if delta not in missing]
+    path = _partition(tmp_path, batch(records=kept, last_offset_delta=3))
+    assert _answers(path, *range(4)) == ["compacted" if delta in missing else "present" for delta in range(4)]
+
+
 def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:
     def of(*deltas: int) -> bytes:
         values = {0: b"v", 1: b"v", 2: None, 3: b"v"}

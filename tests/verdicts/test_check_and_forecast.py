@@ -67,11 +67,7 @@ def _unlike_its_starts(job: Job) -> str:
     return "" if is_kept else f"{job.path} is not kept"
 
 
-def _id(case: FaultCase) -> str:
-    return f"{case.code}-{case.name}" if case.name else case.code
-
-
-@each("case", CASES, ids=_id)
+@each("case", CASES, ids=str, share=4)
 def test_no_case_of_a_fault_is_better_in_a_check(case: FaultCase, tmp_path: Path) -> None:
     for number, (files, arranged) in enumerate([(case.shown, case.arranged), (case.near_miss, case.near_arranged)]):
         root = tmp_path / str(number)
