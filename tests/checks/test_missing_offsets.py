@@ -1,6 +1,5 @@
 """The offsets that `kdump check` says are missing are those that no batch has, whatever damaged headers claim."""
 
-import gzip
 import random
 import re
 from pathlib import Path
@@ -238,11 +237,7 @@ def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
 
 def test_a_segment_without_a_batch_lacks_all_offsets_up_to_the_next(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     data = b"".join(LOG)
-    for name, rest in (
-        ("noise", random.Random(3).randbytes(len(data))),
-        ("zeros", bytes(len(data))),
-        ("gzip", gzip.compress(data)),
-    ):
+    for name, rest in (("noise", random.Random(3).randbytes(len(data))), ("zeros", bytes(len(data)))):
         (folder := tmp_path / name).mkdir()
         path = _partition(folder, data)
         (path / f"{600:020}.log").write_bytes(rest)

@@ -206,11 +206,11 @@ class DamagedRanges:
 
     def _report_no_segment(self, damage: Damage) -> None:
         kind = self._kind_of_file()
-        message = f"No batch in the whole file: {self._looks(damage.start, damage.end)}."
-        if kind:
-            message = f"This is not a segment: it starts like a file of type {kind}."
         damage.code = "not-a-segment"
-        self._report_range(damage, message, found=kind or None)
+        if kind:  # unpacked, it may have all that it should
+            self._report(damage, f"This is not a segment: it starts like a file of type {kind}.", found=kind)
+        else:
+            self._report_range(damage, f"No batch in the whole file: {self._looks(damage.start, damage.end)}.")
 
     def _kind_of_file(self) -> str:
         return kind_of_file(self._context.source.read(0, 512))
