@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
     from kdump.formats.tree import PartitionFiles
-    from kdump.reading.damaged_offsets import DamagedRange
+    from kdump.reading.walked_log import WalkedLog
 
 
 class PartitionFacts:
@@ -82,9 +82,9 @@ class PartitionFacts:
         return newest if last_offset is None else last_offset + 1
 
     @property
-    def damage(self) -> dict[tuple[str, int], list[DamagedRange]]:
-        """The damaged ranges of each log that was read to its end, by its path and size."""
-        return {(log.path, log.size): log.damage for log in self.segments.values() if log.damage is not None}
+    def walked(self) -> dict[tuple[str, int], WalkedLog]:
+        """What the walks through logs found, by path and size of each that was read to its end."""
+        return {(log.path, log.size): log.walked for log in self.segments.values() if log.walked is not None}
 
     def has_grown(self) -> bool:
         """Whether a broker has written to the newest segment since it was read, or started another one."""

@@ -16,8 +16,8 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
-from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.items import Damage, Patches, Section
+from kdump.reading.walked_log import WalkedLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
-    damaged = DamagedOffsets(context.base_offset or 0)
+    walked = WalkedLog(context.base_offset or 0)
     try:
         for item in items:
             first_offsets.find(item)
-            if not damaged.is_too_long:
-                damaged.take(item)
+            if not walked.is_too_long:
+                walked.take(item)
             if isinstance(item, Damage):
                 facts.record_damage(item.start, item.end)
                 for look_at_damage in at_damage:
@@ -86,8 +86,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader.end()
     for rule in rules:
         rule.end()
-    if context.is_part_of_log and not damaged.is_too_long and not context.is_unreadable(0, facts.size):
-        facts.damage = damaged.ranges()
+    if context.is_part_of_log and not walked.is_too_long and not context.is_unreadable(0, facts.size):
+        facts.walked = walked
 
 
 def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Generator[Section | Damage | Patches]:

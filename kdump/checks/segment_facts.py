@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.reading.damaged_offsets import DamagedRange
+    from kdump.reading.walked_log import WalkedLog
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 _COPIED_ROWS = 1 << 16
@@ -30,8 +30,7 @@ class SegmentFacts:
     nowhere.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     `is_plain` says that all batches are intact, regular, of magic 2, and neither control batches nor in transactions.
-    `damage` are the damaged ranges of a segment of a partition, for who asks which offsets they have; None unless it was read to
-    its end.
+    `walked` is what the walk through a segment of a partition found, for others; None unless it was read to its end.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -49,7 +48,7 @@ class SegmentFacts:
         self.last_thinned: int | None = None
         self.is_damaged = False
         self.is_plain = True
-        self.damage: list[DamagedRange] | None = None
+        self.walked: WalkedLog | None = None
         self.damage_starts = array("q")
         self.damage_ends = array("q")
 

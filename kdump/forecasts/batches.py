@@ -121,7 +121,7 @@ class LogReader:
     """Whether it is a file that others may read by its descriptor."""
 
     def __init__(self, directory: Directory, file: File) -> None:
-        self._directory = directory
+        self.directory = directory
         self.file = file
         self.known_positions = directory.known_positions
 
@@ -134,7 +134,7 @@ class LogReader:
         return self.file.size
 
     def read(self, position: int, count: int) -> bytes:
-        return self._directory.read(self.file, position, count)
+        return self.directory.read(self.file, position, count)
 
     def batches(self, position: int = 0, end: int | None = None) -> Iterator[Batch]:
         """The batches from a position, whatever is there, up to `end` (by default the end of the log).

@@ -10,15 +10,15 @@ from kdump.binary.source import Source
 from kdump.forecasts.batches import MAX_LOG_SIZE
 from kdump.forecasts.directory import has_offset, is_canonical, offset_of
 from kdump.formats import file_name
-from kdump.reading import salvage
-from kdump.reading.damaged_offsets import DamagedOffsets
+from kdump.reading.salvage import walk_patches
+from kdump.reading.walked_log import WalkedLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kdump.forecasts.directory import Directory
-    from kdump.reading.damaged_offsets import DamagedRange
+    from kdump.reading.walked_log import Found
 
 
 class DamageLeft(NamedTuple):
@@ -28,27 +28,31 @@ class DamageLeft(NamedTuple):
     first_offset: int | None = None
 
 
-class Damages:
-    """The damage in the logs of one directory. Each log is read once for all starts.
+class WalkedLogs:
+    """What walks through the logs of one directory find. Each log is walked once for all starts.
 
-    `known` are the ranges of logs that were walked before, by path and size.
+    `known` are those that were walked before, by path and size. Unless it `is_wanted`, nothing is said of the damage in logs, and
+    they are not walked for it.
     """
 
-    def __init__(self, directory: Directory, known: Mapping[tuple[str, int], list[DamagedRange]] | None = None) -> None:
+    def __init__(
+        self, directory: Directory, known: Mapping[tuple[str, int], WalkedLog] | None = None, *, is_wanted: bool = True
+    ) -> None:
         self._sizes = directory.before
         self._bases = sorted(offset_of(name) for name in self._sizes if _is_read(name))
-        self._ranges = dict(known or {})
+        self._walked = dict(known or {})
+        self._is_wanted = is_wanted
 
-    def left_in(self, directory: Directory, log_start: int) -> DamageLeft:
+    def damage_left(self, directory: Directory, log_start: int) -> DamageLeft:
         """The damage in the logs as they are now, from the log start offset on.
 
         Logs of more than 2 GiB are skipped, because a broker does not load them, and so are unreadable files.
         """
         batches, first_offset = 0, None
-        for name, file in directory.files.items():
+        for name, file in directory.files.items() if self._is_wanted else ():
             if not (_is_read(name) and file.path) or file.size > MAX_LOG_SIZE:
                 continue
-            for damaged in self._of_file(file.path):
+            for damaged in self._of(file.path).damage():
                 if damaged.start >= file.start + file.size or damaged.end <= file.start or damaged.next_offset <= log_start:
                     continue
                 batches += damaged.is_batch
@@ -56,26 +60,30 @@ class Damages:
                 first_offset = offset if first_offset is None else min(first_offset, offset)
         return DamageLeft(batches, first_offset)
 
-    def _of_file(self, path: str) -> list[DamagedRange]:
+    def found(self, path: str, start: int, end: int) -> Iterator[Found] | None:
+        """What a walk found between two positions of a log; None if it has to be walked for that. Without a path, nothing."""
+        if not path:
+            return iter(())
+        name = os.path.basename(path)
+        is_known = (path, self._sizes[name]) in self._walked
+        if not is_known and not (self._is_wanted and _is_read(name) and self._sizes[name] <= MAX_LOG_SIZE):
+            return None
+        return self._of(path).found(start, end)
+
+    def _of(self, path: str) -> WalkedLog:
         name = os.path.basename(path)
         key = path, self._sizes[name]
-        if key not in self._ranges:
+        if key not in self._walked:
             base_offset = offset_of(name)
             following = bisect_right(self._bases, base_offset)
             next_base_offset = self._bases[following] if following < len(self._bases) else None
-            self._ranges[key] = _ranges_of(path, base_offset, next_base_offset)
-        return self._ranges[key]
+            self._walked[key] = walked = WalkedLog(base_offset)
+            with Source(path) as source:
+                for item in walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
+                    walked.take(item)
+        return self._walked[key]
 
 
 def _is_read(name: str) -> bool:
     """Whether this is the name of a log that brokers read."""
     return name.endswith(file_name.LOG) and has_offset(name) and is_canonical(name)
-
-
-def _ranges_of(path: str, base_offset: int, next_base_offset: int | None) -> list[DamagedRange]:
-    """The damaged ranges of a log, in order."""
-    damaged = DamagedOffsets(base_offset)
-    with Source(path) as source:
-        for item in salvage.walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
-            damaged.take(item)
-    return damaged.ranges()

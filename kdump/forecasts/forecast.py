@@ -9,7 +9,7 @@ from kdump.binary import system
 from kdump.binary.java_strings import escaped
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import circumstances, losses, outcome, places, remedies
-from kdump.forecasts.damage import DamageLeft, Damages
+from kdump.forecasts.damage import DamageLeft, WalkedLogs
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
 from kdump.forecasts.loading import Start
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kdump.reading.damaged_offsets import DamagedRange
+    from kdump.reading.walked_log import WalkedLog
 
 _END_IS_UNKNOWN = (
     "too many bytes of the newest segment look like headers of batches and are none, so the search for its last batch was cut "
@@ -156,7 +156,7 @@ def of_partition(
     finds_remedies: bool = False,
     is_by_itself: bool = False,
     finds_damage: bool = True,
-    known_damage: Mapping[tuple[str, int], list[DamagedRange]] | None = None,
+    walked: Mapping[tuple[str, int], WalkedLog] | None = None,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
@@ -164,8 +164,8 @@ def of_partition(
 
     With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
     examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
-    Unless it `finds_damage`, nothing is said of the damage that a start leaves in the logs, and they are not walked for it;
-    where `known_damage` has the damaged ranges of a log, by path and size, it was walked before.
+    Unless it `finds_damage`, nothing is said of the damage that a start leaves in the logs, and they are not walked for it.
+    What `walked` has of logs, by path and size, was found before.
 
     Raises Unreadable and MissingPackage like `forecast`.
     """
@@ -180,8 +180,8 @@ def of_partition(
         directory = Directory.of(path)
     except Unreadable as error:
         raise unreadable(error) from None
-    damages = Damages(directory, known_damage) if finds_damage else None
-    forecasts = _Partition(directory, key, log_directory, request, damages)
+    logs = WalkedLogs(directory, walked, is_wanted=finds_damage)
+    forecasts = _Partition(directory, key, log_directory, request, logs)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind, is_of_metadata = places.kind_of(path), tree.is_metadata_log(path)
     for row in rows:
@@ -207,15 +207,15 @@ class _Partition:
     """The starts of one partition. A clean start determines the recovery point of an unclean one, if that is the end."""
 
     def __init__(
-        self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request, damages: Damages | None
+        self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request, logs: WalkedLogs
     ) -> None:
         self._directory = directory
         self._request = request
         self._key = key
         self._log_directory = log_directory
         self._clean: Forecast | None = None
-        self._damages = damages
-        self._intact = losses.IntactBatches()
+        self._logs = logs
+        self._intact = losses.IntactBatches(logs)
 
     def find_remedy(self, row: Forecast) -> None:
         """The remedy for a bad start."""
@@ -281,12 +281,12 @@ class _Partition:
         if change is not None:
             directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
-            return _row(Start(directory, settings), stop, self._damages, self._intact)
+            return _row(Start(directory, settings), stop, self._logs, self._intact)
         finally:
             directory.close()
 
 
-def _row(start: Start, stop: str, damages: Damages | None, intact: losses.IntactBatches) -> Forecast:
+def _row(start: Start, stop: str, logs: WalkedLogs, intact: losses.IntactBatches) -> Forecast:
     directory, events = start.directory, start.events
     failure: BrokerException | None = None
     given_up: TooManySplits | None = None
@@ -301,7 +301,7 @@ def _row(start: Start, stop: str, damages: Damages | None, intact: losses.Intact
     data_end = losses.data_end(directory, intact, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
     is_going = (name := tree.directory_name(directory.path)) is not None and name.is_going
-    left = DamageLeft() if is_going or damages is None else damages.left_in(directory, start.log_start)
+    left = DamageLeft() if is_going else logs.damage_left(directory, start.log_start)
     names = start.settings.rules.exception_names
     row = Forecast(
         directory.path,

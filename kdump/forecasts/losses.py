@@ -9,34 +9,22 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from kdump.binary.arithmetic import as_int64
-from kdump.binary.batch_header import (
-    BASE_OFFSET,
-    COMPRESSION_MASK,
-    CRC,
-    LAST_OFFSET_DELTA,
-    LENGTH,
-    LOG_OVERHEAD,
-    MESSAGE_ATTRIBUTES,
-    MESSAGE_CRC,
-    MESSAGE_HEADER_SIZE,
-    RECORD_COUNT,
-    is_wrapper,
-)
+from kdump.binary.batch_header import MESSAGE_HEADER_SIZE, is_wrapper
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name, tree
-from kdump.reading.items import DAMAGED, NOT_EXAMINED, Section
-from kdump.reading.salvage import walk
-from kdump.reading.tuning import DEFAULT
+from kdump.reading.salvage import walk_patches
+from kdump.reading.walked_log import STRETCH, UNEXAMINED, UNOPENED, found_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kdump.forecasts.damage import WalkedLogs
     from kdump.forecasts.directory import Directory
-    from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.walked_log import Found
 
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
@@ -82,9 +70,13 @@ class DataEnd(NamedTuple):
 
 
 class IntactBatches:
-    """The intact batches in byte ranges of the logs of one directory. Each range is searched once for all starts."""
+    """The intact batches in byte ranges of the logs of one directory, by what was found when these were walked.
 
-    def __init__(self) -> None:
+    Each range is searched once for all starts.
+    """
+
+    def __init__(self, walked: WalkedLogs) -> None:
+        self._walked = walked
         self._known: dict[tuple[str, int, int], tuple[array[int], bool]] = {}
         self._room = _MAX_KEPT * _FIELDS
         self.wrappers = Wrappers()
@@ -102,9 +94,11 @@ class IntactBatches:
             fields = iter(numbers)
             yield from zip(fields, fields, fields, fields, fields, strict=True)
         else:
-            log = LogReader(directory, File(file.path, file.start + min(file.size, MAX_LOG_SIZE)))
             is_cut_short, kept = False, array("q")
-            for batch in _Walk(log, self.wrappers).intact(file.start):
+            end = file.start + min(file.size, MAX_LOG_SIZE)
+            log = LogReader(directory, File(file.path, end))
+            found = self._walked.found(file.path, file.start, end)
+            for batch in _opened(log, _found_in(log, file.start) if found is None else found, file.start, self.wrappers):
                 if batch is None:
                     is_cut_short = True
                     continue
@@ -244,45 +238,38 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-class _Walk:
-    """A walk through the batches of a log whose length and CRC are right, also past damage."""
+def _opened(log: LogReader, items: Iterable[Found], start: int, wrappers: Wrappers) -> Iterator[Intact | None]:
+    """The batches in what was found from `start` on; None where the search for them was cut short."""
+    before: int | None = None  # the last offset of the batch before
+    end = 0  # where that ends
+    for found in _each_batch(log, items, start):
+        if found.records == UNEXAMINED:
+            yield None
+            continue
+        first, count = found.first_offset, found.records
+        if count == UNOPENED:
+            beside = before if found.position == end else None
+            first, count = wrappers.contents(log.read, found.position, found.size, found.last_offset, beside)
+        before, end = found.last_offset, found.position + found.size
+        yield first, before, count, found.size, found.crc
 
-    def __init__(self, log: LogReader, wrappers: Wrappers) -> None:
-        self._log = log
-        self._wrappers = wrappers
-        self._last: int | None = None  # the last offset of the batch before
-        self._end = 0  # where that ends
 
-    def intact(self, start: int) -> Iterator[Intact | None]:
-        """The batches from this position on; None where the search for them was cut short."""
-        log, base_offset = self._log, tree.base_offset_of(os.path.basename(self._log.path))
-        for item in walk(log, start, base_offset=base_offset, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
-            if isinstance(item, Section):
-                yield from self._of_section(item)
-            elif item.code == "codec-unknown":
-                batch: RecordBatch = item.row  # type: ignore[assignment]  # the walk of a log gives batches
-                count = 1 if batch.count is None else max(batch.count, 0)
-                yield batch.first_offset, batch.last_offset, count, batch.size, batch.crc
-            elif item.status == NOT_EXAMINED:
-                yield None
+def _each_batch(log: LogReader, items: Iterable[Found], start: int) -> Iterator[Found]:
+    """The same with the batches of sound stretches, which are read again."""
+    for found in items:
+        end = found.position + found.size
+        if found.records == STRETCH:
+            part = LogReader(log.directory, File(log.path, min(end, log.size)))
+            yield from _found_in(part, max(found.position, start))
+        elif found.records == UNEXAMINED or found.position >= start and end <= log.size:
+            yield found
 
-    def _of_section(self, section: Section) -> Iterator[Intact]:
-        positions, is_legacy = section.chunk.batches["position"], section.chunk.is_legacy
-        for row, (header, status) in enumerate(zip(section.chunk.headers, section.statuses, strict=True)):
-            if status != DAMAGED and row not in section.claimed_lengths:
-                yield self._fields(header, positions[row], is_legacy=is_legacy)
 
-    def _fields(self, header: Sequence[int], position: int, *, is_legacy: bool) -> Intact:
-        """First and last offset, records, size and CRC of the batch at this position."""
-        first = last = header[BASE_OFFSET]
-        size, count, crc = header[LENGTH] + LOG_OVERHEAD, 1, header[MESSAGE_CRC if is_legacy else CRC]
-        if is_legacy and header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
-            before = self._last if position == self._end else None
-            first, count = self._wrappers.contents(self._log.read, position, size, last, before)
-        elif not is_legacy:
-            last, count = as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0)
-        self._last, self._end = last, position + size
-        return first, last, count, size, crc
+def _found_in(log: LogReader, start: int) -> Iterator[Found]:
+    """Each batch from this position on, whose length and CRC are right, also past damage, and where the search was cut short."""
+    base_offset = tree.base_offset_of(os.path.basename(log.path))
+    for item in walk_patches(log, start, lambda: True, base_offset=base_offset):  # type: ignore[arg-type]  # needs only path, size and read of a source
+        yield from found_in(item, is_each=True)
 
 
 def _identity(batch: Intact) -> tuple[int, ...]:

@@ -116,9 +116,9 @@ def forecasts_of(path: str, facts: PartitionFacts | None = None, *, is_found: bo
     log_directory = LogDirectory(log_directory_of(absolute(path)))
     is_of_broker = tree.is_log_directory(log_directory.path)
     is_found = is_found and is_of_broker  # elsewhere, copies may have any name
-    damage = None if facts is None else facts.damage
+    walked = None if facts is None else facts.walked
     try:
-        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, known_damage=damage)
+        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, walked=walked)
     except KdumpError:
         return []  # which the check has said
     if is_found and all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows):

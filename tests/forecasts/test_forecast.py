@@ -18,11 +18,11 @@ import kdump
 from kdump.binary.source import Source
 from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
-from kdump.forecasts import losses
+from kdump.forecasts import damage, losses
 from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.formats import file_name
 from kdump.reading import salvage, search, steps
-from kdump.reading.tuning import ReadTuning
+from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
 from tests.builders.files import offset_index
@@ -281,7 +281,8 @@ def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
 
 
 def _cut_searches_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losses, "DEFAULT", ReadTuning(free_crc_bytes=0, free_tries=0))
+    monkeypatch.setattr(DEFAULT, "free_crc_bytes", 0)
+    monkeypatch.setattr(DEFAULT, "free_tries", 0)
     monkeypatch.setattr(steps, "_KEPT_CRC_BYTES", 0)
     monkeypatch.setattr(steps, "_TIMES_CHECKED", 0)
     monkeypatch.setattr(search, "SMALL_BATCH_TIMES", 0)
@@ -301,7 +302,7 @@ def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path
 
 def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes of damaged batches look like the headers of large batches: these do not use up what small ones need."""
-    monkeypatch.setattr(losses, "DEFAULT", ReadTuning(free_crc_bytes=8 << 20))
+    monkeypatch.setattr(DEFAULT, "free_crc_bytes", 8 << 20)
     batches = [_batch(row, producer_id=row % 50, producer_epoch=0, base_sequence=row // 50) for row in range(5000)]
     path = _partition(tmp_path, (0, [one if row % 2 else _damaged(one) for row, one in enumerate(batches)]))
     row = _only(path, after="unclean", recovery_point="zero")
@@ -325,13 +326,13 @@ def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
 def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _partition(tmp_path, (0, [_batch(0), bytes(50), *(_batch(offset) for offset in range(1, 9)), bytes(9)]))
     searched: list[tuple[int, int]] = []
+    opened = losses._opened
 
-    class Counted(losses._Walk):
-        def intact(self, start: int) -> Any:
-            searched.append((start, self._log.size))
-            return super().intact(start)
+    def counted(log: Any, items: Any, start: int, wrappers: Any) -> Any:
+        searched.append((start, log.size))
+        return opened(log, items, start, wrappers)
 
-    monkeypatch.setattr(losses, "_Walk", Counted)
+    monkeypatch.setattr(losses, "_opened", counted)
     rows = list(kdump.forecast(path))
     assert [row.lost_records for row in rows] == [0, 8, 8]
     assert len(searched) == len(set(searched))
@@ -886,11 +887,10 @@ def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.Monke
     real = salvage.walk_patches
 
     def walk(source: Source, *arguments: Any, **options: Any) -> object:
-        if isinstance(source, Source):  # what a start cuts off is read besides
-            walked.append(source.path)
+        walked.append(source.path)
         return real(source, *arguments, **options)
 
-    monkeypatch.setattr(salvage, "walk_patches", walk)
+    monkeypatch.setattr(damage, "walk_patches", walk)
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
     assert len(list(kdump.forecast(path))) == 3
     assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]

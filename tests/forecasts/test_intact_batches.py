@@ -9,9 +9,10 @@ import pytest
 from campaigns import mutants
 from kdump.binary import kernel
 from kdump.forecasts import losses
+from kdump.forecasts.damage import WalkedLogs
 from kdump.forecasts.directory import Directory, File
 from kdump.reading import steps
-from kdump.reading.tuning import ReadTuning
+from kdump.reading.tuning import DEFAULT
 from tests.builders.hostile import HOSTILE
 from tests.builders.hostile_faults import LOGS
 from tests.loops import each
@@ -24,7 +25,12 @@ LOG = "0" * 20 + ".log"
 def _found(path: Path, start: int = 0) -> tuple[list[tuple[int, int, int, int, int]], bool]:
     cut_short: list[File] = []
     file = File(str(path), path.stat().st_size - start, start)
-    batches = list(losses.IntactBatches().within(Directory(str(path.parent), {LOG: file}), file, cut_short))
+    directory = Directory(str(path.parent), {LOG: File(str(path), path.stat().st_size)})
+    batches = list(losses.IntactBatches(WalkedLogs(directory, is_wanted=False)).within(directory, file, cut_short))
+    if not start:  # a walk for the damage finds the same
+        again: list[File] = []
+        assert list(losses.IntactBatches(WalkedLogs(directory)).within(directory, file, again)) == batches
+        assert again == cut_short
     return batches, bool(cut_short)
 
 
@@ -54,8 +60,8 @@ def test_both_kernels_find_the_same_in_damaged_files(tmp_path: Path) -> None:
 
 @each("one", LOGS, ids=lambda one: one.name)
 def test_both_kernels_give_up_at_the_same_place(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    tuning = ReadTuning(free_crc_bytes=0, free_tries=0)
-    with mock.patch.object(losses, "DEFAULT", tuning), mock.patch.object(steps, "_KEPT_CRC_BYTES", 0):
+    free = mock.patch.multiple(DEFAULT, free_crc_bytes=0, free_tries=0)
+    with free, mock.patch.object(steps, "_KEPT_CRC_BYTES", 0):
         _assert_same(one.build(60)[".log"] + bytes(range(256)) * 300 + one.build(20)[".log"], tmp_path)
 
 

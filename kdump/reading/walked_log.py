@@ -1,0 +1,139 @@
+"""What one walk through a log finds, for all who ask about its damage and about the batches that it hides."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from itertools import starmap
+from typing import NamedTuple
+
+from kdump.binary.arithmetic import as_int64
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    COMPRESSION_MASK,
+    CRC,
+    LAST_OFFSET_DELTA,
+    LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE_ATTRIBUTES,
+    MESSAGE_CRC,
+    RECORD_COUNT,
+)
+from kdump.reading.damaged_offsets import DamagedOffsets
+from kdump.reading.items import DAMAGED, NOT_EXAMINED, Damage, Patches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.damaged_offsets import DamagedRange
+    from kdump.reading.items import Section
+
+UNOPENED = -1
+"""In place of a number of records: the messages in a wrapper, whose header has only the last of their offsets."""
+STRETCH = -2
+"""In place of a number of records: these bytes are sound batches one after the other."""
+UNEXAMINED = -3
+"""In place of a number of records: the search for batches in these bytes was cut short."""
+
+_MOST_KEPT = 1 << 18  # of what is found in a log: 12 MiB
+
+
+class Found(NamedTuple):
+    """An intact batch, by its position, its offsets, its records, size and CRC; or bytes that stand for no single batch."""
+
+    position: int
+    first_offset: int
+    last_offset: int
+    records: int
+    size: int
+    crc: int
+
+
+class WalkedLog:
+    """The damage in one log, and where intact batches are. It takes each item of the walk, in order."""
+
+    def __init__(self, base_offset: int) -> None:
+        self._damaged = DamagedOffsets(base_offset)
+        self._numbers = array("q")
+        self._is_whole = True
+        self._end_of_stretch = 0
+
+    def take(self, item: Section | Damage | Patches) -> None:
+        """Note the next item."""
+        self._damaged.take(item)
+        if not self._is_whole:
+            return
+        for found in found_in(item):
+            if found.records == STRETCH and self._numbers and found.position == self._end_of_stretch:
+                self._numbers[-2] += found.size
+            else:
+                self._numbers.extend(found)
+            if found.records == STRETCH:
+                self._end_of_stretch = found.position + found.size
+        if len(self._numbers) > _MOST_KEPT * len(Found._fields):
+            self._is_whole = False
+            self._numbers = array("q")
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether there are more damaged ranges than a reader should keep."""
+        return self._damaged.is_too_long
+
+    def damage(self) -> list[DamagedRange]:
+        """The damaged ranges in order, once the walk has ended."""
+        return self._damaged.ranges()
+
+    def found(self, start: int, end: int) -> Iterator[Found] | None:
+        """What was found between two positions, in order; None if there was too much to keep."""
+        if not self._is_whole:
+            return None
+        width, numbers = len(Found._fields), self._numbers
+        count = len(numbers) // width
+        row = bisect_left(range(count), start, key=lambda row: numbers[row * width])
+        if row and numbers[(row - 1) * width + 3] in (STRETCH, UNEXAMINED):
+            row -= 1  # `start` may be inside of it
+        rows = (numbers[at * width : (at + 1) * width] for at in range(row, count))
+        return (found for found in starmap(Found, rows) if found.position < end and found.position + found.size > start)
+
+
+def found_in(item: Section | Damage | Patches, *, is_each: bool = False) -> Iterator[Found]:
+    """What an item of a walk has; if `is_each`, each batch, also of a sound section."""
+    if isinstance(item, Patches):
+        for rows, damage in item.steps():
+            yield from _batches_in(item.section, rows)
+            if damage is not None:
+                yield from _found_in_damage(damage)
+    elif isinstance(item, Damage):
+        yield from _found_in_damage(item)
+    elif item.summary is not None and not is_each:
+        start = item.summary.positions[0]
+        yield Found(start, 0, 0, STRETCH, item.summary.end - start, 0)
+    else:
+        yield from _batches_in(item, range(len(item.statuses)))
+
+
+def _found_in_damage(damage: Damage) -> Iterator[Found]:
+    if damage.code == "codec-unknown":
+        batch: RecordBatch = damage.row  # type: ignore[assignment]  # the walk of a log gives batches
+        count = 1 if batch.count is None else max(batch.count, 0)
+        yield Found(damage.start, batch.first_offset, batch.last_offset, count, batch.size, batch.crc)
+    elif damage.status == NOT_EXAMINED:
+        yield Found(damage.start, 0, 0, UNEXAMINED, damage.end - damage.start, 0)
+
+
+def _batches_in(section: Section, rows: range) -> Iterator[Found]:
+    chunk, statuses = section.chunk, section.statuses
+    positions, headers = chunk.batches["position"], chunk.headers
+    for row in rows:
+        if statuses[row] == DAMAGED or row in section.claimed_lengths:
+            continue
+        header = headers[row]
+        first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
+        if not chunk.is_legacy:
+            last = as_int64(first + header[LAST_OFFSET_DELTA])
+            yield Found(positions[row], first, last, max(header[RECORD_COUNT], 0), size, header[CRC])
+        else:
+            count = UNOPENED if header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK else 1
+            yield Found(positions[row], first, first, count, size, header[MESSAGE_CRC])
