@@ -18,6 +18,7 @@ from kdump.output.blocks import Blocks
 from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import write_rows
 from kdump.overview.map_rows import PICTURES, PLOT_OF_MAP, PNG, SVG
+from kdump.overview.overview import overview_of
 from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 def info_paths(options: InfoOptions) -> int:
     """Write what is at the paths on stdout. Returns the exit code."""
     from kdump.output.text.info import write_overview
-    from kdump.overview.overview import overview_of
     from kdump.overview.row import ROW_CLASSES
 
     found = _found(options, overview_of)
