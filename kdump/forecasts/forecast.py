@@ -324,7 +324,7 @@ def _row(start: Start, stop: str, logs: WalkedLogs, intact: losses.IntactBatches
         outcome.segments_gone(start),
         outcome.changes(start),
         names.get(failure.name, failure.name) if words[0] == outcome.DIE and failure is not None else None,
-        failure.reason if failure is not None else outcome.reason(events),
+        failure.reason_with_file if failure is not None else outcome.reason(events),
         [],
     )
     row.losses_may_be_more = lost.may_be_more

@@ -38,7 +38,9 @@ class Segment:
         self._file = directory.create(self.name)
         self.log = LogReader(directory, self._file)
         if self._file.size > MAX_LOG_SIZE:
-            raise BrokerException(f"a segment of {self._file.size:,} bytes is larger than a segment may be", KAFKA)
+            raise BrokerException(
+                f"a segment of {self._file.size:,} bytes is larger than a segment may be", KAFKA, file=self.name
+            )
 
     @property
     def name(self) -> str:
@@ -89,7 +91,7 @@ class Segment:
             return None
         if start > max_position:
             reason = f"a read would have a negative size, from byte {start:,} up to {max_position:,}"
-            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+            raise BrokerException(reason, ILLEGAL_ARGUMENT, file=self.name)
         return start, max_position
 
     def can_hold(self, offset: int) -> bool:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from kdump.searching.query import Query
 
 _NO_CODEC = 1  # as the codecs of a summary
-_MAGIC = 2  # of compressed batches
 _MAX_GAPS = 20_000  # of one file that are kept apart
 _TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: all from there on
 
@@ -238,27 +237,12 @@ class LogSearch:
             )
         payload = self._decompressed(codec, compressed)
         if payload is None:
-            return self._may_be_in_blocks(codec, bytes(compressed)) or is_sound
+            return True  # large, or it cannot be decompressed: its records are looked at
         return (
             literal.place_in(payload) >= 0
             or is_sound
             and (native is None or native.ordinary_records(window, start, payload, False) is None)
         )
-
-    def _may_be_in_blocks(self, codec: int, payload: bytes) -> bool:
-        """Whether the literal stands in a payload that is not decompressed at once, or it cannot be decompressed."""
-        literal = self._query.literal
-        assert literal is not None
-        rest = b""
-        try:
-            for block in codecs.decompressed(codec, payload, _MAGIC):
-                held = rest + block
-                if literal.place_in(held) >= 0:
-                    return True
-                rest = held[max(0, len(held) - len(literal.data) + 1) :]
-        except (CorruptData, MissingPackage):
-            return True  # the walk says why
-        return False
 
     def _decompressed(self, codec: int, payload: memoryview) -> Buffer | None:
         try:

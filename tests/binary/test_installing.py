@@ -2,18 +2,14 @@
 
 import ast
 import re
-import shlex
-import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kdump.binary.installing import DISTRIBUTION, how_to_install
-from tests.support import HANG
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -89,33 +85,3 @@ def test_in_a_self_contained_build(monkeypatch: pytest.MonkeyPatch) -> None:
         how_to_install("pyarrow", "arrow") == "this self-contained build of kdump has none; an installed kafka-kdump[arrow] has"
     )
     assert how_to_install("lz4") == "this self-contained build of kdump has none; an installed kafka-kdump has"
-
-
-@pytest.mark.slow
-def test_the_command_of_each_message_gets_what_it_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Typed as it stands, with an index that has only what kdump declares."""
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
-    index = tmp_path / "index"
-    index.mkdir()
-    for name in {name for extra in ("", *PROJECT["optional-dependencies"]) for name in _declared(extra)}:
-        _write_wheel(index, name, "99")
-    _write_wheel(index, "pandas", "2.9")
-    for package, extra in sorted(set(_messages())):
-        pip, *arguments = shlex.split(how_to_install(package, extra).partition(" (")[0])
-        folder = tmp_path / f"{package}-{extra}"
-        local = ["--no-index", "--find-links", str(index), "--target", str(folder)]
-        command = [sys.executable, "-m", pip, *arguments, *local]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
-        assert done.returncode == 0, done.stderr
-        (installed,) = folder.glob("*.dist-info")
-        assert installed.name.partition("-")[0] == package.partition("<")[0].replace("-", "_")
-
-
-def _write_wheel(folder: Path, name: str, version: str) -> None:
-    stem = f"{name.replace('-', '_')}-{version}"
-    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{stem}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        wheel.writestr(
-            f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: kdump\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{stem}.dist-info/RECORD", "")

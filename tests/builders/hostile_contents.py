@@ -88,24 +88,12 @@ def tiny_lz4_blocks(count: int) -> bytes:
     return batch_of(head + blocks + bytes(4), codec="lz4", count=count)
 
 
-def tiny_lz4_frames(count: int) -> bytes:
-    """Batches of one record in an lz4 frame each."""
-    return cycled(count, batch_of(lz4_frame(_RECORD), codec="lz4"))
-
-
 def tiny_snappy_blocks(count: int) -> bytes:
     """A batch whose payload is snappy blocks of one byte each, in the framing of xerial."""
     data = _RECORD * count
     block = {bytes([value]): bytes(snappy.compress(bytes([value]))) for value in set(data)}
     parts = (struct.pack(">i", len(one)) + one for one in (block[data[at : at + 1]] for at in range(len(data))))
     return batch_of(XERIAL_MAGIC + struct.pack(">ii", 1, 1) + b"".join(parts), codec="snappy", count=count)
-
-
-def empty_snappy_blocks(count: int) -> bytes:
-    """A batch whose payload is a snappy block of a record and many without contents."""
-    first, empty = bytes(snappy.compress(_RECORD)), bytes(snappy.compress(b""))
-    blocks = struct.pack(">i", len(first)) + first + (struct.pack(">i", len(empty)) + empty) * count
-    return batch_of(XERIAL_MAGIC + struct.pack(">ii", 1, 1) + blocks, codec="snappy")
 
 
 def small_compressed(codec: Codec) -> Callable[[int], bytes]:
@@ -126,18 +114,6 @@ def broken_compressed(codec: Codec) -> Callable[[int], bytes]:
 def cut_compressed(codec: Codec) -> Callable[[int], bytes]:
     """Batches whose CRC is right, and whose payload of ten records misses its last bytes."""
     return lambda count: cycled(count, batch_of(compress(_RECORD * 10, codec=codec)[:-5], codec=codec, count=10), step=10)
-
-
-def alternating_codecs(count: int) -> bytes:
-    """Batches of one record, each of another codec than the last."""
-    return cycled(
-        count,
-        batch_of(gzip_members(_RECORD), codec="gzip"),
-        batch_of(_RECORD),
-        batch_of(zstandard.ZstdCompressor().compress(_RECORD), codec="zstd"),
-        batch_of(bytes(snappy.compress(_RECORD)), codec="snappy"),
-        batch_of(lz4_frame(_RECORD), codec="lz4"),
-    )
 
 
 def nested_wrappers(depth: int) -> bytes:
@@ -217,11 +193,6 @@ def zeros_in_a_window(count: int) -> bytes:
     parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
     stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     return batch_of(b"".join([*map(stream.compress, _copies(b"\0", count << 20)), stream.flush()]), codec="zstd")
-
-
-def zeros_in_a_block(count: int) -> bytes:
-    """The same in one snappy block, without a framing."""
-    return batch_of(bytes(snappy.compress(bytes(count << 20))), codec="snappy")
 
 
 def wrapper_of(count: int, magic: int, value: int = 0) -> bytes:
@@ -308,18 +279,6 @@ def random_batches(count: int) -> bytes:
     )
 
 
-def random_times(count: int) -> bytes:
-    """A batch of records whose timestamps and offsets are out of order."""
-    number = random.Random(SEED).randrange
-    records = b"".join(encode_record(Record(timestamp_delta=number(1 << 40), offset_delta=number(1 << 30))) for _ in range(1000))
-    return cycled(count, batch_of(records, count=1000), step=1000)
-
-
-def equal_offsets(count: int) -> bytes:
-    """Batches of the same offset."""
-    return batch_of(_RECORD) * count
-
-
 def rising_epochs(count: int) -> bytes:
     """Each batch is of the next leader epoch."""
     one = batch_of(_RECORD)
@@ -368,12 +327,6 @@ def many_headers(count: int) -> bytes:
     return cycled(count, batch_of((varint(len(body)) + body) * 10, count=10), step=10)
 
 
-def same_keys(count: int) -> bytes:
-    """Batches of a thousand records, whose keys come again and again."""
-    records = b"".join(encode_record(Record(key=b"%d" % (row % 7), offset_delta=row)) for row in range(1000))
-    return cycled(count, batch_of(records, count=1000), step=1000)
-
-
 # --- internal topics
 
 
@@ -391,20 +344,6 @@ def group_of_tags(count: int) -> bytes:
     member = b"\1\1\1\1" + int32(0) * 2 + b"\1\1" + unsigned_varint(100) + b"\7\0" * 100
     value = int16(4) + b"\2c" + int32(1) + b"\0\0" + bytes(8) + unsigned_varint(count + 1) + member * count + b"\0"
     return batch_of(encode_record(Record(key=key, value=value)))
-
-
-def commits(count: int) -> bytes:
-    """Batches of a thousand commits of a group."""
-    key = _COMMIT
-    value = int16(1) + bytes(8) + string("") + bytes(16)
-    records = b"".join(encode_record(Record(key=key, value=value, offset_delta=row)) for row in range(1000))
-    return cycled(count, batch_of(records, count=1000), step=1000)
-
-
-def unknown_records(count: int) -> bytes:
-    """Batches of a thousand records that no coordinator knows."""
-    records = b"".join(encode_record(Record(key=int16(row), value=b"\0\0", offset_delta=row)) for row in range(1000))
-    return cycled(count, batch_of(records, count=1000), step=1000)
 
 
 def broken_values(start: bytes, key: bytes | None = None) -> Callable[[int], bytes]:
@@ -463,13 +402,6 @@ def topics_and_partitions(count: int) -> bytes:
     return b"".join(parts)
 
 
-def partition_of_replicas(count: int) -> bytes:
-    """A metadata record of a partition with so many replicas."""
-    many = unsigned_varint(count + 1) + bytes(4 * count)
-    value = b"\1\3\0" + int32(0) + bytes(16) + many + b"\1" * 3 + int32(0) * 3 + b"\0"
-    return batch_of(encode_record(Record(value=value)))
-
-
 def registry(count: int, text: Callable[[int], str], references: int = 0) -> bytes:
     """The log of a schema registry with so many schemas, each of which refers to some of those before."""
     parts = []
@@ -490,17 +422,10 @@ def _record_schema(number: int) -> str:
 # --- companions
 
 
-def transactions(count: int, order: Callable[[int], int] = lambda number: number) -> bytes:
+def transactions(count: int) -> bytes:
     """A transaction index."""
-    return b"".join(
-        aborted_transaction(producer_id=order(number) * 7919, first_offset=order(number), last_offset=order(number) + 1)
-        for number in range(count)
-    )
-
-
-def descending_transactions(count: int) -> bytes:
-    """A transaction index whose offsets go down from the first to the last."""
-    return transactions(count, lambda number: count - number)
+    rows = range(count)
+    return b"".join(aborted_transaction(producer_id=row * 7919, first_offset=row, last_offset=row + 1) for row in rows)
 
 
 def snapshot(entries: Iterable[bytes]) -> bytes:
@@ -581,9 +506,7 @@ CONTENTS = (
     Hostile("zstd blocks without contents", ".log", 1_000_000, _log(tiny_zstd_blocks)),
     Hostile("zstd windows of 128 MiB", ".log", 20_000, _log(wide_zstd_windows)),
     Hostile("lz4 blocks of a byte", ".log", 60_000, _log(tiny_lz4_blocks)),
-    Hostile("lz4 frames of a record", ".log", 20_000, _log(tiny_lz4_frames)),
     Hostile("snappy blocks of a byte", ".log", 40_000, _log(tiny_snappy_blocks)),
-    Hostile("snappy blocks without contents", ".log", 500_000, _log(empty_snappy_blocks)),
     *(
         Hostile(f"batches of one record in {codec}", ".log", 20_000, _log(small_compressed(codec)))
         for codec in ("gzip", "zstd", "snappy")
@@ -596,7 +519,6 @@ CONTENTS = (
         Hostile(f"payloads cut off in {codec}", ".log", 20_000, _log(cut_compressed(codec)))
         for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
-    Hostile("alternating codecs", ".log", 20_000, _log(alternating_codecs)),
     Hostile("wrappers in wrappers", ".log", 5_000, _log(nested_wrappers)),
     Hostile("wrappers of a wrapper", ".log", 10_000, _log(wrappers_of_wrappers)),
     *(
@@ -610,19 +532,14 @@ CONTENTS = (
     Hostile("control batches", ".log", 30_000, _log(control_batches)),
     Hostile("control batches of a thousand records", ".log", 150, _log(control_records)),
     Hostile("random batches", ".log", 30_000, _log(random_batches)),
-    Hostile("random times", ".log", 100, _log(random_times)),
-    Hostile("equal offsets", ".log", 30_000, _log(equal_offsets)),
     Hostile("rising leader epochs", ".log", 30_000, _log(rising_epochs)),
     Hostile("empty batches", ".log", 30_000, _log(empty_batches)),
     Hostile("two billion records claimed", ".log", 30_000, _log(claimed_records)),
     Hostile("long varints", ".log", 50, _log(long_varints)),
     *(Hostile(name, ".log", 150, _log(small_odd_records(odd))) for name, odd in ODD_RECORDS.items()),
     Hostile("many headers", ".log", 100, _log(many_headers)),
-    Hostile("same keys", ".log", 150, _log(same_keys), "__consumer_offsets-1"),
     Hostile("group of members", ".log", 150_000, _log(group_of_members), _GROUPS),
     Hostile("group of tags", ".log", 15_000, _log(group_of_tags), _GROUPS),
-    Hostile("commits", ".log", 50, _log(commits), _GROUPS),
-    Hostile("records of unknown types", ".log", 150, _log(unknown_records), _GROUPS),
     Hostile("keys that end inside a field", ".log", 150, _log(broken_keys), _GROUPS),
     Hostile("commits that end inside a field", ".log", 150, _log(broken_values(int16(1), _COMMIT)), _GROUPS),
     Hostile("changes that end inside a field", ".log", 150, _log(broken_values(b"\1\5\0")), _METADATA),
@@ -631,12 +548,10 @@ CONTENTS = (
     Hostile("share state of batches", ".log", 100_000, _log(share_state_of_batches), "__share_group_state-0"),
     Hostile("partition changes", ".log", 50, _log(partition_changes), _METADATA),
     Hostile("topics", ".log", 50, _log(topics_and_partitions), _METADATA),
-    Hostile("partition of replicas", ".log", 500_000, _log(partition_of_replicas), _METADATA),
     Hostile(
         "KRaft snapshot of changes", _KRAFT_SNAPSHOT, 50, lambda count: {_KRAFT_SNAPSHOT: partition_changes(count)}, _METADATA
     ),
     Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", transactions)),
-    Hostile("transaction index that descends", ".txnindex", 100_000, _beside(".txnindex", descending_transactions)),
     Hostile("snapshot of producers", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, producers)),
     Hostile(
         "snapshot of one producer", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, lambda count: snapshot([producer_entry()] * count))
@@ -693,7 +608,6 @@ MUCH_IN_LITTLE = (
     Hostile("lz4 of zeros", ".log", 1000, _log(partial(zeros_in, "lz4"))),
     Hostile("snappy of zeros", ".log", 250, _log(partial(zeros_in, "snappy"))),
     Hostile("zstd window of zeros", ".log", 1000, _log(zeros_in_a_window)),
-    Hostile("snappy block of zeros", ".log", 250, _log(zeros_in_a_block)),
     Hostile("wrapper of messages", ".log", 4_000_000, _log(partial(wrapper_of, magic=1))),
     Hostile("wrapper of messages of magic 0", ".log", 4_000_000, _log(partial(wrapper_of, magic=0))),
     Hostile("wrapper of a long message", ".log", 100 << 20, _log(lambda count: wrapper_of(1, 1, value=count))),

@@ -41,7 +41,7 @@ def work_for(one: Hostile, size: int, command: str, folder: Path) -> tuple[Work,
 
 
 @pytest.mark.slow
-@each(("one", "command"), CASES[::2], share=2)  # the campaign runs all
+@each(("one", "command"), CASES[::3], share=2)  # the campaign runs all
 def test_the_work_for_a_hostile_file_grows_as_the_file_does(one: Hostile, command: str, tmp_path: Path) -> None:
     with little_is_free():
         (small, small_size), (large, large_size) = (work_for(one, size, command, tmp_path) for size in (SMALL, LARGE))

@@ -21,12 +21,6 @@ def test_what_is_whole_in_damaged_segments_is_listed_and_what_is_not_is_reported
     assert not [failure for failure in failures if "slow" in failure or "account" in failure]
 
 
-def test_a_mutant_depends_on_its_number_and_the_seed_only() -> None:
-    first, again = recall.mutant(5, 17), recall.mutant(5, 17)
-    assert first == again
-    assert first.data != recall.mutant(6, 17).data
-
-
 def test_untouched_batches_are_those_that_the_pieces_hold_whole() -> None:
     original = next(one for one in recall.originals() if {entry.size for entry in one.batches} == {76})
     pieces = [recall.Piece(original.data[:100], 0), recall.Piece(b"new", None), recall.Piece(original.data[100:], 100)]

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from campaigns import command_lines, mutants, with_kafka
+from campaigns import with_kafka
 from campaigns.with_kafka import Trial
-from golden_outputs.runs import CASES
 from tests import oracle
 
 COUNT, COUNT_OF_ALL_CASES = 80, 200
@@ -35,27 +34,3 @@ def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str, decoder: 
 @pytest.mark.parametrize("release", ["4.3.1", "0.10.2.2"])
 def test_kdump_answers_command_lines_as_kafka_does(release: str, all_cases: bool) -> None:
     _assert_alike(release, with_kafka.trials_of_lines(release, 1, range(COUNT_OF_ALL_CASES if all_cases else COUNT)))
-
-
-def test_records_are_packed_as_the_release_reads_them() -> None:
-    made = [mutants.decoded_mutant(1, number, "--offsets-decoder", "0.9.0.1") for number in range(100)]
-    assert {one.data[16] for one in made} == {0}
-    made = [mutants.decoded_mutant(1, number, "--offsets-decoder", "4.3.1") for number in range(100)]
-    assert {one.data[16] for one in made} == {0, 1, 2}
-
-
-def test_a_mutant_and_a_command_line_depend_on_their_number_the_seed_and_the_release_only() -> None:
-    assert mutants.mutant(5, 17) == mutants.mutant(5, 17)
-    assert mutants.mutant(5, 17) not in (mutants.mutant(6, 17), mutants.mutant(5, 18))
-    first, again = (command_lines.command_line("1.0.1", 5, 17, "/case") for _ in range(2))
-    assert first == again
-    assert first != command_lines.command_line("1.0.1", 5, 18, "/case")
-    assert first != command_lines.command_line("2.0.1", 5, 17, "/case")
-
-
-def test_mutants_differ_from_their_files_and_command_lines_say_many_things() -> None:
-    made = [mutants.mutant(1, number) for number in range(300)]
-    assert sum((CASES / one.case / one.file).read_bytes() == one.data for one in made) < 15
-    lines = [command_lines.command_line("4.3.1", 1, number, "/case").words for number in range(300)]
-    said = {word.lstrip("-").partition("=")[0] for words in lines for word in words if word.startswith("-")}
-    assert said >= {"files", "deep-iteration", "max-bytes", "key-decoder-class", "index-sanity-check"}

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -198,15 +199,6 @@ def test_patterns_stand_for_files(broken: Path) -> None:
     assert (code, err) == (USAGE, f"kdump: no file matches {broken}/*.nothing\n")
 
 
-def test_a_log_directory_is_all_its_partitions(broken: Path) -> None:
-    write_partition(broken.parent, topic="clicks", partition=0, segments={0: _batches(0, 1)})
-    code, out, _ = _run("check", broken.parent, "--jobs", "2")
-    assert code == FINDINGS
-    order = [word for word in out.split() if word in (f"{broken}", f"{broken.parent}/clicks-0")]
-    assert order[:2] == [f"{broken}", f"{broken.parent}/clicks-0"]  # the worst first
-    assert f"orders-3/{LOG}" in out
-
-
 def test_output_that_cannot_be_written_is_exit_code_4(broken: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -279,6 +271,12 @@ def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path
     broken.rename(copy)
     assert _run("check", copy, "--baseline", baseline)[0] == CLEAN
     assert _run("check", copy / LOG, "--baseline", baseline)[0] == CLEAN
+    another = tmp_path / "another" / broken.name  # which nobody knew, though its findings are those of the first
+    shutil.copytree(copy, another)
+    code, out, _ = _run("check", copy, another, "--baseline", baseline, "--output", "ndjson")
+    assert (code, _lines(out)[-1]["known"]) == (FINDINGS, 3)
+    baseline.write_text(_run("check", copy, another, "--output", "ndjson")[1])
+    assert _run("check", copy, another, "--baseline", baseline)[0] == CLEAN
 
 
 def test_what_is_new_since_the_baseline_fails(broken: Path, tmp_path: Path) -> None:
@@ -351,11 +349,6 @@ def test_schemas_refuse_what_is_not_a_row() -> None:
             jsonschema.validate(wrong, schema)
 
 
-def test_every_column_of_a_finding_has_a_description() -> None:
-    for name in ("finding", "file", "summary"):
-        assert [key for key, value in _schema(name)["properties"].items() if not value.get("description")] == []
-
-
 @pytest.mark.slow
 def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
     for name, command in (
@@ -371,13 +364,6 @@ def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
         schema = _schema(name)
         for row in rows:
             jsonschema.validate(row, schema)
-
-
-def test_the_bytes_of_each_file_add_up(strange: Path) -> None:
-    rows = [row for row in _lines(_run("check", strange, "--output", "ndjson")[1]) if row["kind"] == "file"]
-    counted = ("bytesIntact", "bytesSalvaged", "bytesDamaged", "bytesZero", "bytesNotExamined")
-    assert len(rows) > 4
-    assert [row["path"] for row in rows if sum(row[name] for name in counted) != row["size"]] == []
 
 
 def test_sarif_is_valid(strange: Path) -> None:
@@ -413,12 +399,6 @@ def test_junit_is_valid(strange: Path) -> None:
     assert counts[0] >= 10 and counts[1] >= 2 and counts[2] == 1
     assert '<failure type="crc-mismatch" message="' in text and "(and 1 more)" in text
     assert '<error type="symlink-loop"' in text
-
-
-def test_junit_calls_a_missing_file_an_error(tmp_path: Path) -> None:
-    code, text, _ = _run("check", tmp_path / LOG, "--output", "junit")
-    assert code == NOT_EXAMINED
-    assert 'tests="1" failures="0" errors="1"' in text and '<error type="file-vanished"' in text
 
 
 @pytest.mark.slow
@@ -541,16 +521,6 @@ def test_a_terminal_obeys_no_name_of_a_file(broken: Path) -> None:
 # --- explain
 
 
-def test_explain_shows_cause_consequence_and_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    code, out, _ = _run("explain", "torn-header")
-    assert code == CLEAN
-    assert out.splitlines()[0] == "torn-header (error): the file ends in the middle of a batch header."
-    labels = [line[:21].strip() for line in out.splitlines()[2:] if line[0] != " "]
-    assert labels == ["How it comes about", "What Kafka does", "At a restart", "What is lost", "What to do", "See also"]
-    assert max(map(len, out.splitlines())) <= 100
-
-
 def test_explain_without_a_code_lists_all() -> None:
     out = _run("explain")[1]
     assert "Framing and batch headers\n" in out and "Files, and limits of a run\n" in out
@@ -566,16 +536,6 @@ def test_every_fault_can_be_explained() -> None:
 
 
 # --- the library
-
-
-def test_the_library_yields_findings(broken: Path) -> None:
-    findings = list(kdump.check(broken))
-    assert [(finding.code, finding.start, finding.end) for finding in findings] == [
-        ("crc-mismatch", 0, 173),
-        ("crc-mismatch", 173, 346),
-        ("torn-tail", 346, 514),
-    ]
-    assert [finding.code for finding in kdump.check(str(broken / "nothing"))] == ["file-vanished"]
 
 
 def test_the_library_refuses_levels_that_do_not_exist(broken: Path) -> None:
@@ -603,14 +563,6 @@ def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
     assert select.select([controller], [], [], 0)[0] == []
     os.close(terminal)
     os.close(controller)
-
-
-def test_a_torn_tail_before_another_segment_shows_what_is_missing_up_to_there(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="orders", partition=0, segments={0: _batches(0, 2), 9: _batches(9, 10)})
-    os.truncate(folder / LOG, (folder / LOG).stat().st_size - 5)
-    out = " ".join(_run("check", folder)[1].split())
-    assert " are missing. Whole and salvageable: " in out
-    assert re.search(r"The last batch, offset[^.]*\. Whole and [^.]*\. Missing here: offsets \d to 8\.", out), out
 
 
 def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:

@@ -114,16 +114,6 @@ def test_no_entry_is_below_zero(tmp_path: Path, entry: tuple[int, int], told: li
     assert _report(tmp_path, INDEX) == (3, 1, 24, 8, 0)
 
 
-@pytest.mark.parametrize("level", ["quick", "full"])
-@pytest.mark.parametrize(("position", "told"), [(5 * SIZE, True), (5 * SIZE + 1, True), (4 * SIZE, False)])
-def test_an_entry_leads_into_the_log(tmp_path: Path, level: str, position: int, told: bool) -> None:
-    found = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, position)]), level=level)
-    expected = [("index-position-past-log", "error", 24, 32, f"less than {5 * SIZE}", str(position))]
-    assert _told(found) == (expected if told else [])
-    if told:
-        assert found[0].message == f"Entry 3 points to byte {position} of a log of {5 * SIZE} bytes."
-
-
 @pytest.mark.parametrize(
     ("position", "expected"),
     [
@@ -182,16 +172,6 @@ def test_an_entry_names_the_first_or_last_offset_of_its_batch(
         )
 
 
-@pytest.mark.parametrize(("first_kind", "count"), [(1, "1 entry gives"), (3, "3 entries give"), (4, "")])
-def test_an_index_of_old_and_new_brokers_is_reported_once(tmp_path: Path, rows_at_once: int, first_kind: int, count: str) -> None:
-    entries = [(offset - (row < first_kind), position) for row, (offset, position) in enumerate(ENTRIES)]
-    found = _of_index(tmp_path, index_of(entries=entries), is_pedantic=True)
-    assert _told(found) == [("index-offset-mismatch", "info", 0, 32, None, str(first_kind))] * bool(count)
-    if count:
-        assert found[0].message.startswith(f"{count} the first offset of a batch, ")
-    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 0)
-
-
 @pytest.mark.parametrize("first_kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
 def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
     tmp_path: Path, rows_at_once: int, first_kinds: tuple[int, ...]
@@ -236,14 +216,6 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
         ((64 << 10) + 8, 2 << 20),
     ]
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
-
-
-def test_gaps_are_measured_between_the_entries_that_ascend(tmp_path: Path) -> None:
-    log, entries = _wide_log(*[INTERVAL] * 40)
-    kept = [entries[0], entries[30], (entries[30][0] + 1, entries[5][1]), entries[32], entries[34]]
-    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
-    widest = entries[32][1] - entries[5][1]  # the entry before the one that goes back is too high
-    assert [one.found for one in found if one.code == "index-sparse-gap"] == [str(widest)]
 
 
 @pytest.mark.parametrize(
@@ -300,46 +272,6 @@ def test_disorder_is_counted_after_the_first_findings(tmp_path: Path, rows_at_on
     assert (flood.found, flood.start, flood.end) == ("3", 24, 48)
 
 
-# --- zeros
-
-
-def test_zero_entries_between_others_are_reported_in_runs(tmp_path: Path, rows_at_once: int) -> None:
-    data = index_of(entries=[(3, 100), (0, 0), (4, 200), (0, 0), (0, 0), (0, 0), (5, 300)])
-    found = _of_index(tmp_path, data, log=None)
-    assert _told(found) == [
-        ("index-zero-entry-middle", "error", 8, 16, None, "1"),
-        ("index-zero-entry-middle", "error", 24, 48, None, "3"),
-    ]
-    assert [one.message.partition(" all zeros")[0] for one in found] == ["Entry 1 is", "Entries 3 to 5 are"]
-    assert _report(tmp_path, INDEX) == (3, 0, 24, 0, 32)
-
-
-@pytest.mark.parametrize("zeros", [0, 1, 1000])
-def test_zeros_after_the_last_entry_are_reported_where_nobody_writes(tmp_path: Path, zeros: int) -> None:
-    found = _of_index(tmp_path, index_of(entries=ENTRIES, zero_entry_count=zeros))
-    assert _told(found) == [("index-zero-tail", "info", 32, 32 + 8 * zeros, None, str(zeros))] * bool(zeros)
-    if zeros:
-        assert found[0].message == f"4 entries, then {zeros:,} of zeros to the end: preallocated, and not trimmed."
-    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 8 * zeros)
-
-
-@pytest.mark.parametrize("rest", [0, 1, 7])
-def test_bytes_after_the_last_whole_entry_are_reported(tmp_path: Path, rest: int) -> None:
-    for name, size, code in ((INDEX, 8, "index-size-misaligned"), (TIME_INDEX, 12, "timeindex-size-misaligned")):
-        data = (
-            index_of(entries=ENTRIES, trailing=b"\1" * rest)
-            if name == INDEX
-            else time_index_of(entries=TIMES, trailing=b"\1" * rest)
-        )
-        found = _of_index(tmp_path, data, name=name)
-        whole = 4 * size
-        assert _told(found) == [(code, "error", whole, whole + rest, str(whole), str(whole + rest))] * bool(rest)
-        if rest:
-            follows = "1 byte follows" if rest == 1 else f"{rest} bytes follow"
-            assert found[0].message == f"{whole + rest} bytes are not a multiple of {size}: {follows} 4 whole entries."
-        assert _report(tmp_path, name) == (4, 0, whole, rest, 0)
-
-
 # --- how far apart entries are
 
 
@@ -370,15 +302,6 @@ def test_a_gap_of_more_than_ten_intervals_is_reported(tmp_path: Path, rows_at_on
         assert found[0].message == f"1 gap of more than 40,960 bytes of the log between entries; the widest has {gap:,}."
 
 
-def test_gaps_are_counted_and_the_widest_is_named(tmp_path: Path, rows_at_once: int) -> None:
-    log, entries = _wide_log(*[INTERVAL] * 50)
-    kept = [entries[0], entries[12], entries[13], entries[30], entries[48]]
-    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
-    widest = entries[48][1] - entries[30][1]
-    assert _told(found) == [("index-sparse-gap", "info", 0, 40, None, str(widest))]
-    assert found[0].message.startswith("3 gaps of more than 40,960 bytes")
-
-
 def test_a_single_large_batch_is_not_a_gap(tmp_path: Path) -> None:
     log, entries = _wide_log(INTERVAL, 300_000, INTERVAL, INTERVAL)
     assert _of_index(tmp_path, index_of(entries=entries), log=log, is_pedantic=True) == []
@@ -403,23 +326,6 @@ def test_a_gap_that_no_append_explains_is_a_warning(
     gap = entries[kept][1] - entries[1][1]
     assert _told(found) == [("index-sparse-gap", "warning", 8, 24, None, str(gap))] * told
     assert (gap - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
-
-
-@pytest.mark.parametrize(("kept", "told"), [(156, False), (152, True)])
-@pytest.mark.parametrize("is_newest", [False, True])
-def test_entries_that_end_far_before_the_log_are_stale(
-    tmp_path: Path, long_log: tuple[bytes, list[tuple[int, int]]], kept: int, told: bool, is_newest: bool
-) -> None:
-    log, entries = long_log
-    name = INDEX
-    data = index_of(entries=entries[:kept], zero_entry_count=5 if is_newest else 0)
-    directory = write_partition(tmp_path, segments={0: [log]} if is_newest else {0: [log], 512: [_batch(512)]})
-    (directory / name).write_bytes(data)
-    found = [one for one in _findings(directory) if one.code == "index-stale"]
-    distance = len(log) - entries[kept - 1][1]
-    severity = "info" if is_newest else "warning"
-    assert _told(found) == [("index-stale", severity, 8 * kept - 8, 8 * kept, None, str(distance))] * told
-    assert (distance - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
 
 
 @each(
@@ -476,11 +382,6 @@ def test_times_rise_and_their_offsets_do_not_fall(
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if told else (3, 0, 36, 0, 0))
 
 
-def test_the_first_time_may_be_any(tmp_path: Path, rows_at_once: int) -> None:
-    data = time_index_of(entries=[(-(1 << 63), 0), (TIMESTAMP, 1)])
-    assert _of_index(tmp_path, data, log=None, name=TIME_INDEX) == []
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path, first: int) -> None:
     entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
@@ -525,13 +426,6 @@ def test_a_time_is_the_latest_of_the_batch_with_its_offset(
         assert (found[0].offset_first, found[0].offset_last) == (offset, 3)
 
 
-def test_offsets_inside_batches_are_counted_over_all_entries(tmp_path: Path, rows_at_once: int) -> None:
-    data = time_index_of(entries=[(timestamp, offset - (offset != 7)) for timestamp, offset in TIMES])
-    (found,) = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
-    assert _told([found]) == [("timeindex-offset-inside-batch", "info", 0, 48, None, "3")]
-    assert found.message.startswith("3 entries name an offset inside a batch, ")
-
-
 @pytest.mark.parametrize(
     ("log", "offset", "words"),
     [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch contains it"), (b"", 3, "the log is empty")],
@@ -555,19 +449,6 @@ def test_a_time_of_an_offset_that_is_not_there_is_reported(tmp_path: Path, log: 
 def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, offset: int, told: bool) -> None:
     found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP + 40, offset)]), log=log, name=TIME_INDEX)
     assert _codes(found) == ["timeindex-offset-not-found"] * told
-
-
-@pytest.mark.parametrize(("kept", "expected"), [(4, None), (3, str(TIMESTAMP + 9)), (0, str(TIMESTAMP + 9))])
-def test_the_latest_time_of_a_sealed_segment_has_an_entry(
-    tmp_path: Path, rows_at_once: int, kept: int, expected: str | None
-) -> None:
-    directory = write_partition(tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0)
-    (directory / TIME_INDEX).write_bytes(time_index_of(entries=TIMES[:kept]))
-    found = [one for one in _findings(directory) if one.code == "timeindex-last-not-max"]
-    latest = str(TIMES[kept - 1][0]) if kept else "-1"
-    assert _told(found) == [("timeindex-last-not-max", "warning", max(kept - 1, 0) * 12, kept * 12, expected, latest)] * (
-        expected is not None
-    )
 
 
 def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:
@@ -701,15 +582,6 @@ def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
 # --- indexes that are missing
 
 
-def test_an_index_without_its_log_is_reported_and_a_log_without_its_index(tmp_path: Path) -> None:
-    directory = write_partition(
-        tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0, aborted_transactions={0: []}
-    )
-    (directory / LOG).unlink()
-    found = [one for one in _findings(directory) if one.code == "index-orphan"]
-    assert [one.message.partition(" ")[0] for one in found] == [INDEX, TIME_INDEX, TXN_INDEX]
-
-
 @pytest.mark.parametrize(
     ("size", "is_damaged", "severity"), [(4096, False, "info"), (4097, False, "warning"), (4096, True, "warning")]
 )
@@ -724,20 +596,3 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
-
-
-def test_a_sealed_log_needs_its_index(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)]})
-    (directory / INDEX).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "index-missing")
-    assert (found.severity, Path(found.path).name) == ("warning", LOG)
-
-
-def test_logs_without_time_index_are_counted(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)], 4: [_batch(4)]})
-    (directory / file_name(2, ".timeindex")).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
-    assert found.message == f"{file_name(2, '.log')} has no .timeindex."
-    (directory / file_name(4, ".timeindex")).unlink()
-    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
-    assert found.message == f"2 of 3 segments have no .timeindex, the first of them {file_name(2, '.log')}."

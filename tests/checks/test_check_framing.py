@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.finding import Finding
+from kdump.cli.commands import main
 from tests import kernels
 from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
@@ -16,8 +17,6 @@ from tests.builders.records import TIMESTAMP, batch, message, message_set, recor
 from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
 from tests.loops import each
-
-NEXT_LOG = file_name(4, ".log")
 
 
 @pytest.fixture(params=kernels.WAYS, autouse=True)
@@ -42,19 +41,6 @@ def _write(path: Path, data: bytes, *, age_ms: int = 3_600_000) -> None:
 
 
 # --- torn ends
-
-
-@each("age_ms", [3_600_000, 0, -60_000])
-@each(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
-def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
-    tmp_path: Path, age_ms: int, cut: int, code: str
-) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
-    _write(directory / file_name(2, ".log"), _log(2, 3)[:-cut], age_ms=age_ms)
-    for suffix in (".index", ".timeindex"):
-        (directory / file_name(2, suffix)).write_bytes(b"")  # what a broker appends to the log, it enters there afterwards
-    (found,) = (one for one in _findings(directory) if one.code == code)
-    assert (found.severity, found.start, found.end) == ("warning", SIZE, 2 * SIZE - cut)
 
 
 @each(
@@ -100,16 +86,6 @@ def test_what_was_torn_off_reaches_as_far_as_any_file_knows(tmp_path: Path) -> N
     assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 8)
 
 
-def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
-    _write(tmp_path / LOG, _log(0, 1)[:-5])
-    (found,) = _findings(tmp_path / LOG)
-    assert _told([found]) == [("torn-tail", "error", SIZE, 2 * SIZE - 5, (1, 1))]
-    assert (found.expected, found.found, found.resync, found.skipped) == (str(SIZE), str(SIZE - 5), "end", SIZE - 5)
-    assert found.message == (
-        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole and salvageable: 0 of 1 record."
-    )
-
-
 @each(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
 def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int, whole: int) -> None:
     torn = batch(records=[record(value=b"v1"), record(value=b"v2"), record(value=b"v3")], base_offset=1)
@@ -153,14 +129,6 @@ def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp
     zeros = size - SIZE
     words = "The last byte of the file is zero." if zeros == 1 else f"The last {zeros:,} bytes of the file are zero."
     assert found.message == words
-
-
-def test_zeros_at_the_end_are_rated_by_the_place_of_the_segment(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
-    for name, data in ((LOG, _batch(0)), (file_name(1, ".log"), _batch(1))):
-        _write(directory / name, data.ljust(4096, b"\0"))
-    severities = [(Path(one.path).name, one.severity) for one in _findings(directory) if one.code == "zero-tail"]
-    assert severities == [(LOG, "error"), (file_name(1, ".log"), "warning")]
 
 
 def test_a_size_in_whole_mebibytes_looks_preallocated(tmp_path: Path) -> None:
@@ -236,6 +204,48 @@ def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_onl
     directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]}, producer_snapshots={1: [], 2: [], 9: []})
     found = [one for one in _findings(directory) if one.code == "truncated-at-boundary"]
     assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
+
+
+@each(
+    ("first", "snapshot", "told"),
+    [
+        (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
+        (13, 14, [("uncovered-header-rot", "11", "13")]),
+        (1035, 14, [("uncovered-header-rot", "11", "1035")]),
+        (1035, 15, []),  # where nothing ends
+        (12, 11, []),
+        (12, 15, []),
+        (12, 13, []),  # there is no room
+        (11, 13, []),  # nor a gap
+    ],
+)
+def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], first: int, snapshot: int, told: list[tuple[str, str, str]]
+) -> None:
+    """It has three records."""
+    last = batch(base_offset=first, records=[record(offset_delta=delta) for delta in range(3)])
+    directory = _partition(tmp_path, {0: [*map(_batch, range(11)), last]}, producer_snapshots={snapshot: []})
+    found = [(one.code, one.expected, one.found) for one in _findings(directory) if one.code == "uncovered-header-rot"]
+    assert found == told
+    main(["check", str(directory)])
+    assert f", offsets 0 to {13 if told else first + 2:,} " in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing(tmp_path: Path) -> None:
+    first = _batch(0, value=bytes(500))
+    directory = _cut_partition(tmp_path, index=index_of(entries=[(1, len(first) + SIZE)]))
+    _write(directory / LOG, first + _batch(1))
+    assert "truncated-at-boundary" in _codes(_findings(directory))
+    _write(directory / LOG, first[:200] + _batch(1))
+    assert "truncated-at-boundary" not in _codes(_findings(directory))
+
+
+@each("offset", [0, 1])
+def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    _write(directory / LOG, _with(_log(0, offset) if offset else _batch(0), offset * SIZE, b"\x80"))
+    codes = _codes(_findings(directory))
+    assert "offset-negative" in codes and "epochs-beyond-log" not in codes
 
 
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
@@ -390,23 +400,6 @@ def test_a_lost_page_and_a_compressed_payload_say_so_themselves(tmp_path: Path) 
     assert found.message.endswith("`kdump log --deep` shows what decodes. Locus: unknown.")
 
 
-def test_a_message_with_a_wrong_checksum_is_reported_with_both(tmp_path: Path) -> None:
-    messages = [message_set(messages=[message(value=b"value")], base_offset=offset) for offset in range(3)]
-    data = messages[0] + _flipped(messages[1], 20) + messages[2]
-    (found,) = _of_log(tmp_path, data)
-    size = len(messages[0])
-    assert (found.code, found.start, found.end, found.offset_first, found.offset_last) == ("crc-mismatch", size, 2 * size, 1, 1)
-    assert found.found == f"0x{messages[1][12:16].hex()}"
-
-
-@each(("magic", "found_magic"), [(b"\x03", "3"), (b"\x00", "0"), (b"\x01", "1")])
-def test_a_magic_that_alone_is_wrong_is_reported_as_that(tmp_path: Path, magic: bytes, found_magic: str) -> None:
-    found = _of_log(tmp_path, _with(_log(0, 1, 2), SIZE + 16, magic))
-    (one,) = (one for one in found if one.code == "bad-magic")
-    assert (one.severity, one.start, one.end, one.expected, one.found) == ("error", SIZE, 2 * SIZE, "2", found_magic)
-    assert one.message == f"One batch. Its magic says {found_magic}; as magic 2 its CRC matches, so only this byte is wrong."
-
-
 # --- what single headers say
 
 
@@ -431,15 +424,6 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
     assert [one.found for one in found] == ([] if found_attributes is None else [found_attributes])
     if found:
         assert found[0].message == f"One batch, offset 1. Attribute bits 0x{attributes & 0xFF80:04x} have no meaning yet."
-
-
-def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None:
-    empty = [batch(base_offset=offset, last_offset_delta=1) for offset in (1, 3, 7)]
-    data = _batch(0) + empty[0] + empty[1] + _log(5, 6) + empty[2] + _batch(9)
-    (found,) = _of_log(tmp_path, data, is_pedantic=True)
-    assert _told([found]) == [("batch-empty", "info", SIZE, 3 * SIZE + 3 * 61, (2, 8))]
-    assert (found.found, found.message) == ("3", "3 batches without records, as left by compaction.")
-    assert _of_log(tmp_path, data) == []
 
 
 @each(
@@ -525,14 +509,6 @@ def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: 
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
 
 
-def test_garbage_in_place_of_batches_is_reported_with_the_offsets_that_are_missing(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + _log(5, 6))
-    assert _told(found) == [("garbage-region", "error", 2 * SIZE, 2 * SIZE + 180, (2, 4))]
-    assert found[0].message.endswith(" Missing here: offsets 2 to 4.")
-    found = _of_log(tmp_path, b"no batch " * 20 + _log(5, 6), base=4)
-    assert _told(found) == [("garbage-region", "error", 0, 180, (4, 4))]
-
-
 @pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
 def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
@@ -541,27 +517,6 @@ def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path)
         ("garbage-region", 932, 1112, None, None),
         ("zero-hole", 332, 932, None, None),
     ]
-
-
-def test_each_hole_is_reported_with_the_highest_offset_after_it(tmp_path: Path) -> None:
-    pieces = [_log(0, 9), bytes(600), _log(5, 8, 3), bytes(600), _log(4), bytes(600), _log(1, 2)]
-    holes = [one for one in _of_log(tmp_path, b"".join(pieces)) if one.code == "zero-hole"]
-    assert [one.message.partition(" after, ")[2].partition(":")[0] for one in holes] == [
-        "offsets 5 to 8",
-        "offset 4",
-        "offsets 1 to 2",
-    ]
-    assert [one.found for one in holes] == ["6", "3", "2"]
-
-
-def test_a_hole_is_reported_with_the_batches_after_it(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3, 4), SIZE, bytes(2 * SIZE)))
-    assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]
-    assert found.found == "2"
-    assert found.message == (
-        "152 bytes are zero. Missing here: offsets 1 to 2. 2 batches after, offsets 3 to 4: "
-        "a restart that scans this segment deletes them."
-    )
 
 
 def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:
@@ -573,18 +528,6 @@ def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) 
     (found,) = (one for one in _findings(directory) if one.code == "torn-tail")
     assert (found.offset_first, found.offset_last) == (2, 3)
     assert found.message.endswith(" Missing here: offsets 2 to 3.")
-
-
-def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path) -> None:
-    for count, words in ((1, "1 batch stands inside"), (3, "3 batches stand inside")):
-        inner = b"".join(_batch(100 + row) for row in range(count))
-        outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
-        outer[30] ^= 1
-        data = _batch(0) + bytes(outer) + b"?" * 30 + _batch(2)
-        (found,) = (one for one in _of_log(tmp_path, data) if one.code == "resync-nested-candidate")
-        start = data.find(inner)
-        assert (found.severity, found.start, found.end, found.found) == ("warning", start, start + len(inner), str(count))
-        assert found.message.startswith(f"{words} the bytes that a damaged batch claims. ")
 
 
 @each(

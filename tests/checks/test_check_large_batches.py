@@ -11,7 +11,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from kdump.tables import Row
-from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
+from tests.builders.compression import Codec, compress, gzip_members
 from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
 from tests.loops import each
@@ -112,23 +112,6 @@ def test_only_the_first_record_of_a_large_batch_has_its_base_timestamp(tmp_path:
     assert "base-timestamp-odd" not in _codes(_findings(tmp_path, _large("70,000 records", last)[0]))
 
 
-@pytest.mark.parametrize(
-    ("codec", "compressed", "code"),
-    [
-        ("gzip", lambda plain: gzip_members(plain, member_count=2), "frame-multi-member"),
-        ("gzip", lambda plain: compress(plain, codec="gzip") + b"..", "frame-trailing-bytes"),
-        ("lz4", lambda plain: lz4_frame(plain) + b"..", "frame-trailing-bytes"),
-    ],
-)
-def test_the_frames_of_a_large_batch_are_examined(
-    codec: Codec, compressed: Callable[[bytes], bytes], code: str, tmp_path: Path
-) -> None:
-    payload = compressed(_records(70_000))
-    data = batch(payload=payload, codec=codec, records_count=70_000, last_offset_delta=100_000, max_timestamp=TIMESTAMP)
-    (finding,) = [found for found in _findings(tmp_path, data) if found.code == code]
-    assert finding.end == len(data)
-
-
 def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:
     data = wrapper(messages=[message(value=bytes(2 << 20))], compressor=lambda plain: gzip_members(plain, level=0) + b"..")
     assert len(data) > 2 << 20
@@ -156,12 +139,3 @@ def test_keys_of_headers_are_found_in_the_bytes_of_a_record(size: int) -> None:
     encoded = encode_record(record(key=b"key", value=b"v" * size, headers=headers))
     assert list(record_bytes.header_keys(encoded, 0, len(encoded))) == [b"k" * size, b"z"]
     assert list(record_bytes.irregular_fields(encoded, 0, len(encoded))) == []
-
-
-def test_lengths_of_headers_below_null_are_irregular() -> None:
-    body = (
-        encode_record(record())[1:-1] + varint(2) + varint(1) + b"k" + varint(-3) + varint(1) + b"k" + varint(-1, size_in_bytes=2)
-    )
-    encoded = varint(len(body)) + body
-    found = [(field.name, field.value, field.size) for field in record_bytes.irregular_fields(encoded, 0, len(encoded))]
-    assert found == [("value length of header 0", -3, 1), ("value length of header 1", -1, 2)]

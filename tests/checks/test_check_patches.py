@@ -1,25 +1,19 @@
 """Batches between damage: checked together or one by one, the findings are the same."""
 
 from collections import Counter
-from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
 
 from campaigns.hostile_files import NOW, written
-from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.finding import INFO, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, DELETE, FULL, Settings
-from kdump.reading import salvage
 from kdump.reading.damaged_offsets import DamagedOffsets
-from kdump.reading.items import Patches
 from kdump.reading.salvage import walk, walk_patches
 from kdump.tables import Row
-from tests.builders.hostile import Hostile, batches
+from tests.builders.hostile import Hostile
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.loops import each
@@ -79,23 +73,6 @@ def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> N
         for damaged in (together, apart)
     ]
     assert ranges[0] == ranges[1]
-
-
-def test_a_check_takes_batches_together_once_findings_are_only_counted(tmp_path: Path) -> None:
-    data = {".log": batches(1500, lambda chance: chance.randbytes(50))}
-    path = written(Hostile("", ".log", 1, lambda _: data), 1, tmp_path)
-    found: list[object] = []
-
-    def noted(source: Source, start: int, gathers: Callable[[], bool], **others: Any) -> Generator[object]:
-        for item in walk_patches(source, start, gathers, **others):
-            found.append(item)
-            yield item
-
-    for most, comes_together in ((10_000, False), (10, True)):
-        found.clear()
-        with mock.patch.object(salvage, "walk_patches", noted):
-            _rows(path, Settings(now=NOW, max_findings=most))
-        assert any(isinstance(item, Patches) for item in found) == comes_together
 
 
 def test_what_is_wrong_in_a_batch_comes_before_the_damage_after_it(tmp_path: Path) -> None:

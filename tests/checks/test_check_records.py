@@ -30,7 +30,6 @@ from tests.builders.records import (
     batch,
     encode_record,
     message,
-    message_set,
     record,
     varint,
     wrapper,
@@ -91,15 +90,6 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
     return _Seen
 
 
-@pytest.mark.parametrize("codec", CODEC_IDS)
-def test_neighbouring_batches_are_shown_together(codec: Codec, seen: type[_Seen], tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec) for offset in (0, 3, 6)]
-    _findings(tmp_path, b"".join(batches))
-    assert [part.counts for part in seen.parts] == [[3, 3, 3]]
-    assert list(seen.parts[0].records["offset"]) == list(range(9))
-    assert seen.contents == [3, 3, 3]
-
-
 def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
     good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
     bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
@@ -109,63 +99,9 @@ def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_pa
     assert seen.faults == ["record-body-mismatch"]
 
 
-def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen], tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(7)]
-    batches[2] = batch(records=[record(value=b"v")], base_offset=2, crc=0)
-    batches[4] = batch(records=[record(value=b"v")], base_offset=500)
-    _findings(tmp_path, b"".join(batches))
-    assert seen.statuses == [
-        ([0, 1], "intact"),
-        ([2], "damaged"),
-        ([3], "intact"),
-        ([500], "salvaged"),
-        ([5, 6], "intact"),
-    ]
-
-
-def test_damaged_records_that_no_rule_reads_are_passed_over_unless_they_are_compressed(
-    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seen, "reads_damaged", False)
-    kinds: list[tuple[Codec, int | None]] = [("none", None), ("none", 0), ("none", 0), ("gzip", 0), ("none", None)]
-    _findings(
-        tmp_path,
-        b"".join(
-            batch(records=[record(value=b"v")], base_offset=offset, codec=codec, crc=crc)
-            for offset, (codec, crc) in enumerate(kinds)
-        ),
-    )
-    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "damaged"), ([4], "intact")]
-
-
-def test_damaged_messages_that_no_rule_reads_are_passed_over(
-    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seen, "reads_damaged", False)
-    messages = [message(magic=1, value=b"v", crc=crc) for crc in (None, 0, 0, None)]
-    _findings(tmp_path, message_set(messages=messages))
-    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "intact")]
-
-
-def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:
-    one = encode_record(record())
-    _findings(tmp_path, batch(payload=one * 70_000, records_count=70_000, codec="none", last_offset_delta=69_999))
-    assert sum(len(part.records) for part in seen.parts) == 70_000
-    assert [part.continues for part in seen.parts] == [False] + [True] * (len(seen.parts) - 1)
-    assert len(seen.parts) > 1
-    assert seen.contents == [len(part.records) for part in seen.parts]
-
-
 def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
     _findings(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
     assert [part.counts for part in seen.parts] == [[1, 0, 1]]
-
-
-def test_messages_are_shown_together_and_each_wrapper_on_its_own(seen: type[_Seen], tmp_path: Path) -> None:
-    plain = [message(value=b"v"), message(value=b"v")]
-    log = message_set(messages=plain) + wrapper(messages=plain, base_offset=2) + message_set(messages=plain, base_offset=4)
-    _findings(tmp_path, log)
-    assert [part.counts for part in seen.parts] == [[1, 1], [2], [1, 1]]
 
 
 @each(

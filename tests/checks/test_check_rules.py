@@ -136,16 +136,6 @@ def test_a_file_written_later_than_now_moves_what_is_the_future(tmp_path: Path) 
         assert _codes(_findings(_aged(tmp_path, _batch(0, at=NOW + ahead), -3 * DAY))) == codes
 
 
-def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -> None:
-    times = [NOW + 5 * DAY, NOW + 9 * DAY, NOW + 7 * DAY, TIMESTAMP]
-    (found,) = _findings(_aged(tmp_path, b"".join(_batch(offset, at=at) for offset, at in enumerate(times))))
-    assert _told([found]) == [("timestamp-future", "warning", SIZE, 2 * SIZE, (1, 1))]
-    assert found.message == (
-        "maxTimestamp is in the future in 3 batches; the latest, here, is 2023-11-23 22:21:40 UTC (1700778100000). "
-        "Until then, time-based retention does not delete this segment."
-    )
-
-
 @each(
     ("at", "told"),
     [
@@ -256,16 +246,6 @@ def _wide(offset: int, count: int, last: int | None = None, **fields: object) ->
     return batch(records=records, base_offset=offset, last_offset_delta=delta, **fields)  # type: ignore[arg-type]
 
 
-def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _log(0, 1, 5, 6, 10, 12, 13))
-    assert _told([found]) == [("offset-gap", "info", SIZE, 6 * SIZE, (2, 11))]
-    assert found.found == "7"
-    assert found.message.startswith("3 gaps between 2 and 11; 7 offsets are missing. ")
-    (found,) = _of_log(tmp_path, _log(0, 1, 3))
-    assert _told([found]) == [("offset-gap", "info", SIZE, 3 * SIZE, (2, 2))]
-    assert (found.found, found.message.partition(". ")[0]) == ("1", "1 gap between 2 and 2; 1 offset is missing")
-
-
 def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
     (gaps,) = (one for one in found if one.code == "offset-gap")
@@ -281,38 +261,6 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     ]
     assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
-
-
-def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> None:
-    data = _wide(0, 1) + _wide(1, 1, last=3) + _wide(4, 2) + _wide(6, 2, last=8) + _wide(9, 1, last=20) + _wide(21, 1)
-    for policy, severity in (("unknown", "info"), ("compact", "info"), ("compact,delete", "info"), ("delete", "warning")):
-        (found,) = _of_log(tmp_path, data, cleanup_policy=policy)
-        start, end = len(_wide(0, 1)), len(data) - len(_wide(21, 1))
-        assert _told([found]) == [("last-offset-delta-mismatch", severity, start, end, (1, 20))]
-        assert (found.found, found.message) == ("3", "3 batches with fewer records than offsets, as left by compaction.")
-
-
-def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> None:
-    data = _wide(0, 1) + _wide(1, 3, last=2) + _wide(3, 1)
-    (found,) = _of_log(tmp_path, data)
-    start = len(_wide(0, 1))
-    assert _told([found]) == [("last-offset-delta-mismatch", "error", start, len(data) - start, (1, 2))]
-    assert (found.expected, found.found) == ("2", "1")
-
-
-def test_a_last_offset_below_the_first_is_reported(tmp_path: Path) -> None:
-    data = _batch(0) + _wide(1, 1, last=0) + _batch(1)
-    found = _of_log(tmp_path, data)
-    assert _told(found) == [("last-offset-delta-negative", "error", SIZE, len(data) - SIZE, (1, 0))]
-    assert (found[0].found, found[0].message) == ("-1", "One batch at offset 1 says its last offset is 1 below its first.")
-
-
-@each(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
-def test_a_segment_begins_with_its_base_offset_or_later(
-    tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
-) -> None:
-    found = _of_log(tmp_path, _log(first, first + 1, first + 2), base=10)
-    assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == told
 
 
 @each("base", [0, 7])
@@ -391,37 +339,6 @@ def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> N
     assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
 
 
-def test_offsets_that_come_again_are_reported_with_what_is_shared(tmp_path: Path) -> None:
-    first, second, third = _wide(0, 3), _wide(2, 3), _wide(5, 1)
-    (found,) = (one for one in _of_log(tmp_path, first + second + third) if one.severity == "error")
-    assert _told([found]) == [("offset-duplicate", "error", len(first), len(first + second), (2, 4))]
-    assert (found.expected, found.found) == ("3", "2")
-    assert found.message == "Offsets 2 to 2 are in this batch and in the one before, at byte 0."
-
-
-def test_a_batch_that_stands_there_twice_is_reported_byte_by_byte(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _log(0, 1, 2, 1, 3))
-    assert _told([found]) == [("batch-duplicate-bytes", "error", 3 * SIZE, 4 * SIZE, (1, 1))]
-    assert found.found == str(SIZE)
-    other = batch(records=[record(key=b"yek", value=b"value")], base_offset=1)
-    assert "batch-duplicate-bytes" not in _codes(_of_log(tmp_path, _log(0, 1, 2) + other + _log(3)))
-
-
-def test_a_run_of_offsets_from_elsewhere_is_reported_where_the_old_one_goes_on(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 3, 4))
-    assert ("batch-foreign-topic-hint", "error", 3 * SIZE, 6 * SIZE, (70, 72)) in _told(found)
-    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 4, 5))
-    assert "batch-foreign-topic-hint" not in _codes(found) and "offset-regression" in _codes(found)
-
-
-def test_a_run_that_goes_back_is_reported_at_its_first_batch(tmp_path: Path) -> None:
-    data = _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, value=b"other") for row in (2, 3, 4, 5, 6))
-    (found,) = _of_log(tmp_path, data)
-    assert _told([found]) == [("offset-regression", "error", 6 * SIZE, 7 * SIZE, (2, 2))]
-    assert (found.expected, found.found) == ("6", "2")
-    assert found.message == f"Offsets go back from 5 to 2 at byte {6 * SIZE}."
-
-
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
     assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
@@ -436,11 +353,6 @@ def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path
 
 
 # --- records
-
-
-def _records(*deltas: int, last: int | None = None, count: int | None = None, first: int = 0) -> bytes:
-    records = [record(offset_delta=delta) for delta in deltas]
-    return batch(records=records, base_offset=first, last_offset_delta=last, records_count=count)
 
 
 @each(

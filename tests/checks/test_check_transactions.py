@@ -89,15 +89,6 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -
 # --- epochs and sequences
 
 
-def test_a_batch_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
-    pieces = [_data(0, 0, epoch=2, count=2), _data(2, 2, epoch=1), _data(3, 2, epoch=2)]
-    assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 2, 2, "2", "1")]
-    (found,) = _of(tmp_path, pieces)
-    assert found.message == (
-        "Producer 7 had epoch 2 before, its last batch of which ends at offset 1; the batch at offset 2 has epoch 1."
-    )
-
-
 def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=5, in_txn=True), _marker(1, epoch=3)]
     found = _of(tmp_path, pieces)
@@ -169,19 +160,6 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back:
         )
 
 
-def test_what_restarted_with_0_is_counted_and_named(tmp_path: Path) -> None:
-    pieces = [_data(0, 0, count=2), _data(2, 0, value=b"w"), _data(3, 4, producer=9), _data(4, 0, producer=9, value=b"w")]
-    (found,) = _of(tmp_path, pieces)
-    start, end = _at(pieces, 1)[0], _at(pieces, 3)[1]
-    assert _told([found]) == [("sequence-gap", "info", start, end, 2, 4, None, None)]
-    assert found.message == (
-        "2 batches of several producers skipped to another sequence, first at offset 2: "
-        "the batches in between are no longer in the log, or it restarted with 0."
-    )
-    (found,) = _of(tmp_path, pieces[:2])
-    assert found.message.startswith("1 batch of producer 7 skipped to another sequence, first at offset 2: ")
-
-
 def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path) -> None:
     pieces = [_data(0, 0, count=2), _data(2, 0, count=2)]
     assert _codes(_of(tmp_path, pieces)) == ["sequence-duplicate"]
@@ -231,18 +209,6 @@ def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> 
     assert found.message.startswith("1 marker of producer 7 without visible data, the first at offset 0: ")
 
 
-def test_a_write_outside_of_the_open_transaction_is_reported_each_time(tmp_path: Path) -> None:
-    pieces = [_plain(0), _data(1, 0, in_txn=True), _data(2, 1), _data(3, 2, in_txn=True), _data(4, 3), _marker(5), _data(6, 4)]
-    found = _of(tmp_path, pieces)
-    assert _told(found) == [
-        ("txn-nontransactional-write", "error", *_at(pieces, 2), 2, 2, None, None),
-        ("txn-nontransactional-write", "error", *_at(pieces, 4), 4, 4, None, None),
-    ]
-    assert found[0].message.startswith(
-        "Producer 7 has had a transaction open since offset 1, and its batch at offset 2 is not part of it."
-    )
-
-
 def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
     pieces = [_data(0, 0, in_txn=True), _marker(1, coordinator=5), _data(2, 1, in_txn=True), _marker(3, coordinator=4)]
     found = _of(tmp_path, pieces)
@@ -251,13 +217,6 @@ def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
         assert _of(tmp_path, [*pieces[:3], _marker(3, coordinator=coordinator)]) == []
     (found_again,) = _of(tmp_path, [*pieces, _data(4, 2, in_txn=True), _marker(5, coordinator=4)], max_findings=1)[:1]
     assert found_again.expected == "5"
-
-
-def test_an_open_transaction_of_a_log_alone_is_reported_where_it_began(tmp_path: Path) -> None:
-    pieces = [_plain(0), _data(1, 0, in_txn=True, count=2), _data(3, 2, in_txn=True), _plain(4, minutes=90)]
-    (found,) = _of(tmp_path, pieces)
-    assert _told([found]) == [("txn-open", "info", *_at(pieces, 1), 1, 3, None, None)]
-    assert found.message == "Producer 7, epoch 0: its transaction is open since offset 1, with no marker in this file."
 
 
 @each(

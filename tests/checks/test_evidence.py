@@ -354,14 +354,6 @@ def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
     assert [one for one in _findings(gone) if one.severity == "error"] == []
 
 
-def test_the_last_segments_are_reported_with_the_log_before_them(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)}, index_interval_bytes=0)
-    _remove(directory, 10, ".log")
-    _remove(directory, 20, ".log")
-    (found,) = (one for one in _findings(directory) if one.code == "truncated-at-boundary")
-    assert (found.severity, found.offset_first, found.offset_last) == ("error", 10, 29)
-
-
 @pytest.mark.parametrize("is_of_another", [False, True])
 def test_an_index_of_another_log_attests_nothing(is_of_another: bool, tmp_path: Path) -> None:
     batches = [_batch(row) for row in range(40)]

@@ -12,7 +12,6 @@ from tests import kernels
 from tests.builders.compression import CODEC_IDS, Codec
 from tests.builders.records import Message, encode_message, message, message_set, wrapper
 from tests.checks.passed_over import codes_however_read
-from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -149,26 +148,6 @@ def _skipped(data: bytes, codec: Codec = "none", *, needs_keys: bool = False, mo
     return end
 
 
-@each("magic", [0, 1])
-@each("codec", ["none", *CODECS])
-def test_ordinary_messages_are_passed_over(codec: Codec, magic: int) -> None:
-    chance = random.Random(1)
-    parts: list[bytes] = []
-    for number in range(50):
-        inner, offset = ordinary(chance, magic), 10 * number
-        if codec == "none":
-            parts.append(message_set(messages=inner[:1], base_offset=offset))
-        else:
-            parts.append(wrapper(messages=inner, magic=magic, codec=codec, base_offset=offset))
-    data = b"".join(parts)
-    if (codec, magic) == ("lz4", 0):  # its header has the checksum of old clients, which is to be reported
-        assert _skipped(data, codec) == 0
-        return
-    assert _skipped(data, codec) == len(data)
-    assert _skipped(data, codec, start=len(parts[0])) == len(data)
-    assert _skipped(data[:-1], codec) == len(data) - len(parts[-1])
-
-
 def test_messages_without_keys_stop_it_where_keys_are_needed() -> None:
     first = message_set(messages=[message(key=b"k")])
     assert _skipped(first + message_set(messages=[message(value=b"v")]), needs_keys=True) == len(first)
@@ -181,15 +160,6 @@ def test_a_wrapper_with_more_messages_than_are_read_is_not_ordinary() -> None:
     outer = wrapper(messages=[message(key=b"k")] * 6)
     assert _skipped(outer, "gzip", most=6) == len(outer)
     assert _skipped(outer, "gzip", most=5) == 0
-
-
-def test_another_codec_ends_what_is_passed_over() -> None:
-    first, second = wrapper(messages=[message(key=b"k")]), wrapper(messages=[message(key=b"k")], codec="lz4")
-    plain = message_set(messages=[message(key=b"k")])
-    assert _skipped(first + second, "gzip") == len(first)
-    assert _skipped(plain + first) == len(plain)
-    assert _skipped(plain + first, "gzip") == 0
-    assert _skipped(wrapper(messages=[message(key=b"k")], attributes=4), "zstd") == 0
 
 
 def test_what_is_not_decompressed_is_left() -> None:

@@ -2,14 +2,14 @@
 
 import random
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
 import pytest
 
-from kdump.binary import codecs, kernel
+from kdump.binary import kernel
 from kdump.checks import record_reader
 from kdump.checks.finding import Finding
 from tests import kernels
@@ -133,16 +133,6 @@ def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
     } <= codes
 
 
-def test_ordinary_batches_are_passed_over() -> None:
-    native = _native()
-    chance = random.Random(1)
-    batches = [batch(records=ordinary(chance)) for _ in range(50)]
-    data = b"".join(batches)
-    assert native.skip_ordinary(data, 0, len(data), False)[:2] == (len(data), b"")
-    assert native.skip_ordinary(data, len(batches[0]), len(data), False)[:2] == (len(data), b"")
-    assert native.skip_ordinary(data, 0, len(data) - 1, False)[:2] == (len(data) - len(batches[-1]), b"")
-
-
 def miscounted(chance: random.Random) -> bytes:
     """A batch of ordinary records, which may say another number of them or other timestamps."""
     records = ordinary(chance)[: chance.randrange(1, 4)]
@@ -206,35 +196,6 @@ def test_batches_that_say_a_wrong_number_of_records_are_counted_with_both_kernel
     } <= codes
 
 
-def test_batches_that_say_a_wrong_number_of_records_stop_it_where_they_are_reported() -> None:
-    sound = batch(records=[record(key=b"k")])
-    fewer = batch(records=[record(key=b"k")], records_count=2)
-    more = batch(records=[record(key=b"k")], trailing=b"?")
-    data = sound + fewer + sound + more + more
-    native, room = _native(), len(sound)
-    assert native.skip_ordinary(data, 0, len(data), False)[0] == room
-    end = 2 * room + len(fewer)
-    assert native.skip_ordinary(data, 0, len(data), False, True, False, 9) == (end, b"", (1, room, room + len(fewer)), (0, 0, 0))
-    assert native.skip_ordinary(data, 0, len(data), False, True, True, 9)[2:] == (
-        (1, room, room + len(fewer)),
-        (2, end, len(data)),
-    )
-
-
-def test_records_without_keys_stop_it_where_keys_are_needed() -> None:
-    native = _native()
-    first, second = batch(records=[record(key=b"k")]), batch(records=[record(value=b"v")])
-    data = first + second + first
-    assert native.skip_ordinary(data, 0, len(data), True)[:2] == (len(first), b"")
-    marker = batch(records=[record(value=b"v")], is_control=True)
-    assert native.skip_ordinary(marker, 0, len(marker), True)[:2] == (len(marker), b"")
-
-
-def test_compressed_batches_stop_it() -> None:
-    first, second = batch(records=[record(key=b"k")]), batch(records=[record(key=b"k")], codec="gzip")
-    assert _native().skip_ordinary(first + second, 0, len(first + second), False)[:2] == (len(first), b"")
-
-
 def test_times_that_differ_from_the_header_are_listed() -> None:
     first = batch(records=[record(key=b"k", timestamp=TIME)])
     second = batch(records=[record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)], max_timestamp=TIME + 9)
@@ -273,61 +234,7 @@ def test_starts_out_of_bounds_are_refused(start: int) -> None:
         _native().skip_compressed(memoryview(b""), start, 0, False, 3, bytes)
 
 
-def test_neighbours_by_one_codec_are_passed_over_up_to_the_first_that_is_not_ordinary() -> None:
-    early = batch(records=[record(key=b"k", timestamp_delta=7)], base_timestamp=TIME, max_timestamp=TIME + 9, codec="lz4")
-    peculiar_one = batch(records=[record(key=b"k", attributes=1)], codec="lz4")
-    other = batch(records=[record(key=b"k")], codec="gzip")
-    data = early * 2 + peculiar_one + other
-    given: list[bytes] = []
-
-    def decompress(payload: memoryview) -> bytes | memoryview | None:
-        given.append(bytes(payload))
-        return codecs.BatchDecompressor(1 << 20).decompress(CODEC_IDS["lz4"], payload)
-
-    end, odd, records = _native().skip_compressed(memoryview(data), 0, len(data), False, CODEC_IDS["lz4"], decompress)
-    assert end == 2 * len(early)
-    assert [times[0] for times in struct.iter_unpack("=5q", odd)] == [0, len(early)]
-    assert records == encode_record(record(key=b"k", attributes=1), row=0)
-    assert given == [early[61:], early[61:], peculiar_one[61:]]
-
-
-def test_batches_of_another_codec_and_those_not_decompressed_end_what_is_passed_over() -> None:
-    first, second = batch(records=[record(key=b"k")], codec="gzip"), batch(records=[record(key=b"k")], codec="zstd")
-    data = memoryview(first + second)
-    whole = codecs.BatchDecompressor(1 << 20)
-    assert _native().skip_compressed(data, 0, len(data), False, 1, whole.of(1)) == (len(first), b"", None)
-    assert _native().skip_compressed(data, 0, len(data), False, 1, lambda _: None) == (0, b"", None)
-    assert _native().skip_compressed(data, 0, len(first) - 1, False, 1, whole.of(1)) == (0, b"", None)
-    with pytest.raises(ZeroDivisionError):
-        _native().skip_compressed(data, 0, len(data), False, 1, lambda _: 1 // 0)
-    with pytest.raises(TypeError):
-        _native().skip_compressed(data, 0, len(data), False, 1, lambda _: 1)
-
-
 def _native() -> ModuleType:
     from kdump.binary import _kernel
 
     return _kernel
-
-
-def test_a_payload_that_is_not_ordinary_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "t-0" / file_name(0, ".log")
-    path.parent.mkdir()
-    path.write_bytes(batch(records=[record(key=b"k", timestamp=TIME, attributes=1)], codec="zstd"))
-    codecs_seen = []
-    function_of = codecs.BatchDecompressor.of
-
-    def counting(self: codecs.BatchDecompressor, codec: int) -> Callable[[bytes | memoryview], bytes | memoryview | None]:
-        decompress = function_of(self, codec)
-        assert decompress is not None
-
-        def counted(compressed: bytes | memoryview) -> bytes | memoryview | None:
-            codecs_seen.append(codec)
-            return decompress(compressed)
-
-        return counted
-
-    monkeypatch.setattr(codecs.BatchDecompressor, "of", counting)
-    with kernels.using(kernel.C):
-        assert "record-attributes-set" in {one.code for one in findings(path.parent, "delete")}
-    assert codecs_seen == [CODEC_IDS["zstd"]]

@@ -16,6 +16,14 @@ _EXTREMES = [-(1 << 63), 0, (1 << 63) - 1] * 100
 _STEADY = [1_700_000_000_000] * 600
 _SHORT = [7, 9, 12]
 _MIXED = [*range(256), *_UNEVEN[256:512], *range(1 << 40, (1 << 40) + 256, 1), 1 << 41]
+_SPANS = [
+    base + far
+    for base in (0, -5, 1 << 62)
+    for bits in (8, 16, 32)
+    for span in ((1 << bits) - 1, 1 << bits)
+    for far in (0, span, *[span // 2, 1] * 127)
+]
+"""Blocks whose numbers are as far apart as one, two or four bytes can say, or one farther."""
 
 
 def _column(numbers: list[int], step: int = 100) -> PackedInts:
@@ -25,7 +33,7 @@ def _column(numbers: list[int], step: int = 100) -> PackedInts:
     return column
 
 
-@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED])
+@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED, _SPANS])
 @each("step", [1, 100, 1024])
 def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
     column = _column(numbers, step)
@@ -50,20 +58,6 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
         if len(numbers) > 300:
             assert column.bisect_left(number, 100, 290) == bisect_left(numbers, number, 100, 290)
             assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
-
-
-def test_a_number_is_found_in_its_first_row() -> None:
-    assert _column(_UNEVEN).index(400) == 20
-    assert _column(_EXTREMES).index(0) == 1
-
-
-def test_the_highest_number_is_found_wherever_it_stands() -> None:
-    assert _column([]).highest(-1) == -1
-    assert _column(_SHORT).highest(0) == 12
-    assert _column(_OFFSETS).highest(0) == 5999
-    assert _column(_OFFSETS[::-1]).highest(0) == 5999
-    assert _column([*_UNEVEN, 3]).highest(0) == 699 * 699
-    assert _column(_EXTREMES).highest(0) == (1 << 63) - 1
 
 
 def test_there_are_no_rows_beyond_the_ends() -> None:

@@ -80,13 +80,6 @@ def test_a_batch_is_seen_to_come_twice_across_segments(tmp_path: Path) -> None:
     assert _said(folder, "sequence-duplicate", "sequence-gap") == [("sequence-duplicate", "error", 0)]
 
 
-def test_five_batches_sent_again_are_five_findings(tmp_path: Path) -> None:
-    sent = [_data(offset, offset) for offset in range(5)]
-    again = [_data(5 + offset, offset) for offset in range(5)]
-    folder = _write(tmp_path, {0: [*sent, *again, _data(10, 5)]})
-    assert [code for code, _, _ in _said(folder, "sequence-duplicate", "sequence-gap")] == ["sequence-duplicate"] * 5
-
-
 def test_a_producer_that_restarts_in_its_epoch_does_not_repeat_itself(tmp_path: Path) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0, value="one"), _data(1, 0, value="two")]})
     assert _said(folder, "sequence-duplicate", "sequence-gap") == [("sequence-gap", "info", 71)]

@@ -92,36 +92,6 @@ def test_a_clean_partition_is_examined_without_findings(partition: Path, command
     } == before
 
 
-def test_damage_is_a_finding_and_the_listing_goes_on(partition: Path) -> None:
-    path = partition / LOG_NAME
-    data = bytearray(path.read_bytes())
-    data[10 * SIZE - 1] ^= 1
-    data[20 * SIZE + 8] ^= 0x40  # the length,
-    data[21 * SIZE - 1] ^= 1  # and the CRC does not tell the right one
-    path.write_bytes(data)
-    status, out, err = run_here("log", "--output", "ndjson", path)
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert status == FINDINGS
-    assert [row["status"] for row in rows] == (
-        ["intact"] * 9 + ["damaged"] + ["intact"] * 10 + ["damaged", "salvaged"] + ["intact"] * 28
-    )
-    assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, None)
-    assert f"bytes {20 * SIZE} to {21 * SIZE - 1}".encode() in err
-
-
-def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: Path) -> None:
-    path = partition / LOG_NAME
-    data = bytearray(path.read_bytes())
-    data[20 * SIZE + 8] ^= 0x40
-    path.write_bytes(data)
-    status, out, err = run_here("log", "--output", "ndjson", path)
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert status == FINDINGS
-    assert [row["status"] for row in rows] == ["intact"] * 20 + ["salvaged"] + ["intact"] * 29
-    assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, rows[19]["lastOffset"] + 1)
-    assert f"bytes {20 * SIZE} to {21 * SIZE - 1}: a record batch says it is {0x40000000 + SIZE - 12} bytes long".encode() in err
-
-
 @each(
     "arguments",
     [
@@ -476,23 +446,7 @@ def test_a_file_whose_name_is_not_utf8_is_listed(tmp_path: Path) -> None:
     assert os.fsencode(json.loads(out)["file"]) == path
 
 
-def test_a_file_that_vanishes_is_reported(
-    partition: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    whole_listdir = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda path: [*whole_listdir(path), "00000000000000000099.log"])
-    status, rows = _rows(capfd, "log", partition)
-    assert (status, len(rows)) == (NOT_EXAMINED, 100)
-
-
 # --- Kafka's words
-
-
-@pytest.mark.parametrize("release", ["1.0.1", "4.3.1"])
-@pytest.mark.parametrize("options", [[], ["--deep-iteration"], ["--deep-iteration", "--print-data-log"]])
-def test_a_sound_log_is_listed_in_kafkas_words(partition: Path, release: str, options: list[str]) -> None:
-    path = partition / LOG_NAME
-    assert run_here("log", "--release", release, *options, path) == run_here("--release", release, *options, "--files", str(path))
 
 
 @pytest.mark.parametrize(
@@ -505,13 +459,6 @@ def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
     status, out, err = run_here(command, tmp_path / name)
     assert (status, out) == (USAGE, b"")
     assert err.decode() == f"kdump: {tmp_path / name} is for another command; try: kdump {better} {tmp_path / name}\n"
-
-
-def test_a_log_may_have_any_name(tmp_path: Path) -> None:
-    path = tmp_path / "copy.log"
-    path.write_bytes(_batches(1)[0])
-    status, out, err = run_here("log", path)
-    assert (status, err) == (CLEAN, b"") and out.splitlines()[1].startswith(b"baseOffset: 0 ")
 
 
 def test_a_control_record_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 
 from kdump.checks import catalogue
 from kdump.cli import completion
-from kdump.cli.commands import COMMANDS, main, parser
-from kdump.cli.options import DIRECTORIES, FILES
+from kdump.cli.commands import main, parser
 from tests.loops import each
 from tests.support import HANG
 
@@ -89,13 +88,6 @@ def test_values_are_offered_that_there_are(line: str, values: list[str]) -> None
 )
 def test_names_of_files_are_left_to_the_shell(line: str, kind: str) -> None:
     assert _offered(line) == [(kind, "x")]
-
-
-def test_every_path_and_file_of_every_command_is_completed_as_one() -> None:
-    for name, command in COMMANDS.items():
-        for option in command.options.OPTIONS.values():
-            if option.name in ("paths", "file"):
-                assert option.completes == (DIRECTORIES if name == "recover" else FILES), name
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

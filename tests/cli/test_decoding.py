@@ -101,13 +101,6 @@ def test_every_topic_has_its_decoder_and_its_option() -> None:
     assert set(decoder_names.OPTIONS.values()) == set(history.TOPIC_DECODERS)
 
 
-@pytest.mark.parametrize("name", ["consumer-offsets", "__consumer_offsets", "consumer_offsets"])
-def test_a_topic_is_decoded_in_any_directory_under_any_of_its_names(listed: Lister, name: str) -> None:
-    status, out, err = listed("copy", COMMITS, "--output", "ndjson", "--decode", name)
-    assert (status, err) == (CLEAN, "")
-    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
-
-
 @pytest.mark.parametrize("name", ["offsets", "", "consumer-offsets-0"])
 def test_an_unknown_decoder_is_refused_with_those_there_are(listed: Lister, name: str) -> None:
     status, out, err = listed("copy", COMMITS, "--decode", name)
@@ -120,17 +113,6 @@ def test_records_of_an_internal_topic_are_decoded_unless_it_is_switched_off(list
     assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
     _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep", "--decode", "none")
     assert _decoded(out) == [(None, None, None)] * 2
-
-
-def test_records_of_other_topics_are_shown_as_they_are(listed: Lister) -> None:
-    _, out, _ = listed("orders-0", COMMITS, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [(None, None, None)] * 2
-
-
-def test_the_bytes_stand_beside_what_they_say(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep")
-    row = json.loads(out.splitlines()[0])
-    assert row["key"].encode() == OFFSET_KEY and (row["keySize"], row["valueSize"]) == (len(OFFSET_KEY), len(OFFSET_VALUE))
 
 
 # --- objects
@@ -165,12 +147,6 @@ def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
     assert (status, err.count("\n")) == (FINDINGS, 1)
 
 
-def test_control_records_have_the_names_of_their_types() -> None:
-    keys = [decoded.control_record_of(int16(0) + int16(number), None).key for number in (-1, 0, 1, 2, 99)]
-    names = ["UNKNOWN(-1)", "ABORT", "COMMIT", "LEADER_CHANGE", "UNKNOWN(99)"]
-    assert keys == [f'{{"controlType":"{name}"}}' for name in names]
-
-
 def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     decode = decoded.plain_decoder("integer", "long")
     assert decode is not None
@@ -180,12 +156,6 @@ def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     assert "8" in str(decode(bytes(4), b"12").fault)
 
 
-def test_keys_alone_may_be_numbers(listed: Lister) -> None:
-    data = batch(records=[record(key=bytes(7) + b"\x07", value=b"text")])
-    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--key-decoder", "long")
-    assert _decoded(out) == [(7, None, None)]
-
-
 @pytest.mark.parametrize("name", ["\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"])
 def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister, name: str) -> None:
     data = batch(records=[record(key=int16(1) + string(name) + string("t") + int32(0))])
@@ -193,16 +163,6 @@ def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister,
     assert out.rstrip("\n").isprintable()
     key = _decoded(out)[0][0]
     assert key is not None and key["data"]["group"] == name
-
-
-def test_csv_has_objects_as_json(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "csv", "--deep")
-    assert '"{""type"":""1"",""data"":{""group"":""g"",""topic"":""t"",""partition"":3}}"' in out
-
-
-def test_a_table_shows_what_keys_and_values_say_in_place_of_their_bytes(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "table", "--deep")
-    assert '{"group":"g","topic":"t","partition":3}   {"offset":42,"metadata":"","commitTimestamp":7,' in out
 
 
 def test_a_table_shows_why_a_value_could_not_be_decoded(listed: Lister) -> None:
@@ -344,11 +304,6 @@ def test_kafkas_lines_have_keys_and_values_as_they_are_unless_they_are_to_be_dec
     key = '{"type":"1","data":{"group":"g","topic":"t","partition":3}}'
     assert f' key: {key} payload: {{"version":"1","data":{{"offset":42,' in out
     assert f" key: {key} payload: <DELETE>\n" in out
-
-
-def test_kafkas_lines_are_in_the_words_of_the_release(listed: Lister) -> None:
-    _, out, _ = listed("x", COMMITS, "--decode", "consumer-offsets", "--release", "1.0.1")
-    assert out.splitlines()[2].endswith(" headerKeys: [] key: offset::g:t:3 payload: 42")
 
 
 def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(listed: Lister) -> None:

@@ -152,11 +152,6 @@ def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dro
     assert command_names.is_dropin(arguments) == is_dropin
 
 
-@each("name", sorted(commands.COMMANDS))
-def test_each_command_is_known_at_the_door(name: str) -> None:
-    assert name in command_names.COMMANDS and not command_names.is_dropin([name, "--files"])
-
-
 @each(
     ("arguments", "status"),
     [

@@ -1,8 +1,6 @@
 """Listings of intact stretches by the kernel in C are those of the reference, whatever the contents."""
 
 import base64
-import csv
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +12,11 @@ from hypothesis import strategies as st
 
 from kdump.binary import kernel
 from kdump.cli.listing import log_files
-from kdump.cli.listing.intact import IntactText
 from kdump.cli.listing.logs import LogLister
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
 from tests.kernels import Printed, Sizes
-from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -161,115 +157,6 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("no_tables")
-def test_the_kernel_writes_intact_records_as_ndjson(log: Path) -> None:
-    lines = kernels.listed(["log", "--deep", "--output", "ndjson", log]).stdout.splitlines()
-    rows = [json.loads(line) for line in lines]
-    found = [
-        tuple(
-            None if (text, encoded) == (None, None) else base64.b64decode(encoded) if text is None else text.encode()
-            for text, encoded in ((row["key"], row["keyBase64"]), (row["value"], row["valueBase64"]))
-        )
-        for row in rows
-    ]
-    assert found == ROWS * len(CODECS)
-    assert [row["offset"] for row in rows] == list(range(5 * len(CODECS)))
-    assert rows[0]["headers"] == [
-        {"key": "h", "keyBase64": None, "value": None, "valueBase64": "/w=="},
-        {"key": "größe", "keyBase64": None, "value": None, "valueBase64": None},
-    ]
-    assert {(row["status"], row["file"]) for row in rows} == {("intact", str(log))}
-    assert b'"value":"soft\\u00adhyphen \\ud83d\\ude00"' in lines[3]  # one strange character makes the rest ASCII, too
-    assert '"key":"größer 購入"'.encode() in lines[2]
-
-
-@pytest.mark.usefixtures("no_tables")
-def test_the_kernel_writes_intact_records_as_csv(log: Path) -> None:
-    text = kernels.listed(["log", "--deep", "--output", "csv", log]).stdout.decode()
-    rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert [row["key"] for row in rows[:5]] == ["plain", "", "größer 購入", "\x00\x7f", ""]
-    assert [row["value"] for row in rows[:5]] == ["a value", '"quoted", with\r\nlines', "", "soft\u00adhyphen 😀", ""]
-    assert rows[4]["keyBase64"] == "//4="
-    assert json.loads(rows[0]["headers"])[1]["key"] == "größe"
-    assert ',größer 購入,,"",,' in text  # empty text is quoted, null is nothing
-
-
-def test_intact_records_are_listed_as_a_table(log: Path) -> None:
-    file, heading, rule, *lines = kernels.listed(["log", "--deep", "--output", "table", log]).stdout.decode().splitlines()
-    names = ["offset", "timestamp", "keySize", "valueSize", "sequence", "position", "status", "headers", "key", "value"]
-    assert (file, heading.split(), set(rule)) == (str(log), names, {"─"})
-    assert len(lines) == len(ROWS) * len(CODECS) and lines[0].split()[-3:] == ["plain", "a", "value"]
-    assert "   h,größe   " in lines[0]
-    assert lines[1].endswith('   -             "quoted", with\\r\\nlines')
-    assert lines[3].endswith("   \\x00\\x7f      soft\\xadhyphen 😀")
-    assert lines[4].endswith("   base64://4=   -")
-
-
-TIMES = {
-    -1: "-",
-    0: "1970-01-01 00:00:00.000",
-    -2: "1969-12-31 23:59:59.998",
-    951_868_799_999: "2000-02-29 23:59:59.999",
-    -62_135_596_800_000: "0001-01-01 00:00:00.000",
-    -62_135_596_800_001: "-62135596800001",
-    253_402_300_799_999: "9999-12-31 23:59:59.999",
-    253_402_300_800_000: "253402300800000",
-    2**63 - 1: "9223372036854775807",
-    -(2**63): "-9223372036854775808",
-}
-
-
-def test_times_that_a_calendar_has_are_shown_as_such(tmp_path: Path) -> None:
-    path = tmp_path / NAME
-    batches = [
-        batch(base_offset=offset, records=[Record(value=b"x")], max_timestamp=time, timestamp_type="LogAppendTime")
-        for offset, time in enumerate(TIMES)
-    ]
-    path.write_bytes(b"".join(batches))
-    lines = kernels.listed(["log", "--deep", "--output", "table", path]).stdout.decode().splitlines()[3:]
-    assert [" ".join(line.split()[1:-8]) for line in lines] == list(TIMES.values())
-
-
-@pytest.mark.usefixtures("no_tables")
-@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka"])
-def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
-    printed = kernels.listed(["log", "--output", form, log])
-    assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)
-
-
-@pytest.mark.usefixtures("no_tables")
-@each(
-    ("options", "offsets"),
-    [
-        (["--from-offset", "4"], range(4, 20)),
-        (["--to-offset", "15"], range(16)),
-        (["--from-offset", "6", "--to-offset", "11"], range(6, 12)),
-        (["--deep", "--from-offset", "6", "--to-offset", "11"], range(6, 12)),
-        (["--from-time", "1700000000010"], range(10, 20)),
-        (["--to-time", "1700000000009"], range(10)),
-        (["--deep", "--from-time", "1700000000005", "--to-time", "1700000000010"], range(5, 11)),
-        (["--deep", "--from-time", "1700000000013"], range(13, 20)),
-        (["--deep", "--to-time", "1700000000006"], range(7)),
-        (["--limit", "3"], range(6)),
-        (["--deep", "--limit", "6"], range(6)),
-        (["--deep", "--from-offset", "4", "--limit", "6"], range(4, 10)),
-        (["--tail", "2"], range(16, 20)),
-        (["--deep", "--tail", "4"], range(16, 20)),
-    ],
-)
-def test_the_kernel_writes_whole_batches_of_a_range(tmp_path: Path, options: list[str], offsets: range) -> None:
-    path, time = tmp_path / NAME, 1_700_000_000_000
-    records = [
-        [Record(value=b"x", timestamp=time + first), Record(value=b"y", timestamp=time + first + 1)] for first in range(0, 20, 2)
-    ]
-    path.write_bytes(b"".join(batch(base_offset=2 * row, records=two) for row, two in enumerate(records)))
-    with kernels.using(kernel.C):
-        lines = kernels.listed(["log", *options, "--output", "ndjson", path]).stdout.splitlines()
-    rows = [json.loads(line) for line in lines]
-    name = "offset" if "--deep" in options else "baseOffset"
-    assert [row[name] for row in rows] == list(offsets if "--deep" in options else offsets[::2])
-
-
 @pytest.mark.parametrize("stretch", [1, 1 << 20])
 @pytest.mark.parametrize("name", [kernel.PYTHON, kernel.C])
 def test_a_damaged_batch_leads_to_one_whose_crc_fits_whatever_that_claims(tmp_path: Path, name: str, stretch: int) -> None:
@@ -282,15 +169,6 @@ def test_a_damaged_batch_leads_to_one_whose_crc_fits_whatever_that_claims(tmp_pa
     assert printed.stderr.endswith(b"byte 0: the CRC of a record batch does not match (crc-mismatch)\n")
 
 
-@pytest.mark.parametrize("stretch", [1, 1 << 20])
-def test_offsets_that_a_log_has_are_named_from_the_lowest_on(tmp_path: Path, stretch: int) -> None:
-    path = tmp_path / NAME
-    path.write_bytes(batch(base_offset=1 << 56, records=[Record()]) + batch(base_offset=1, records=[Record()]))
-    for name in (kernel.PYTHON, kernel.C):
-        printed = _listed(name, ["log", "--to-offset", "0", "--output", "ndjson", str(path)], stretch, Sizes())
-        assert printed.stderr.endswith(b": this range is empty; the logs have offsets 1 to 72057594037927936\n")
-
-
 def test_records_outside_the_offsets_of_their_batch_are_not_in_its_range(tmp_path: Path) -> None:
     path = tmp_path / NAME
     odd = [Record(value=b"x", offset_delta=0), Record(value=b"y", offset_delta=9)]
@@ -298,23 +176,6 @@ def test_records_outside_the_offsets_of_their_batch_are_not_in_its_range(tmp_pat
     with kernels.using(kernel.C):
         lines = kernels.listed(["log", "--deep", "--to-offset", "6", "--output", "ndjson", path]).stdout.splitlines()
     assert [json.loads(line)["offset"] for line in lines] == [4]
-
-
-def test_markers_close_together_are_listed_from_tables_many_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / NAME
-    parts = []
-    for offset in range(0, 600, 2):
-        parts.append(batch(base_offset=offset, records=[Record(value=b"x" * 50)], is_transactional=True, producer_id=7))
-        parts.append(
-            batch(base_offset=offset + 1, records=[commit_record()], is_control=True, is_transactional=True, producer_id=7)
-        )
-    path.write_bytes(b"".join(parts))
-    left = mock.Mock(side_effect=IntactText._left_at)
-    monkeypatch.setattr(IntactText, "_left_at", lambda *arguments: left(*arguments))
-    with kernels.using(kernel.C):
-        lines = kernels.listed(["log", "--deep", "--output", "ndjson", path]).stdout.splitlines()
-    assert [json.loads(line)["offset"] for line in lines] == list(range(600))
-    assert 1 <= left.call_count <= 4
 
 
 @pytest.mark.usefixtures("no_tables")
@@ -325,14 +186,6 @@ def test_a_record_may_be_larger_than_the_room_for_text(tmp_path: Path) -> None:
     first, second = map(json.loads, text.splitlines())
     assert first["key"] == "\x01" * 100_000 and base64.b64decode(first["valueBase64"]) == b"\xff" * 100_000
     assert second["value"] == "x"
-
-
-@pytest.mark.usefixtures("no_tables")
-def test_a_record_may_have_many_small_headers(tmp_path: Path) -> None:
-    path = tmp_path / NAME
-    path.write_bytes(batch(records=[Record(value=b"x", headers=[("", b"")] * 50_000)]))
-    text = kernels.listed(["log", "--deep", "--output", "csv", path], Sizes(out=4096)).stdout
-    assert text.count(b'""keyBase64""') == 50_000
 
 
 def test_a_file_whose_name_is_too_long_for_a_program_is_listed_from_tables(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
-from tests.support import bytes_read
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
@@ -159,15 +158,6 @@ def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, li
         assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
         found, rows = listed("log", path)
         assert (found, [row["status"] for row in rows].count("damaged")) == (FINDINGS, 2)
-
-
-def test_a_damaged_range_is_reported_with_its_bytes(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), b"no batch " * 20, _batch(1))
-    found, rows = listed("log", path)
-    assert found == FINDINGS
-    assert listed.err == f"kdump: {path}: bytes {SIZE} to {SIZE + 179}: bytes that are no batch (garbage-region, 180 bytes)\n"
-    assert (rows[1]["position"], rows[1]["size"], rows[1]["status"], rows[1]["baseOffset"]) == (SIZE, 180, "damaged", None)
-    assert [row["status"] for row in rows] == ["intact", "damaged", "salvaged"]
 
 
 def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
@@ -350,14 +340,6 @@ def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path:
     ]
 
 
-def test_records_have_the_status_of_their_batch(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
-    found, rows = listed("log", "--deep", path)
-    assert found == FINDINGS
-    assert [(row["offset"], row["status"]) for row in rows][2:] == [(2, "intact"), (None, "damaged"), (3, "salvaged")]
-    assert [row["status"] for row in rows][:2] == ["intact", "damaged"]
-
-
 def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed: Listed) -> None:
     markers = [
         batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
@@ -418,20 +400,6 @@ def test_strict_keeps_stderr_empty_and_the_exit_code(tmp_path: Path, listed: Lis
 
 
 # --- the table for people
-
-
-def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
-    assert listed.text("log", "--output", "table", path) == FINDINGS
-    lines = [line.split() for line in listed.out.splitlines()[3:]]
-    assert [(line[0], line[-2], line[-1]) for line in lines] == [
-        ("0", "ok", "intact"),
-        (str(SIZE), "BAD", "damaged"),
-        (str(2 * SIZE), "ok", "intact"),
-        (str(3 * SIZE), "-", "damaged"),
-        (str(3 * SIZE + 180), "ok", "salvaged"),
-    ]
-    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
 
 
 def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_path: Path, listed: Listed) -> None:
@@ -511,25 +479,6 @@ def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_
     assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
 
 
-def test_the_header_that_many_entries_point_to_is_read_once(listed: Listed, tmp_path: Path) -> None:
-    batches = [_batch(offset) for offset in range(100)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1000 + row, 0) for row in range(500)]), *batches)
-    with bytes_read() as total:
-        status, rows = listed("index", path)
-    assert (status, {row["logOffset"] for row in rows}) == (FINDINGS, {0})
-    assert total() < 3 * 500 * 8 + 100 * 61  # 500 times 64 headers would be 2 MB
-
-
-def test_of_batches_that_are_far_apart_only_the_headers_are_read(listed: Listed, tmp_path: Path) -> None:
-    batches = [_batch(offset, value=bytes(4000)) for offset in range(50)]
-    entries = [(offset, offset * len(batches[0])) for offset in range(1, 50)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *batches)
-    with bytes_read() as total:
-        status, rows = listed("index", path)
-    assert (status, len(rows)) == (CLEAN, 49)
-    assert total() < 49 * 8 + 49 * 61 + 1000  # the log has 200,000 bytes
-
-
 def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(
     listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -607,25 +556,6 @@ def test_entries_are_listed_up_to_the_zeros_and_within_the_range(tmp_path: Path,
     ):
         status, rows = listed("index", *options, path)
         assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "data", "size"),
-    [
-        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), 8),
-        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), 12),
-        ("txnindex", TXN_INDEX, files.transaction_index(entries=[files.aborted_transaction(last_offset=1)]), 34),
-    ],
-)
-def test_an_entry_that_is_cut_off_is_a_finding(
-    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, size: int
-) -> None:
-    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
-    assert listed(command, path)[0] == CLEAN
-    path.write_bytes(data + b"\1")
-    status, rows = listed(command, path)
-    assert (status, len(rows)) == (FINDINGS, 1)
-    assert listed.err == f"kdump: {path}: {size + 1} bytes are not a multiple of {size}: the last entry is cut off\n"
 
 
 # --- time indexes
@@ -785,21 +715,6 @@ def test_damage_is_not_requested_where_the_batch_after_it_begins_the_range(tmp_p
         assert (found, len(rows)) == (status, count)
 
 
-def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed: Listed) -> None:
-    for kind, count in (("CreateTime", 1), ("LogAppendTime", 0)):
-        one = batch(
-            records=[record(value=b"v", timestamp=TIMESTAMP)],
-            max_timestamp=TIMESTAMP + 100,
-            timestamp_type=kind,  # type: ignore[arg-type]  # one of its literals
-        )
-        path = _log(tmp_path, one)
-        assert len(listed("log", "--to-time", str(TIMESTAMP + 50), path)[1]) == count
-        assert len(listed("log", "--to-time", str(TIMESTAMP + 100), path)[1]) == 1
-        assert len(listed("log", "--from-time", str(TIMESTAMP + 100), path)[1]) == 1
-        deep = listed("log", "--deep", "--from-time", str(TIMESTAMP + 50), path)[1]
-        assert len(deep) == (kind == "LogAppendTime")
-
-
 @pytest.mark.parametrize(
     ("command", "name", "data"),
     [
@@ -837,21 +752,3 @@ def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed
     status, (row,) = listed("timeindex", path)
     assert (status, row["logTimestamp"]) == (FINDINGS, None)
     assert listed.err.endswith(": no batch holds that offset\n")
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "data", "lines"),
-    [
-        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), [f"offset: 1 position: {SIZE}"]),
-        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), [f"timestamp: {TIMESTAMP} offset: 1"]),
-        ("log", LOG, b"", ["Log starting offset: 0"]),
-    ],
-)
-def test_kafkas_lines_name_the_file_first(
-    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, lines: list[str]
-) -> None:
-    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
-    if name == LOG:
-        path.write_bytes(b"")
-    assert listed.text(command, path) == CLEAN
-    assert listed.out.splitlines() == [f"Dumping {path}", *lines]

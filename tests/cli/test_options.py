@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -13,13 +12,12 @@ from kdump.checks.settings import Settings
 from kdump.cli.checking.options import CheckOptions
 from kdump.cli.checking.request import CheckRequest
 from kdump.cli.click_parser import Invocation, parser_of
-from kdump.cli.commands import COMMANDS, main
+from kdump.cli.commands import main
 from kdump.cli.dropin import DropinOptions, all_options, read_dropin
 from kdump.cli.options import FILES, Command, CommandOptions, arguments, choice, flag, integer, text
 from kdump.cli.plain_command_line import read_plain
 from kdump.exit_codes import USAGE
 from kdump.releases.profile import profile_of
-from tests.loops import each
 from tools import docs
 
 
@@ -70,20 +68,6 @@ def test_options_are_read_with_click_and_without_it() -> None:
     assert _read("x --erase")["erases"] is True
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("", "Missing argument 'PATH...'."),
-        ("x --colour green", "Invalid value for '--colour': 'green' is not one of 'red', 'blue'."),
-        ("x --depth 0", "Invalid value for '--depth': 0 is not in the range x>=1."),
-    ],
-)
-def test_values_are_checked_as_they_are_declared(line: str, message: str) -> None:
-    with pytest.raises(click.UsageError) as caught:
-        _read(line)
-    assert caught.value.format_message() == message
-
-
 def test_a_class_has_the_options_of_its_base_in_their_places_and_may_declare_one_again() -> None:
     assert list(_Base.OPTIONS) == ["paths", "colour"]
     assert list(_PencilOptions.OPTIONS) == ["paths", "colour", "depth", "is_sharp", "erases", "brand"]
@@ -118,12 +102,6 @@ def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None
 
 
 # --- the commands of kdump
-
-
-@each("name", COMMANDS)
-def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
-    for option in COMMANDS[name].options.OPTIONS.values():
-        assert not option.names or option.help.endswith("."), option.names
 
 
 def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kdump.cli import commands
 from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.records import batch, record
-from tests.loops import each
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
 LOG_NAME = "00000000000000000000.log"
@@ -125,14 +123,3 @@ def test_a_file_may_have_the_name_of_a_form(partition: Path, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(partition), "-o", "json", "--output", "json"]) == FINDINGS
     assert json.loads((tmp_path / "json").read_text())["findings"]
-
-
-_OF_DIRECTORIES = {"recover", "redact", "reindex", "slice"}
-"""Commands whose -o is a directory."""
-
-
-@each("name", sorted(set(commands.COMMANDS) - _OF_DIRECTORIES))
-def test_every_command_names_its_file_alike(name: str) -> None:
-    options = {option.name: option.opts for option in commands.parser().commands[name].params}
-    assert options["file"] == ["-o"]
-    assert options.get("output", ["--output"]) == ["--output"]

@@ -20,7 +20,6 @@ import zstandard
 
 from campaigns import damage
 from kdump.binary import system
-from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
 from kdump.errors import KdumpError, Unreadable
@@ -97,26 +96,6 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     assert "no worker process can be started: Resource temporarily unavailable" in shown
 
 
-def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _scan(brokers, tmp_path / "out", "--output", "json") == 1
-    summary = json.loads(capsys.readouterr().out)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json", "manifest.json"}
-    assert (summary["batches"], summary["records"], summary["errors"], summary["exitCode"]) == (20, 60, 2, 1)
-    assert summary["findings"][:2] == [
-        {"code": "crc-mismatch", "severity": "error", "count": 1},
-        {"code": "replica-divergence", "severity": "error", "count": 1},
-    ]
-    (topic,) = summary["topics"]
-    assert (topic["topic"], topic["partitions"], topic["replicas"], topic["records"], topic["errors"]) == ("a", 2, 4, 30, 2)
-    assert summary["tables"]["batches"] == 20
-    assert {row["broker"] for row in _table(tmp_path / "out", "batches")} == {"1", "2"}
-    metadata = pq.ParquetFile(next((tmp_path / "out" / "batches").glob("*.parquet"))).metadata
-    assert metadata.row_group(0).column(0).compression == "ZSTD"
-    assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
 def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
@@ -141,24 +120,6 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
         *("lz4", "1", str(size), "bytes"),
         *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
     ]
-
-
-def test_records_are_a_table_where_they_are_requested(brokers: Path, tmp_path: Path) -> None:
-    _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
-    assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [
-        (partition, offset) for partition in (0, 1) for offset in range(15)
-    ]
-
-
-def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status = main(["check", str(brokers), "--output", "ndjson"])
-    checked = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert _scan(brokers, tmp_path / "out") == status == 1
-    keys = ("code", "severity", "path", "start", "end", "message", "expected", "found")
-    found = [tuple(row[key] for key in keys) for row in _table(tmp_path / "out", "findings") if row["code"] not in FLEET | SCAN]
-    assert sorted(found, key=str) == sorted(
-        (tuple(row[key] for key in keys) for row in checked if row["kind"] == "finding"), key=str
-    )
 
 
 def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -323,24 +284,6 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_a_log_becomes_a_file(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
-    path = tmp_path / f"batches.{form}"
-    assert main(["log", str(partition), "--output", form, "-o", str(path)]) == 1
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "the CRC of a record batch does not match (crc-mismatch)" in err
-    rows = _read(path)
-    assert [(row["topic"], row["partition"], row["baseOffset"], row["status"]) for row in rows] == [
-        ("a", 1, 0, "intact"),
-        ("a", 1, 3, "intact"),
-        ("a", 1, 6, "intact"),
-        ("a", 1, 9, "damaged"),
-        ("a", 1, 12, "intact"),
-    ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"batches.{form}", "data"]
-
-
 def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     command = [
@@ -378,17 +321,6 @@ def test_what_a_file_cannot_hold_is_refused(
 ) -> None:
     assert main(["log", str(partition), "--output", "arrow", "-o", str(tmp_path / "x"), *options]) == 2
     assert f"{options[0]} does not apply to arrow" in capsys.readouterr().err
-
-
-def test_an_export_ends_at_damage_where_it_should(partition: Path, tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    assert main(["log", str(partition), "--output", "parquet", "-o", str(path), "--fail-fast", "--strict-stderr"]) == 1
-    assert [(row["baseOffset"], row["status"]) for row in _read(path)] == [
-        (0, "intact"),
-        (3, "intact"),
-        (6, "intact"),
-        (9, "damaged"),  # as in the other forms
-    ]
 
 
 FORMS = ("kafka", "ndjson", "csv", "table", "parquet", "arrow")

@@ -58,19 +58,6 @@ def test_quiet_and_a_file_for_the_output_do_not_go_together(sound: Path, tmp_pat
     assert not (tmp_path / "report").exists()
 
 
-def test_colours_are_those_that_were_asked_for(
-    damaged: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for words, has_colours in (([], False), (["--color", "never"], False), (["--color", "always"], True)):
-        commands.main(["check", *words, str(damaged)])
-        assert ("\x1b[" in capfd.readouterr().out) is has_colours
-        commands.main(["log", "--output", "table", *words, str(damaged)])
-        assert ("\x1b[" in capfd.readouterr().out) is has_colours
-    monkeypatch.setenv("NO_COLOR", "1")
-    commands.main(["check", "--color", "always", str(damaged)])
-    assert "\x1b[" in capfd.readouterr().out, "an option is stronger than the environment"
-
-
 # --- Times and ranges
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kdump.cli.commands import main
-from kdump.reading import salvage
 from tests import kernels
 from tests.builders import files
 from tests.builders.compression import Codec, compress
@@ -97,14 +96,6 @@ def test_a_tail_of_records_begins_inside_of_a_batch(partition: Path, listed: Lis
     assert listed.offsets == list(range(max(0, 100 - count), 100))
 
 
-@pytest.mark.parametrize("output", ["kafka", "csv", "table"])
-def test_a_tail_has_every_form(partition: Path, capfd: pytest.CaptureFixture[str], output: str) -> None:
-    assert main(["log", "--deep", "--tail", "3", "--output", output, str(partition)]) == CLEAN
-    out = capfd.readouterr().out
-    assert [f"{offset}" in out for offset in (96, 97, 98, 99)] == [output == "kafka", True, True, True]  # 96 begins its batch
-    assert "| offset: 96 " not in out
-
-
 def test_each_partition_has_its_own_tail(tmp_path: Path, listed: Lister) -> None:
     for number in (0, 1):
         files.write_partition(tmp_path, topic="a", partition=number, segments={0: [_batch(n) for n in range(number, 5 + number)]})
@@ -159,23 +150,6 @@ def test_a_segment_that_is_not_a_file_is_not_examined(partition: Path, listed: L
     path.mkdir()
     assert listed("--tail", 1, partition) == NOT_EXAMINED
     assert listed.offsets == [59]
-
-
-def test_an_index_spares_reading_a_log_from_its_start(tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = files.write_partition(tmp_path, segments={0: [_batch(n) for n in range(500)]}, index_interval_bytes=4096)
-    starts: list[int] = []
-    walk = salvage.walk_patches
-
-    def noted(source: Any, start: int, *arguments: Any, **others: Any) -> Any:
-        starts.append(start)
-        return walk(source, start, *arguments, **others)
-
-    monkeypatch.setattr(salvage, "walk_patches", noted)
-    for option, number, offsets in (("--tail", 2, [498, 499]), ("--offset", 450, [450])):
-        starts.clear()
-        assert listed(option, number, path) == CLEAN
-        assert listed.offsets == offsets
-        assert min(starts) > 350 * SIZE
 
 
 @pytest.mark.parametrize("position", [SIZE, 2 * SIZE + 7])

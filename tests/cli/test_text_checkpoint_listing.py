@@ -40,24 +40,6 @@ def _file(folder: Path, text: str | bytes, name: str = NAMES[0]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_offsets_of_partitions_are_listed_as_lines(tmp_path: Path, run: Run, name: str) -> None:
-    path = _file(tmp_path, OFFSETS, name)
-    assert run(path) == (
-        CLEAN,
-        f"Dumping {path}\n"
-        "topic: orders partition: 0 offset: 1200\n"
-        "topic: orders partition: 1 offset: 80\n"
-        "topic: __consumer_offsets partition: 12 offset: 7\n",
-        "",
-    )
-
-
-def test_leader_epochs_are_listed_as_lines(tmp_path: Path, run: Run) -> None:
-    path = _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
-    assert run(path)[1] == f"Dumping {path}\nepoch: 0 startOffset: 0\nepoch: 3 startOffset: 77\n"
-
-
 def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: Run) -> None:
     path = _file(tmp_path, "0\n2\norders 0 1200\norders zero 5\n")
     status, out, err = run("--output", "ndjson", path)

@@ -18,14 +18,6 @@ def _payload(value: bytes | None, option: str = "cluster-metadata-decoder", rele
     return payload
 
 
-def test_a_record_is_json_with_its_type_and_version() -> None:
-    value = b"\1\5\0" + int32(0) + UUID + tagged(_0=b"\3" + int32(2) + int32(3), _1=int32(2))
-    assert _payload(value) == (
-        '{"type":"PARTITION_CHANGE_RECORD","version":0,"data":'
-        '{"partitionId":0,"topicId":"AAAAAAAAAAEAAAAAAAAAAg","isr":[2,3],"leader":2}}'
-    )
-
-
 def test_versions_above_the_known_are_read_where_no_struct_is_inside() -> None:
     assert _payload(b"\1\x14\7\0") == '{"type":"NO_OP_RECORD","version":7,"data":{}}'
     quota = b"\2" + compact_string("user") + b"\0" + tagged() + compact_string("k") + bytes(8) + b"\0" + tagged()
@@ -60,36 +52,6 @@ def test_what_cannot_be_read_is_reported_in_place_of_the_payload(value: bytes | 
 
 def _metadata(value: bytes | None, release: str) -> str:
     return _payload(value, release=release)
-
-
-FEATURE_RANGE = b"\1\x0c\0" + compact_string("f") + int16(1) + int16(2) + tagged()
-FEATURE_LEVEL = b"\1\x0c\0" + compact_string("f") + int16(1) + tagged()
-
-
-def test_a_feature_level_was_a_range_before_3_3() -> None:
-    expected = '{"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"f","minFeatureLevel":1,"maxFeatureLevel":2}}'
-    assert _metadata(FEATURE_RANGE, "3.2.3") == expected
-    assert _metadata(FEATURE_LEVEL, "3.2.3") == "Error at 5, skipping. Failed to deserialize record with type 12"
-    assert _metadata(FEATURE_LEVEL, "3.3.0") == '{"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"f","featureLevel":1}}'
-
-
-def test_ids_are_known_from_and_up_to_a_release() -> None:
-    unknown = "Error at 5, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id "
-    no_op, removed_level = b"\1\x14\0\0", b"\1\x10\0" + compact_string("f") + tagged()
-    assert _metadata(no_op, "3.2.3") == unknown + "20"
-    assert _metadata(no_op, "3.3.0") == '{"type":"NO_OP_RECORD","version":0,"data":{}}'
-    assert _metadata(removed_level, "3.2.3") == '{"type":"REMOVE_FEATURE_LEVEL_RECORD","version":0,"data":{"name":"f"}}'
-    assert _metadata(removed_level, "3.3.0") == unknown + "16"
-
-
-def test_fields_have_the_names_of_the_release() -> None:
-    producer_ids = b"\1\x0f\0" + int32(1) + int64(2) + int64(3) + tagged()
-    data = '{"type":"PRODUCER_IDS_RECORD","version":0,"data":{"brokerId":1,"brokerEpoch":2,'
-    assert _metadata(producer_ids, "3.1.2") == data + '"producerIdsEnd":3}}'
-    assert _metadata(producer_ids, "3.2.0") == data + '"nextProducerId":3}}'
-    partition = b"\1\3\2" + int32(0) + UUID + b"\1\1\1\1" + int32(1) + int32(2) + int32(3) + b"\1" + tagged(_2=b"\1")
-    assert '"directories":[],"lastKnownELR":[]}' in _metadata(partition, "3.7.0")
-    assert '"directories":[],"lastKnownElr":[]}' in _metadata(partition, "3.8.0")
 
 
 def test_a_tag_that_a_release_does_not_know_is_passed_over() -> None:

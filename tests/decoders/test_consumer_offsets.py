@@ -41,37 +41,6 @@ def _group(assignment: bytes, protocol_type: str = "consumer") -> bytes:
     return int16(0) + string(protocol_type) + int32(9) + string("range") + string("m1") + int32(1) + member
 
 
-@pytest.mark.parametrize(
-    ("value", "payload"),
-    [
-        (
-            int16(0) + int64(42) + string("") + int64(7),
-            '{"version":"0","data":{"offset":42,"metadata":"","commitTimestamp":7}}',
-        ),
-        (
-            int16(1) + int64(42) + string("m") + int64(7) + int64(8),
-            '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}',
-        ),
-        (
-            int16(2) + int64(42) + string("m") + int64(7),
-            '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}',
-        ),
-        (
-            int16(3) + int64(42) + int32(7) + string("m") + int64(8),
-            '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8}}',
-        ),
-        (
-            int16(4) + int64(42) + int32(7) + b"\2m" + int64(8) + tagged(_0=UUID),
-            '{"version":"4","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8,'
-            '"topicId":"AAAAAAAAAAEAAAAAAAAAAg"}}',
-        ),
-    ],
-    ids=range(5),
-)
-def test_an_offset_commit_of_any_version_is_json(value: bytes, payload: str) -> None:
-    assert _decoded(OFFSET_KEY, value) == (OFFSET_KEY_JSON, payload)
-
-
 def test_key_and_value_may_be_bytearrays() -> None:
     key, value = bytearray(OFFSET_KEY), bytearray(int16(2) + int64(42) + string("m") + int64(7))
     shown = '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}'
@@ -134,12 +103,6 @@ def test_an_assignment_is_shown_as_what_it_says() -> None:
         '[{"memberId":"m1","clientId":"c","clientHost":"/1.2.3.4","sessionTimeout":2000,"subscription":"",'
         '"assignment":{"assignedPartitions":[{"topic":"foo","partitions":[0,1]}],"userData":"Cv8="}}]}}',
     )
-
-
-def test_topics_assigned_twice_are_shown_twice() -> None:
-    twice = int16(0) + int32(2) + 2 * (string("foo") + int32(0)) + int32(-1)
-    shown = _decoded(GROUP_KEY, _group(twice))[1]
-    assert '[{"topic":"foo","partitions":[]},{"topic":"foo","partitions":[]}],"userData":null' in str(shown)
 
 
 def test_only_members_of_consumers_have_their_fields_as_json() -> None:
@@ -253,11 +216,6 @@ def test_bytes_before_0_10_1_end_the_run() -> None:
     assert _thrown(GROUP_KEY, _group(b"\0", "connect"), "0.10.0.1") == failure
     assert _decoded(GROUP_KEY, _group(b"", "connect"), "0.10.0.1")[1] == "connect:range:9:{m1=}"
     assert _decoded(GROUP_KEY, _group(ASSIGNMENT), "0.10.1.0")[1] == "consumer:range:9:{m1=[foo-0, foo-1]:AFF}"
-
-
-def test_a_group_without_members_has_its_protocol_type_before_0_10_1() -> None:
-    assert _decoded(GROUP_KEY, _group_of(), "0.10.0.1")[1] == "consumer:range:9:{}"
-    assert _decoded(GROUP_KEY, _group_of(), "0.10.1.0")[1] == ":range:9:{}"
 
 
 def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:

@@ -5,7 +5,7 @@ import pytest
 from kdump.errors import CorruptData
 from kdump.output.kafka.topics import topic_records
 from kdump.releases.profile import profile_of
-from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
+from tests.builders.messages import compact_string, int8, int16, int32, int64, string, tagged
 from tests.loops import each
 
 KEY = int16(0) + string("tx")
@@ -18,15 +18,6 @@ def _value(state: int = 1, partitions: int = 2) -> bytes:
 
 def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
     return topic_records.decoder_of(profile_of(release), "transaction-log-decoder").decode(5, key, value)
-
-
-def test_a_transaction_is_json() -> None:
-    assert _decoded(KEY, _value()) == (
-        '{"type":"0","data":{"transactionalId":"tx"}}',
-        '{"version":"0","data":{"producerId":10,"producerEpoch":2,"transactionTimeoutMs":60000,"transactionStatus":1,'
-        '"transactionPartitions":[{"topic":"t","partitionIds":[0,1]}],"transactionLastUpdateTimestampMs":7,'
-        '"transactionStartTimestampMs":6}}',
-    )
 
 
 def test_tagged_fields_stand_where_they_are_declared() -> None:
@@ -88,14 +79,6 @@ def test_as_many_tagged_fields_as_are_allowed_are_read() -> None:
     assert '"transactionStatus":"Empty"' in str(_decoded(KEY, FLEXIBLE + b"\x90\x4e" + b"\x09\0" * 10_000, "4.4.0")[1])
 
 
-def test_transactions_of_1_0_1_are_text() -> None:
-    assert _decoded(KEY, _value(), "1.0.1") == (
-        "transactionalId=tx",
-        "producerId:10,producerEpoch:2,state=Ongoing,partitions=Set(t-1, t-0),txnLastUpdateTimestamp=7,txnTimeoutMs=60000",
-    )
-    assert "state=Empty,partitions=Set()," in str(_decoded(KEY, _value(0), "1.0.1")[1])
-
-
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [
@@ -118,29 +101,6 @@ def test_transactions_are_fenced_in_a_separate_state_from_0_11_0_2_on() -> None:
         with pytest.raises(CorruptData) as caught:
             _decoded(KEY, _value(7), release)
         assert (caught.value.code, caught.value.values["state"]) == ("transaction-log-state-unknown", 7)
-
-
-def test_a_snapshot_of_a_share_group_is_json() -> None:
-    decoder = topic_records.decoder_of(profile_of("4.3.1"), "share-group-state-decoder").decode
-    key = int16(0) + string("g") + UUID + int32(1)
-    batch = int64(1) + int64(2) + int8(1) + int16(3) + tagged()
-    value = int16(0) + int32(1) + int32(2) + int32(3) + int64(4) + int64(5) + int64(6) + b"\2" + batch + tagged()
-    assert decoder(0, key, value) == (
-        '{"type":"0","data":{"groupId":"g","topicId":"AAAAAAAAAAEAAAAAAAAAAg","partition":1}}',
-        '{"version":"0","data":{"snapshotEpoch":1,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,"createTimestamp":5,'
-        '"writeTimestamp":6,"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}',
-    )
-
-
-def test_a_snapshot_of_a_share_group_of_4_0_is_shorter() -> None:
-    decoder = topic_records.decoder_of(profile_of("4.0.1"), "share-group-state-decoder").decode
-    key = int16(0) + string("g") + UUID + int32(1)
-    batches = b"\2" + int64(1) + int64(2) + int8(1) + int16(3) + tagged()
-    value = int16(0) + int16(-2) + int32(2) + int32(3) + int64(4) + batches + tagged()
-    assert decoder(0, key, value)[1] == (
-        '{"type":"0","data":{"snapshotEpoch":65534,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,'
-        '"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}'
-    )
 
 
 def _flexible_value(**fields: bytes) -> bytes:

@@ -105,21 +105,6 @@ def test_both_kernels_print_the_same_of_any_records(release: str, decoder: str, 
         assert _printed(kernel.C, path, release, decoder, sizes) == wanted
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
-def test_the_kernel_in_c_leaves_no_regular_record_to_python(decoder: str, tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
-    known = _records("4.3.1", decoder)
-    assert known is not None
-    irregular = ("ClientQuotaRecord", "GroupMetadataValue")  # they may have doubles of any size, bytes of any version
-    known.records = {number: kind for number, kind in known.records.items() if kind.value.name not in irregular}
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(_log(known, random.Random(1), batches=40))
-    with mock.patch.object(logs._RecordText, "show", side_effect=AssertionError):
-        printed = _printed(kernel.C, path, "4.3.1", decoder, Sizes())
-    assert printed.stdout.count(b"\n| offset") == 40 * RECORDS
-
-
 def test_a_record_with_more_text_than_there_is_room_for_is_left_to_python(tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)

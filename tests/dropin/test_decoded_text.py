@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from kdump.binary import kernel
-from kdump.dropin import logs
 from kdump.messages.schema import Field
 from kdump.output.kafka import reports
 from kdump.output.kafka.topics import scala_order, topic_records
 from kdump.output.kafka.topics.regular_records import RegularRecords
 from kdump.releases.profile import profile_of
 from tests import kernels
-from tests.any_message import MALFORMED, Writer, damaged
+from tests.any_message import Writer, damaged
 from tests.builders.compression import Codec
 from tests.builders.messages import int8, int16, int32, int64, sized, string
 from tests.builders.records import batch, message, message_set, record, unsigned_varint
@@ -98,20 +96,6 @@ def test_both_kernels_print_the_same_of_what_the_tool_does_not_accept(release: s
         value = damaged(_any_value(known, chance), chance)
         path.write_bytes(batch(records=[record(value=value), record(value=value)]))
         assert _printed(kernel.C, path, release, REMOTE) == _printed(kernel.PYTHON, path, release, REMOTE), value
-
-
-@each("release", RELEASES)
-def test_the_kernel_in_c_leaves_no_accepted_record_to_python(release: str, tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
-    known, chance = _known(release), random.Random(release)
-    values = [_any_value(known, chance) for _ in range(40)]
-    values = [value for value in values if not any(text in value for text in MALFORMED)]
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(batch(records=[record(value=value) for value in values]))
-    with mock.patch.object(logs._RecordText, "show", side_effect=AssertionError):
-        printed = _printed(kernel.C, path, release, REMOTE, Sizes())
-    assert printed.stdout.count(b" payload: ") == len(values)
 
 
 def _group(members: list[bytes], protocol_type: str = "connect") -> bytes:

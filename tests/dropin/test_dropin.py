@@ -26,7 +26,7 @@ from tests.builders.files import (
     time_index,
     transaction_index,
 )
-from tests.builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import Message, batch, record, wrapper
 from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
@@ -85,74 +85,6 @@ def _with_log(folder: Path, data: bytes = ONE_BATCH, name: str = LOG) -> Path:
 # --- worked examples
 
 
-def test_a_batch_of_76_bytes(tmp_path: Path) -> None:
-    assert len(ONE_BATCH) == 76
-    printed = _run(_with_log(tmp_path), "--files", LOG)
-    assert printed == (0, f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}", "")
-    printed = _run(tmp_path, "--print-data-log", "--files", LOG)
-    assert printed.stdout.splitlines()[3:] == [
-        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 sequence: -1 headerKeys: [] key: key payload: value"
-    ]
-
-
-def test_a_message_of_42_bytes(tmp_path: Path) -> None:
-    data = message_set(messages=[message(key=b"key", value=b"value")])
-    assert len(data) == 42
-    printed = _run(_with_log(tmp_path, data), "--print-data-log", "--files", LOG)
-    assert printed == (
-        0,
-        f"Dumping {LOG}\nLog starting offset: 0\n"
-        "offset: 0 position: 0 CreateTime: 1700000000000 size: 42 magic: 1 compresscodec: none crc: 1792040376 isvalid: true\n"
-        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 isValid: true crc: 1792040376 key: key payload: value\n",
-        "",
-    )
-
-
-def test_ten_records_in_191_bytes(tmp_path: Path) -> None:
-    data = batch(records=[record(value=b"value%d" % number) for number in range(10)])
-    assert len(data) == 191
-    printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--print-data-log", "--files", LOG)
-    assert printed.exit_code == 0
-    assert [line.rpartition(" ")[2] for line in printed.stdout.splitlines()[3:]] == [f"value{number}" for number in range(10)]
-
-
-def test_the_same_batch_in_the_words_of_1_0_1(tmp_path: Path) -> None:
-    printed = _run(_with_log(tmp_path), "--release", "1.0.1", "--files", LOG)
-    assert printed == (
-        0,
-        f"Dumping {LOG}\nStarting offset: 0\n"
-        "baseOffset: 0 lastOffset: 0 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
-        "partitionLeaderEpoch: 0 isTransactional: false position: 0 CreateTime: 1700000000000 isvalid: true size: 76 "
-        "magic: 2 compresscodec: NONE crc: 3680410845\n",
-        "",
-    )
-
-
-def test_a_transaction_and_its_marker(tmp_path: Path) -> None:
-    data = batch(
-        records=[record(value=b"v")], is_transactional=True, producer_id=7, producer_epoch=1, base_sequence=0
-    ) + transaction_marker(base_offset=1, producer_id=7, producer_epoch=1, coordinator_epoch=42)
-    printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--files", LOG)
-    assert printed.stdout.splitlines()[-1] == (
-        "| offset: 1 CreateTime: 1700000000000 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] "
-        "endTxnMarker: COMMIT coordinatorEpoch: 42"
-    )
-
-
-def test_null_and_empty_keys_and_payloads(tmp_path: Path) -> None:
-    data = batch(records=[record(key=b"", value=b""), record(key=None, value=b""), record(key=b"", value=None), record()])
-    lines = _run(_with_log(tmp_path, data), "--print-data-log", "--files", LOG).stdout.splitlines()[3:]
-    assert [line.partition("[]")[2] for line in lines] == [" key:  payload: ", " payload: ", " key: ", ""]
-
-
-def test_without_metadata_a_record_without_contents_is_an_empty_line(tmp_path: Path) -> None:
-    data = batch(records=[record(key=b"k", value=b"v"), record(value=b"v"), record(key=b"k"), record()]) + transaction_marker()
-    printed = _run(_with_log(tmp_path, data), "--print-data-log", "--skip-record-metadata", "--files", LOG)
-    lines = printed.stdout.splitlines()
-    assert lines[3:7] == ["| key: k payload: v", "| payload: v", "| key: k", ""]
-    assert lines[8:] == [""]
-
-
 def test_text_goes_out_as_it_is_to_a_pipe_and_escaped_to_a_terminal(tmp_path: Path) -> None:
     _with_log(tmp_path, batch(records=[record(key=b"a\nb", value=b"\x1b[31m\xffe\xcc\x81")]))
     assert _run(tmp_path, "--print-data-log", "--files", LOG).stdout.endswith(" key: a\nb payload: \x1b[31m\ufffde\u0301\n")
@@ -163,14 +95,6 @@ def test_text_goes_out_as_it_is_to_a_pipe_and_escaped_to_a_terminal(tmp_path: Pa
 # --- files
 
 
-def test_files_are_dumped_in_the_order_given(tmp_path: Path) -> None:
-    for offset in (0, 5, 9):
-        _with_log(tmp_path, b"", f"{offset:020}.log")
-    files = [f"{offset:020}.log" for offset in (9, 0, 5, 0)]
-    printed = _run(tmp_path, "--files", ",".join(files))
-    assert printed.stdout == "".join(f"Dumping {file}\nLog starting offset: {int(file[:20])}\n" for file in files)
-
-
 def test_stdout_and_stderr_come_in_the_order_of_events(tmp_path: Path) -> None:
     _with_log(tmp_path)
     both = tmp_path / "both"
@@ -179,61 +103,6 @@ def test_stdout_and_stderr_come_in_the_order_of_events(tmp_path: Path) -> None:
     assert done.returncode == 0
     dump = f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}"
     assert both.read_text() == f"{dump}Dumping unknown.txt\nIgnoring unknown file unknown.txt\n{dump}"
-
-
-@each(
-    ("files", "paths"),
-    [
-        ("a.txt", ["a.txt"]),
-        ("a.txt,,b.txt", ["a.txt", "", "b.txt"]),
-        ("a.txt,,", ["a.txt"]),
-        (",a.txt", ["", "a.txt"]),
-        (" a.txt, b.txt", [" a.txt", " b.txt"]),
-        ("", [""]),
-        (",", []),
-        ("a.log.deleted,a.index.swap,noext", ["a.log.deleted", "a.index.swap", "noext"]),
-        ("x//y///a.txt,b.txt/", ["x/y/a.txt", "b.txt"]),
-    ],
-)
-def test_unknown_files_are_ignored_with_a_line_on_stderr(tmp_path: Path, files: str, paths: list[str]) -> None:
-    assert _run(tmp_path, "--files", files) == (
-        0,
-        "".join(f"Dumping {path}\n" for path in paths),
-        "".join(f"Ignoring unknown file {path}\n" for path in paths),
-    )
-
-
-def test_an_empty_log_has_a_heading_only(tmp_path: Path) -> None:
-    assert _run(_with_log(tmp_path, b""), "--files", LOG).stdout == f"Dumping {LOG}\nLog starting offset: 0\n"
-
-
-def test_trailing_bytes_are_counted(tmp_path: Path) -> None:
-    printed = _run(_with_log(tmp_path, ONE_BATCH + ONE_BATCH[:50]), "--files", LOG)
-    assert printed == (
-        0,
-        f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}Found 50 invalid bytes at the end of {LOG}\n",
-        "",
-    )
-
-
-@pytest.mark.parametrize(("max_bytes", "batches"), [("0", 0), ("75", 0), ("76", 1), ("77", 1), ("152", 2), ("2147483647", 3)])
-def test_max_bytes_limits_what_is_examined(tmp_path: Path, max_bytes: str, batches: int) -> None:
-    _with_log(tmp_path, ONE_BATCH * 3)
-    printed = _run(tmp_path, "--max-bytes", max_bytes, "--files", LOG)
-    assert (printed.exit_code, printed.stdout.count("baseOffset"), printed.stderr) == (0, batches, "")
-
-
-def test_with_max_bytes_no_trailing_bytes_are_found(tmp_path: Path) -> None:
-    _with_log(tmp_path, ONE_BATCH + b"xyz")
-    assert "Found" not in _run(tmp_path, "--max-bytes", "79", "--files", LOG).stdout
-    assert "Found 3 invalid bytes" in _run(tmp_path, "--max-bytes", "2147483647", "--files", LOG).stdout
-
-
-def test_a_gap_in_offsets_is_reported_at_the_end(tmp_path: Path) -> None:
-    _with_log(tmp_path, batch(records=[record(), record(offset_delta=7)], base_offset=5))
-    printed = _run(tmp_path, "--deep-iteration", "--files", LOG)
-    assert printed.exit_code == 0
-    assert printed.stderr == f"Non-consecutive offsets in {tmp_path}/{LOG}\n  -1 is followed by 5\n  5 is followed by 12\n"
 
 
 def _segment(folder: Path) -> Path:
@@ -259,143 +128,10 @@ def _segment(folder: Path) -> Path:
     return folder
 
 
-def test_an_offset_index_and_its_mismatches(tmp_path: Path) -> None:
-    printed = _run(_segment(tmp_path), "--files", "00000000000000000100.index")
-    size = (tmp_path / "00000000000000000100.log").stat().st_size // 4
-    assert printed == (
-        0,
-        "Dumping 00000000000000000100.index\n"
-        f"offset: 104 position: {size}\noffset: 108 position: {2 * size}\noffset: 109 position: {3 * size}\n",
-        f"Mismatches in :{tmp_path}/00000000000000000100.index\n"
-        "  Index offset: 109, log offset: 111\n  Index offset: 104, log offset: 105\n",
-    )
-    assert _run(tmp_path, "--verify-index-only", "--files", "00000000000000000100.index") == (
-        0,
-        "Dumping 00000000000000000100.index\n",
-        printed.stderr,
-    )
-
-
-def test_a_time_index_and_what_is_wrong_with_it(tmp_path: Path) -> None:
-    path = f"{_segment(tmp_path)}/00000000000000000100.timeindex"
-    assert _run(tmp_path, "--files", "00000000000000000100.timeindex") == (
-        0,
-        "Dumping 00000000000000000100.timeindex\n"
-        "timestamp: 1700000000000 offset: 102\ntimestamp: 1700000000005 offset: 105\ntimestamp: 1700000000005 offset: 107\n",
-        f"Found timestamp mismatch in :{path}\n"
-        "  Index timestamp: 1700000000005, log timestamp: 1700000000000\n"
-        f"The following indexed offsets are not found in :{path}\n"
-        "Indexed offset: 107, found log offset: 108\n",
-    )
-
-
-def test_a_sanity_check_is_all_that_is_done(tmp_path: Path) -> None:
-    _segment(tmp_path)
-    for name in ("00000000000000000100.index", "00000000000000000100.timeindex"):
-        expected = (0, f"Dumping {name}\n{name} passed sanity check.\n", "")
-        assert _run(tmp_path, "--index-sanity-check", "--files", name) == expected
-
-
 def test_a_transaction_index(tmp_path: Path) -> None:
     name = "00000000000000000100.txnindex"
     expected = f"Dumping {name}\nversion: 0 producerId: 7 firstOffset: 1 lastOffset: 2 lastStableOffset: 3\n"
     assert _run(_segment(tmp_path), "--files", name) == (0, expected, "")
-
-
-@each(
-    ("version", "release", "shown"),
-    [
-        (258, "4.3.1", "Unexpected aborted transaction version 1 in transaction index {path}, current version is 0"),
-        (
-            258,
-            "4.4.0",
-            "Unexpected aborted transaction version 258 in transaction index {path}, supported version range is 0 to 0",
-        ),
-        (-1, "4.3.1", ""),
-        (-1, "4.4.0", "Unexpected aborted transaction version -1 in transaction index {path}, supported version range is 0 to 0"),
-    ],
-)
-def test_4_4_0_reads_both_bytes_of_the_version_of_a_transaction(tmp_path: Path, version: int, release: str, shown: str) -> None:
-    entry = aborted_transaction(version=version)
-    path = tmp_path / "00000000000000000100.txnindex"
-    path.write_bytes(transaction_index(entries=[entry]))
-    thrown = 'Exception in thread "main" org.apache.kafka.common.KafkaException: '
-    stderr = f"{thrown}{shown.format(path=path)}\n" if shown else ""
-    printed = _run(tmp_path, "--files", path.name, "--release", release)
-    assert (printed.exit_code, printed.stderr) == (1 if shown else 0, stderr)
-
-
-def test_a_producer_snapshot(tmp_path: Path) -> None:
-    name = "00000000000000000112.snapshot"
-    assert _run(_segment(tmp_path), "--files", name).stdout.splitlines()[1:] == [
-        "producerId: 1 producerEpoch: 2 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong.empty lastTimestamp: "
-        "1700000000000 firstSequence: 7 lastSequence: 10 lastOffset: 100 offsetDelta: 3 timestamp: 1700000000000",
-        "producerId: 2 producerEpoch: 0 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong[42] lastTimestamp: -1",
-    ]
-
-
-def test_a_corrupt_producer_snapshot_is_a_line_on_stderr_and_the_run_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(crc=7))
-    printed = _run(_with_log(tmp_path, b""), "--files", f"5.snapshot,{LOG}")
-    assert printed == (
-        0,
-        f"Dumping 5.snapshot\nDumping {LOG}\nLog starting offset: 0\n",
-        "Snapshot is corrupt (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n",
-    )
-
-
-def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path) -> None:
-    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(version=2))
-    (tmp_path / "6.snapshot").write_bytes(producer_snapshot(crc=7))
-    printed = _run(tmp_path, "--release", "0.11.0.0", "--strict-stderr", "--files", "6.snapshot,5.snapshot,6.snapshot")
-    assert printed == (
-        1,
-        "Dumping 6.snapshot\nDumping 5.snapshot\n",
-        "Snapshot file '6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
-        'Exception in thread "main" java.lang.IllegalArgumentException: Unhandled snapshot file version 2\n',
-    )
-    assert _run(tmp_path, "--release", "0.11.0.1", "--files", "5.snapshot").exit_code == 0
-
-
-def test_0_11_0_0_names_a_corrupt_producer_snapshot_as_it_was_given(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "6.snapshot").write_bytes(producer_snapshot(crc=7))
-    assert _run(tmp_path, "--release", "0.11.0.0", "--files", "./a//6.snapshot").stderr == (
-        "Snapshot file './a/6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("release", "message"),
-    [
-        ("0.8.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
-        ("0.8.2.2", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
-        ("0.9.0.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5) in deep iterator"),
-        (
-            "0.10.2.0",
-            "org.apache.kafka.common.errors.CorruptRecordException: Record size is less than the minimum record overhead (14)",
-        ),
-    ],
-)
-def test_old_releases_report_a_negative_size_inside_a_wrapper(tmp_path: Path, release: str, message: str) -> None:
-    no_message = (1).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True) + bytes(30)
-    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", magic=0), no_message], magic=0))
-    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
-    assert (printed.exit_code, printed.stderr) == (1, f'Exception in thread "main" {message}\n')
-
-
-def test_from_0_10_2_to_0_10_2_2_a_wrapper_of_magic_0_leaves_no_timestamp_type_inside(tmp_path: Path) -> None:
-    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", timestamp=7)], magic=0))
-    for release, timestamp in (
-        ("0.10.1.1", "CreateTime: 7"),
-        ("0.10.2.0", "NoTimestampType: 7"),
-        ("0.10.2.2", "NoTimestampType: 7"),
-    ):
-        printed = _run(tmp_path, "--release", release, "--deep-iteration", "--files", LOG)
-        assert printed.stdout.splitlines()[2] == (
-            f"offset: 0 position: 0 {timestamp} isvalid: true payloadsize: 1 magic: 1 compresscodec: "
-            f"{'NoCompressionCodec' if release == '0.10.1.1' else 'NONE'} crc: 3580811664"
-        )
 
 
 @pytest.mark.parametrize(
@@ -454,14 +190,6 @@ def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path
     assert _run(tmp_path, "--release", "4.0.0", *options, "--files", LOG).exit_code == 1
 
 
-def test_the_headings_of_kraft_snapshots(tmp_path: Path) -> None:
-    for name, heading in [
-        ("bootstrap.checkpoint", "KRaft bootstrap snapshot"),
-        ("00000000000000000100-0000000007.checkpoint", "Snapshot end offset: 100, epoch: 7"),
-    ]:
-        assert _run(_with_log(tmp_path, b"", name), "--files", name).stdout == f"Dumping {name}\n{heading}\n"
-
-
 # --- where the tool ends
 
 
@@ -490,30 +218,6 @@ def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path, r
         assert _run(tmp_path, "--release", release, "--files", given).stderr == thrown.format(given)
 
 
-def test_an_index_that_a_time_index_needs_is_named_by_its_absolute_path(tmp_path: Path) -> None:
-    _with_log(tmp_path, name="8.log")
-    (tmp_path / "8.index").mkdir()
-    (tmp_path / "8.timeindex").mkdir()
-    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
-    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format(tmp_path / "8.index")
-    (tmp_path / "8.index").rmdir()
-    (tmp_path / "8.index").write_bytes(offset_index(entries=[(9, 0)], base_offset=8))
-    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format("8.timeindex")
-
-
-def test_where_the_tool_ends_no_reports_are_made(tmp_path: Path) -> None:
-    _with_log(tmp_path, batch(records=[record()], base_offset=5) + bytes(30))
-    printed = _run(tmp_path, "--strict-stderr", "--deep-iteration", "--files", LOG)
-    assert printed.exit_code == 1
-    assert "Non-consecutive" not in printed.stderr
-
-
-def test_a_batch_line_ends_where_its_codec_is_needed(tmp_path: Path) -> None:
-    printed = _run(_with_log(tmp_path, batch(records=[record()], attributes=7)), "--strict-stderr", "--files", LOG)
-    assert printed.stdout.endswith(" isControl: false deleteHorizonMs: OptionalLong.empty")
-    assert printed.stderr == 'Exception in thread "main" java.lang.IllegalArgumentException: Unknown compression type id: 7\n'
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -529,10 +233,6 @@ def test_a_file_that_is_missing_or_misnamed_ends_the_tool(tmp_path: Path, name: 
     printed = _run(tmp_path, "--strict-stderr", "--files", name)
     assert printed.exit_code == 1
     assert printed.stderr == f'Exception in thread "main" {message.format(folder=tmp_path)}\n'
-
-
-def test_a_missing_transaction_index_is_empty(tmp_path: Path) -> None:
-    assert _run(tmp_path, "--files", "5.txnindex") == (0, "Dumping 5.txnindex\n", "")
 
 
 @pytest.mark.parametrize("name", ["5.index", "5.timeindex"])
@@ -587,23 +287,6 @@ def test_a_file_that_may_not_be_read_ends_the_tool(tmp_path: Path, monkeypatch: 
 # --- the command line
 
 
-def test_without_files_the_help_screen_is_shown(tmp_path: Path) -> None:
-    printed = _run(tmp_path, "--deep-iteration")
-    assert (printed.exit_code, printed.stdout) == (1, "")
-    assert printed.stderr.startswith('Missing required argument "[files]"\nOption ')
-
-
-def test_help_wins_over_version(tmp_path: Path) -> None:
-    printed = _run(tmp_path, "--version", "--help")
-    assert (printed.exit_code, printed.stdout) == (1, "")
-    assert printed.stderr.startswith("This tool helps to parse a log file and dump its contents to the console")
-
-
-def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
-    assert _run(tmp_path, "--version") == (0, "4.4.0\n", "")
-    assert _run(tmp_path, "--version", "--release", "4.3.0") == (0, "4.3.0\n", "")
-
-
 @pytest.mark.parametrize(
     ("release", "name", "message"),
     [
@@ -635,19 +318,6 @@ def test_what_decoders_implement_is_not_a_decoder(tmp_path: Path, release: str, 
 )
 def test_a_wrong_command_line_ends_the_tool(tmp_path: Path, arguments: Sequence[str], message: str) -> None:
     assert _run(tmp_path, *arguments) == (1, "", f'Exception in thread "main" {message}\n')
-
-
-def test_a_wrong_number_is_found_after_the_first_line(tmp_path: Path) -> None:
-    printed = _run(_with_log(tmp_path), "--strict-stderr", "--max-bytes", "abc", "--files", LOG)
-    assert (printed.exit_code, printed.stdout) == (1, f"Dumping {LOG}\n")
-    assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
-
-
-def test_a_wrong_number_is_found_before_the_name_of_an_index_is_examined(tmp_path: Path) -> None:
-    (tmp_path / "abc.index").write_bytes(b"")
-    printed = _run(tmp_path, "--release", "2.7.2", "--strict-stderr", "--max-message-size", "0x10", "--files", "abc.index")
-    assert (printed.exit_code, printed.stdout) == (1, "Dumping abc.index\n")
-    assert "Cannot parse argument '0x10' of option max-message-size" in printed.stderr
 
 
 def test_an_unknown_release_is_an_error_of_usage(tmp_path: Path) -> None:

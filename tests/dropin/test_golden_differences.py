@@ -35,25 +35,6 @@ def test_changes_within_json_are_told_apart_by_path() -> None:
     }
 
 
-def test_lines_that_come_and_go_are_separate_kinds() -> None:
-    before = [_golden("a", "Dumping 0.log\noffset: 1\n")]
-    after = [_golden("a", "Dumping 0.log\nLog starting offset: 0\noffset: 1\n")]
-    assert _kinds(before, after) == {("stdout", "+ Log starting offset: N"): 1}
-
-
-def test_another_exception_shows_in_stderr_and_exit_code() -> None:
-    before = [_golden("a", "", 'Exception in thread "main" a.FirstError: at 5\n', 1)]
-    after = [_golden("a", "")]
-    assert _kinds(before, after) == {
-        ("exit code", "exit 1 is now 0"): 1,
-        ("stderr", '- Exception in thread "..." a.FirstError: at N'): 1,
-    }
-
-
-def test_equal_runs_and_runs_of_one_release_only_are_no_changes() -> None:
-    assert _kinds([_golden("a", "x"), _golden("b", "x")], [_golden("a", "x"), _golden("c", "y")]) == {}
-
-
 def test_the_report_shows_each_kind_with_its_shortest_example() -> None:
     before = [_golden("long", BATCH.format(123456)), _golden("short", BATCH.format(0))]
     after = [_golden("long", LATER_BATCH.format(123456)), _golden("short", LATER_BATCH.format(0))]

@@ -30,17 +30,3 @@ def test_what_a_packed_release_prints_now_is_shown_in_text_with_its_releases(tmp
     assert "".join(review.report(found, 5)) == (
         "1 differences\n\n== a (2.0.1, 2.0.0)\n@@ -2,2 +2,2 @@\n exit 0\n-> size: 1\n+> size: 2\n"
     )
-
-
-def test_runs_that_come_and_go_are_differences_too(tmp_path: Path) -> None:
-    before = _kept(tmp_path / "before", r3_0_0=b"one\n", r2_0_0=b"one\n")
-    after = _kept(tmp_path / "after", r3_0_0=b"one\n")
-    assert [(text.split("\n")[0], releases) for text, releases in review.differences(before, after).items()] == [("a", ["2.0.0"])]
-    assert review.differences(before, before) == {}
-
-
-def test_what_is_not_shown_is_counted(tmp_path: Path) -> None:
-    lines = b"".join(b"%d\n" % number for number in range(100))
-    found = review.differences(_kept(tmp_path / "before", r3_0_0=b""), _kept(tmp_path / "after", r3_0_0=lines))
-    assert "".join(review.report(found, 1)).endswith("... 62 more lines\n")
-    assert "".join(review.report(found, 0)) == "1 differences\n\n... 1 more; --show shows them\n"

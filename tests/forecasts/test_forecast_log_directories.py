@@ -15,7 +15,6 @@ from kdump.errors import Unreadable
 from kdump.forecasts import log_directory
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
-from kdump.formats import text_checkpoint
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -670,22 +669,6 @@ def test_of_a_large_checkpoint_only_entries_of_existing_partitions_are_kept(tmp_
     lines = "".join(f"topic {partition} {partition + 5}\n" for partition in range(100_000))
     (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n100000\n{lines}")
     assert LogDirectory(str(tmp_path)).recovery_points == {("topic", 7): 12, ("topic", 8): 13}
-
-
-def test_plain_entries_of_a_checkpoint_are_read_many_at_once(tmp_path: Path) -> None:
-    """A check reads the checkpoints for each partition that needs a forecast."""
-    lines = [f"orders {partition} {7 * partition}" for partition in range(3000)]
-    lines[999] = "orders\t999   6993"  # no broker writes blanks like these, but all read them
-    lines[1000] = f"orders 1000 {'7':0>30}"
-    lines.append("orders 5 -1")  # the last of several counts
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
-    wanted = {("orders", partition): 7 * partition for partition in range(3000)}
-    with mock.patch.object(text_checkpoint, "_entry", wraps=text_checkpoint._entry) as read_alone:
-        found = LogDirectory(str(tmp_path)).recovery_points
-    assert found == wanted | {("orders", 1000): 7, ("orders", 5): -1}
-    assert read_alone.call_count == 1
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, "orders 1", ""]))
-    assert LogDirectory(str(tmp_path)).recovery_points == {}
 
 
 def test_checkpoints_are_read_once_for_all_partitions_until_they_change(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.builders.files import offset_index as build_offset_index
 from tests.builders.files import time_index as build_time_index
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import INT32, LOGS, damaged, opened, read_records, values_of, walk
+from tests.support import INT32, LOGS, damaged, opened, read_records, walk
 
 pytestmark = pytest.mark.both_kernels
 
@@ -54,15 +54,6 @@ def test_the_offsets_of_an_offset_index_are_relative_to_its_base() -> None:
 def test_the_offsets_of_a_time_index_are_relative_to_its_base() -> None:
     data = build_time_index(entries=[(T, 104), (T + 9, 108)], base_offset=100)
     assert _time_entries(data, 100) == [(1_700_000_000_000, 104), (1_700_000_000_009, 108)]
-
-
-def test_a_zero_tail_is_read_as_entries_of_the_base_offset() -> None:
-    assert _offset_entries(build_offset_index(entries=[(104, 241)], base_offset=100, zero_entry_count=2), 100) == [
-        (104, 241),
-        (100, 0),
-        (100, 0),
-    ]
-    assert _time_entries(build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1), 100) == [(T, 104), (0, 100)]
 
 
 @each("rest", range(8))
@@ -156,16 +147,6 @@ def test_a_lookup_finds_the_last_entry_that_is_not_above() -> None:
 
 def test_a_lookup_in_an_empty_index_finds_the_start_of_the_log() -> None:
     assert _looked_up([], [0, 5]) == [0, 0]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 10_000)), max_size=60, unique_by=lambda entry: entry[0]).map(sorted),
-    st.lists(st.integers(-1, 201), min_size=1, max_size=20),
-    st.booleans(),
-)
-def test_in_sorted_entries_a_lookup_is_what_one_would_expect(entries: Entries, targets: list[int], tries_end_first: bool) -> None:
-    expected = [max([entry for entry in entries if entry[0] <= target], default=(0, 0))[1] for target in targets]
-    assert _looked_up(entries, targets, tries_end_first=tries_end_first) == expected
 
 
 @given(
@@ -289,16 +270,6 @@ def test_a_zero_padded_offset_index_passes_where_the_base_offset_is_allowed() ->
     assert _offset_index_code(padded, 100, allows_base_offset=False) == "index-last-offset"
 
 
-def test_an_offset_index_holds_whole_entries() -> None:
-    assert _offset_index_code(build_offset_index(entries=[(4, 0)], trailing=b"\0"), 0) == "index-size"
-    assert _offset_index_code(bytes(7), 0) == "index-size"
-    assert _offset_index_code(b"", 0) == ""
-
-
-def test_the_last_offset_is_examined_before_the_size() -> None:
-    assert _offset_index_code(build_offset_index(entries=[(99, 0)], base_offset=100, trailing=b"\0"), 100) == "index-last-offset"
-
-
 def test_the_timestamps_of_a_time_index_do_not_fall() -> None:
     falling = build_time_index(entries=[(T, 104), (T - 1, 108)], base_offset=100)
     assert _time_index_fault(falling, 100) == ("time-index-last-timestamp", {"last": T - 1, "first": T})
@@ -341,12 +312,6 @@ def _entries(data: bytes, base_offset: int, *, with_zero_tail: bool = False) -> 
     with opened(data) as source:
         rows = range(len(data) // 12)
         return list(zip(*time_index_check.entries(source, base_offset, rows, with_zero_tail=with_zero_tail), strict=True))
-
-
-def test_entries_end_at_the_zero_tail() -> None:
-    data = build_time_index(entries=[(T, 104), (T + 1, 108)], base_offset=100, zero_entry_count=3)
-    assert _entries(data, 100) == [(T, 104), (T + 1, 108)]
-    assert _entries(data, 100, with_zero_tail=True) == [(T, 104), (T + 1, 108), (0, 100), (0, 100), (0, 100)]
 
 
 def test_the_first_entry_is_never_a_zero_tail() -> None:
@@ -406,11 +371,6 @@ def _targets(
             except CorruptData as error:
                 found.append(error.code)
     return found
-
-
-def test_an_entry_lands_in_the_first_batch_that_reaches_its_offset() -> None:
-    found = _targets(LOG, [99, 102, 103, 105, 106], [0] * 5, reads_to_end=True, may_start_past_end=False)
-    assert found == [(0, 102), (0, 102), (len(FIRST), 105), (len(FIRST), 105), (None, 0)]
 
 
 def test_an_entry_does_not_land_before_its_start() -> None:
@@ -491,12 +451,6 @@ def test_the_latest_timestamp_of_a_large_batch_may_be_that_of_any_record() -> No
         )
 
 
-def test_log_append_time_is_the_latest_timestamp_of_its_batch() -> None:
-    for count in (1, 2):
-        data = batch(records=[record(timestamp=T)] * count, timestamp_type="LogAppendTime", max_timestamp=T + 9)
-        assert _latest_at(data) == T + 9
-
-
 def test_an_emptied_batch_has_no_latest_timestamp() -> None:
     assert _latest_at(batch(last_offset_delta=9)) == -1
 
@@ -519,12 +473,3 @@ def test_the_latest_timestamp_wraps_as_javas_numbers_do() -> None:
     overflowing = record(timestamp_delta=1)
     for records in ([overflowing, overflowing], [overflowing]):
         assert _latest_at(batch(records=records, base_timestamp=MAX_INT64, max_timestamp=0)) == -1
-
-
-def test_entries_are_rows_of_their_classes() -> None:
-    with opened(build_offset_index(entries=[(4, 7)])) as source:
-        (table,) = offset_index.read(source, 0)
-        assert [values_of(row) for row in table] == [{"offset": 4, "position": 7}]
-    with opened(build_time_index(entries=[(T, 7)])) as source:
-        (other,) = time_index.read(source, 0)
-        assert [values_of(row) for row in other] == [{"timestamp": T, "offset": 7}]

@@ -5,7 +5,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,47 +17,12 @@ from kdump.formats import records
 from kdump.formats.log import Log, LogRules
 from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import LOGS, damaged, opened, read_records, values_of, walk
+from tests.support import LOGS, damaged, opened, read_records, walk
 
 pytestmark = pytest.mark.both_kernels
 
 ONE = batch(records=[record(value=b"v")], base_offset=7)
 ONE_MESSAGE = message_set(messages=[message(value=b"v")], base_offset=7)
-
-
-class Extent(NamedTuple):
-    """Where a batch is, and its last offset."""
-
-    position: int
-    size: int
-    last_offset: int
-
-
-def _walked_plainly(data: bytes, end: int | None = None) -> tuple[list[Extent], int, str]:
-    """Kafka's walk, written down once more: the batches, where it ended and, if it threw, the code."""
-    end = len(data) if end is None else min(end, len(data))
-    extents: list[Extent] = []
-    position = 0
-    while position < end - 17:
-        offset, length = struct.unpack_from(">qi", data, position)
-        (magic,) = struct.unpack_from(">b", data, position + 16)
-        if length < 14:
-            return extents, position, "record-size-too-small"
-        if position > end - 12 - length:
-            break
-        if magic < 0:
-            return extents, position, "magic-negative"
-        if magic >= 2:
-            if position + 61 > len(data):
-                return extents, position, "batch-header-cut"
-            if data[position + 22] & 7 > 4:
-                return extents, position, "codec-unknown"
-            offset += struct.unpack_from(">i", data, position + 23)[0]
-        elif data[position + 17] & 7 > 4:
-            return extents, position, "codec-unknown"
-        extents.append(Extent(position, 12 + length, (offset + (1 << 63)) % (1 << 64) - (1 << 63)))
-        position += 12 + length
-    return extents, position, ""
 
 
 def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the options of Log, of several types
@@ -70,11 +35,6 @@ def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the opt
 
 def test_an_empty_log_has_no_batches() -> None:
     assert _ended(b"") == (0, 0, "", "")
-
-
-@pytest.mark.parametrize("one", [ONE, ONE_MESSAGE], ids=["batch", "message"])
-def test_a_log_ends_after_its_last_batch(one: bytes) -> None:
-    assert _ended(one * 3) == (3, 3 * len(one), "", "")
 
 
 @each("rest", [1, 12, 17])
@@ -132,44 +92,10 @@ def test_a_batch_header_that_the_file_cuts_is_a_fault() -> None:
     assert (found.fault.values["header_size"], found.fault.values["read"], found.fault.row) == (61, 40, None)
 
 
-@pytest.mark.parametrize("magic", [-1, -128])
-def test_a_negative_magic_is_a_fault_that_knows_the_offset(magic: int) -> None:
-    found = walk(ONE + batch(records=[record()], base_offset=42, magic=magic))
-    assert (len(found.rows), found.code) == (1, "magic-negative")
-    assert found.fault is not None
-    assert found.fault.row is not None
-    assert (found.fault.values["magic"], found.fault.through) == (magic, "last_offset")
-    assert getattr(found.fault.row, "last_offset") == 42  # noqa: B009  # a Row declares its fields in its subclasses
-
-
-@pytest.mark.parametrize("codec", [5, 6, 7])
-def test_an_unknown_codec_is_a_fault_that_knows_the_row(codec: int) -> None:
-    found = walk(ONE + batch(records=[record()], base_offset=42, attributes=codec))
-    assert (len(found.rows), found.code) == (1, "codec-unknown")
-    assert found.fault is not None
-    assert found.fault.row is not None
-    row = values_of(found.fault.row)
-    assert (row["base_offset"], row["delete_horizon_ms"], found.fault.through) == (42, None, "delete_horizon_ms")
-    found = walk(message_set(messages=[message(attributes=codec, offset=42)]))
-    assert found.fault is not None
-    assert found.fault.row is not None
-    assert (values_of(found.fault.row)["last_offset"], found.fault.through) == (42, "last_offset")
-
-
 def test_releases_that_know_fewer_codecs_refuse_more() -> None:
     data = batch(records=[record(value=b"v")], codec="zstd")
     assert _ended(data, rules=LogRules(5)) == (1, len(data), "", "")
     assert _ended(data, rules=LogRules(4)) == (0, 0, "", "codec-unknown")
-
-
-def test_a_fault_says_how_to_go_on_after_the_batch() -> None:
-    bad = batch(records=[record()], magic=-1)
-    with opened(ONE + bad + ONE) as source:
-        log = Log(source)
-        with pytest.raises(CorruptData) as caught:
-            list(log.chunks())
-        log.position += caught.value.values["batch_size"]
-        assert [list(chunk.batches["position"]) for chunk in log.chunks()] == [[len(ONE) + len(bad)]]
 
 
 # --- a view that ends early or begins late
@@ -180,11 +106,6 @@ def test_a_batch_that_crosses_the_end_of_the_view_is_not_seen() -> None:
     for end, count in [(0, 0), (17, 0), (len(ONE) - 1, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2), (1 << 40, 3)]:
         found = walk(data, end=end)
         assert (len(found.rows), found.fault) == (count, None), end
-
-
-def test_a_walk_may_begin_at_any_batch() -> None:
-    found = walk(ONE * 3, start=len(ONE))
-    assert [row["position"] for row in found.rows] == [len(ONE), 2 * len(ONE)]
 
 
 def test_a_walk_from_the_end_finds_nothing() -> None:
@@ -230,42 +151,7 @@ def test_any_window_size_gives_the_same_rows(data: bytes, window_size: int) -> N
     assert windowed.code == plain.code
 
 
-@given(damaged(LOGS), st.integers(17, 300))
-def test_any_window_size_gives_the_same_records(data: bytes, window_size: int) -> None:
-    plain, windowed = read_records(data), read_records(data, window_size=window_size)
-    assert windowed.batches == plain.batches
-    assert windowed.code == plain.code
-
-
-def test_even_a_window_of_one_byte_gives_the_same_rows() -> None:
-    assert _ended(ONE * 3, window_size=1) == _ended(ONE * 3)
-
-
 # --- against the walk written down once more
-
-
-@given(damaged(LOGS), st.none() | st.integers(0, 400))
-def test_the_walk_is_kafkas(data: bytes, end: int | None) -> None:
-    extents, position, code = _walked_plainly(data, end)
-    found = walk(data, end=end)
-    assert [(row["position"], row["size"], row["last_offset"]) for row in found.rows] == extents
-    assert (found.position, found.code) == (position, code)
-
-
-@given(damaged(LOGS))
-def test_extents_are_the_positions_and_last_offsets_of_the_rows(data: bytes) -> None:
-    rows = walk(data, rules=LogRules(8)).rows
-    positions: list[int] = []
-    last_offsets: list[int] = []
-    with opened(data) as source:
-        try:
-            for some_positions, some_offsets in Log(source).extents():
-                positions += some_positions
-                last_offsets += some_offsets
-        except CorruptData as error:
-            assert error.code in ("record-size-too-small", "batch-header-cut")
-    assert positions[: len(rows)] == [row["position"] for row in rows]
-    assert last_offsets[: len(rows)] == [row["last_offset"] for row in rows]
 
 
 @given(damaged(LOGS))
@@ -285,21 +171,6 @@ def _up_to_a_fault(positions: Iterator[int]) -> list[int | str]:
     except CorruptData as error:
         found.append(error.code)
     return found
-
-
-@given(damaged(LOGS))
-def test_every_row_is_its_place_in_the_columns(data: bytes) -> None:
-    with opened(data) as source:
-        try:
-            for chunk in Log(source).chunks():
-                names = [column.name for column in chunk.batches.row_class.schema]
-                columns = {name: list(chunk.batches[name]) for name in names}
-                assert [values_of(row) for row in chunk.batches] == [
-                    dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)
-                ]
-                assert len({len(column) for column in columns.values()}) == 1
-        except CorruptData:
-            pass
 
 
 def _whole(data: bytes) -> list[int]:

@@ -33,40 +33,6 @@ def _offsets(data: bytes) -> list[int]:
 # --- messages on their own
 
 
-def test_every_field_of_a_message_stands_in_its_row() -> None:
-    data = message_set(messages=[message(key=b"k1", value=b"v1"), message(key=b"k2", timestamp=T + 5)], base_offset=5)
-    assert read_records(data).batches == [
-        [
-            {
-                "offset": 5,
-                "timestamp": T,
-                "key_size": 2,
-                "value_size": 2,
-                "sequence": None,
-                "headers": None,
-                "key": b"k1",
-                "value": b"v1",
-                "crc": 2782554722,
-                "isvalid": True,
-            }
-        ],
-        [
-            {
-                "offset": 6,
-                "timestamp": T + 5,
-                "key_size": 2,
-                "value_size": -1,
-                "sequence": None,
-                "headers": None,
-                "key": b"k2",
-                "value": None,
-                "crc": 3703444641,
-                "isvalid": True,
-            }
-        ],
-    ]
-
-
 def test_a_message_of_magic_0_has_no_timestamp() -> None:
     (row,) = read_records(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5)).rows
     assert (row["timestamp"], row["key"], row["value"], row["crc"]) == (-1, b"k1", b"v1", 1474775406)
@@ -123,48 +89,41 @@ def test_the_messages_inside_stand_in_place_of_their_wrapper(codec: Codec, magic
     assert len(found.batches) == 1
 
 
-def test_offsets_inside_magic_0_are_absolute() -> None:
-    inside = [message(magic=0, offset=offset) for offset in (5, 9, 10)]
-    assert _offsets(wrapper(messages=inside, magic=0)) == [5, 9, 10]
-    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1, 2], offset=10)) == [0, 1, 2]
+def _at(*offsets: int, magic: int = 1) -> list[Message]:
+    return [message(magic=magic, offset=offset) for offset in offsets]
 
 
-def test_offsets_inside_magic_1_are_relative_to_the_last() -> None:
-    inside = [message(), message(), message()]
-    assert _offsets(wrapper(messages=inside, base_offset=5)) == [5, 6, 7]
-    assert _offsets(wrapper(messages=inside, inner_offsets=[0, 1, 2], offset=100)) == [98, 99, 100]
+_THREE = [message()] * 3
+_THREE_OLD = [message(magic=0)] * 3
+_OF_BOTH = [message(key=b"a", magic=0), message(key=b"b", magic=1)]
 
 
-def test_relative_offsets_have_gaps_after_compaction() -> None:
-    inside = [message(offset=offset) for offset in (5, 8, 9)]
-    assert _offsets(wrapper(messages=inside, base_offset=5)) == [5, 8, 9]
-    assert _offsets(wrapper(messages=inside, inner_offsets=[3, 6, 7], offset=100)) == [96, 99, 100]
-
-
-def test_absolute_offsets_inside_magic_1_come_out_the_same() -> None:
-    assert _offsets(wrapper(messages=[message()] * 3, base_offset=5, inner_offsets="absolute")) == [5, 6, 7]
-
-
-def test_a_wrapper_with_offset_0_counts_from_0() -> None:
-    assert _offsets(wrapper(messages=[message()] * 3, inner_offsets=[0, 1, 2], offset=0)) == [0, 1, 2]
-    assert _offsets(wrapper(messages=[message()], inner_offsets=[7], offset=0)) == [7]
+@each(
+    ("built", "offsets"),
+    [
+        (wrapper(messages=_at(5, 9, 10, magic=0), magic=0), [5, 9, 10]),
+        (wrapper(messages=_at(5, 9, 10, magic=0), magic=0, inner_offsets=[0, 1, 2], offset=10), [0, 1, 2]),
+        (wrapper(messages=_THREE_OLD, magic=0, inner_offsets=[0, 1, 2], offset=1), [0, 1, 2]),  # any offset
+        (wrapper(messages=_THREE, base_offset=5), [5, 6, 7]),
+        (wrapper(messages=_THREE, inner_offsets=[0, 1, 2], offset=100), [98, 99, 100]),
+        (wrapper(messages=_at(5, 8, 9), base_offset=5), [5, 8, 9]),  # gaps after compaction
+        (wrapper(messages=_at(5, 8, 9), inner_offsets=[3, 6, 7], offset=100), [96, 99, 100]),
+        (wrapper(messages=_THREE, base_offset=5, inner_offsets="absolute"), [5, 6, 7]),
+        (wrapper(messages=_THREE, inner_offsets=[0, 1, 2], offset=0), [0, 1, 2]),
+        (wrapper(messages=[message()], inner_offsets=[7], offset=0), [7]),
+        (wrapper(messages=_OF_BOTH, magic=1, inner_offsets=[0, 1], offset=50), [49, 50]),  # the magic of the wrapper decides
+        (wrapper(messages=_OF_BOTH, magic=0, inner_offsets=[0, 1], offset=50), [0, 1]),
+        (wrapper(messages=[message()], base_offset=5, key=b"key"), [5]),
+    ],
+)
+def test_offsets_inside_are_absolute_in_magic_0_and_relative_to_the_last_in_magic_1(built: bytes, offsets: list[int]) -> None:
+    assert _offsets(built) == offsets
 
 
 def test_a_wrapper_offset_below_the_last_offset_inside_is_a_fault() -> None:
     fault = fault_of(wrapper(messages=[message()] * 3, inner_offsets=[0, 1, 2], offset=1))
     assert fault.code == "legacy-wrapper-offset"
     assert fault.values == {"wrapper_offset": 1, "inner_offset": 2}
-
-
-def test_a_wrapper_of_magic_0_may_have_any_offset() -> None:
-    inside = [message(magic=0)] * 3
-    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1, 2], offset=1)) == [0, 1, 2]
-
-
-def test_the_magic_of_the_wrapper_decides_how_offsets_are_read() -> None:
-    inside = [message(key=b"a", magic=0), message(key=b"b", magic=1)]
-    assert _offsets(wrapper(messages=inside, magic=1, inner_offsets=[0, 1], offset=50)) == [49, 50]
-    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1], offset=50)) == [0, 1]
 
 
 def test_the_magic_inside_decides_how_a_message_is_read() -> None:
@@ -188,10 +147,6 @@ def test_the_timestamp_type_inside_is_not_checked() -> None:
 def test_every_message_inside_has_its_own_checksum() -> None:
     data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=7)], base_offset=1, crc=9)
     assert [row["isvalid"] for row in read_records(data).rows] == [True, False]
-
-
-def test_a_wrapper_may_have_a_key() -> None:
-    assert _offsets(wrapper(messages=[message()], base_offset=5, key=b"key")) == [5]
 
 
 # --- what is bad

@@ -33,47 +33,6 @@ def _values_shown(data: bytes) -> list[bytes]:
 
 
 @each("codec", CODECS)
-def test_every_field_of_a_record_stands_in_its_row(codec: Codec) -> None:
-    data = batch(
-        records=[
-            record(key=b"k1", value=b"v1", headers=[("h", b"x"), ("i", None)], timestamp=T),
-            record(key=b"k2", timestamp=T + 5),
-        ],
-        base_offset=5,
-        base_sequence=100,
-        codec=codec,
-    )
-    assert read_records(data).batches == [
-        [
-            {
-                "offset": 5,
-                "timestamp": T,
-                "key_size": 2,
-                "value_size": 2,
-                "sequence": 100,
-                "headers": ((b"h", b"x"), (b"i", None)),
-                "key": b"k1",
-                "value": b"v1",
-                "crc": None,
-                "isvalid": None,
-            },
-            {
-                "offset": 6,
-                "timestamp": T + 5,
-                "key_size": 2,
-                "value_size": -1,
-                "sequence": 101,
-                "headers": (),
-                "key": b"k2",
-                "value": None,
-                "crc": None,
-                "isvalid": None,
-            },
-        ]
-    ]
-
-
-@each("codec", CODECS)
 def test_a_null_key_is_not_an_empty_key(codec: Codec) -> None:
     rows = read_records(batch(records=[record(key=None, value=b""), record(key=b"", value=None)], codec=codec)).rows
     assert [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows] == [

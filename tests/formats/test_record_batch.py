@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdump.binary.arithmetic import as_int64, decrement_sequence
 from kdump.formats.record_batch import codec_name
 from tests.builders.compression import CODEC_IDS, Codec
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record
 from tests.loops import each
 from tests.support import INT16, INT32, INT64, Values, walk
 
@@ -21,41 +21,6 @@ def _only_row(data: bytes) -> Values:
     assert found.fault is None
     (row,) = found.rows
     return row
-
-
-def test_every_field_of_a_batch_stands_in_its_row() -> None:
-    data = batch(
-        records=[
-            record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
-            record(key=b"k2", timestamp=1_700_000_000_005),
-        ],
-        base_offset=5,
-        partition_leader_epoch=3,
-        producer_id=1234,
-        producer_epoch=7,
-        base_sequence=100,
-    )
-    assert _only_row(data) == {
-        "base_offset": 5,
-        "last_offset": 6,
-        "count": 2,
-        "base_sequence": 100,
-        "last_sequence": 101,
-        "producer_id": 1234,
-        "producer_epoch": 7,
-        "partition_leader_epoch": 3,
-        "is_transactional": False,
-        "is_control": False,
-        "delete_horizon_ms": None,
-        "position": 0,
-        "timestamp_type": "CreateTime",
-        "timestamp": 1_700_000_000_005,
-        "size": 85,
-        "magic": 2,
-        "compresscodec": "none",
-        "crc": 2835498568,
-        "isvalid": True,
-    }
 
 
 def test_what_a_message_does_not_have_is_absent_from_its_row() -> None:
@@ -91,16 +56,6 @@ def test_magic_0_has_no_timestamp() -> None:
 def test_the_timestamp_type_bit_means_nothing_in_magic_0() -> None:
     row = _only_row(message_set(messages=[message(magic=0, attributes=8)]))
     assert row["timestamp_type"] == "NoTimestampType"
-
-
-def test_a_wrapper_carries_the_offset_of_its_last_message() -> None:
-    row = _only_row(wrapper(messages=[message(value=b"a"), message(value=b"b")], base_offset=5))
-    assert (row["last_offset"], row["compresscodec"]) == (6, "gzip")
-
-
-def test_a_marker_is_transactional_and_control() -> None:
-    row = _only_row(transaction_marker(producer_id=1234, producer_epoch=7))
-    assert (row["is_transactional"], row["is_control"], row["last_sequence"]) == (True, True, -1)
 
 
 def test_log_append_time_is_reported_by_its_bit() -> None:

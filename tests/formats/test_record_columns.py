@@ -9,7 +9,6 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.errors import CorruptData
 from kdump.formats import record_columns
 from kdump.formats.log import Log
-from kdump.formats.record_columns import RecordColumns
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from tests.builders.records import batch, record
 from tests.support import BATCHES, LOGS, damaged, opened, values_of
@@ -58,21 +57,3 @@ def test_batches_between_those_that_cannot_be_read_keep_their_places(monkeypatch
             monkeypatch.setattr(record_columns, "MAX_ROWS", rows)
             monkeypatch.setattr(record_columns, "_MAX_HELD_BYTES", held)
             assert _found(data, ("offset", "key")) == wanted
-
-
-def test_columns_that_were_not_asked_for_are_made_when_they_are_read() -> None:
-    data = batch(records=[record(key=b"k", value=None), record(value=b"v", headers=[("a", None)])])
-    with opened(data) as source:
-        (chunk,) = Log(source).chunks()
-        (part,) = record_columns.read(source, chunk, ["value_size"])
-        columns = part.records.columns
-        assert isinstance(columns, RecordColumns)
-        assert list(columns["value"]) == [None, b"v"]
-        assert columns["value"][1:] == [b"v"] and columns["key"][0] == b"k"
-        assert columns["headers"] == [(), ((b"a", None),)]
-        assert columns["isvalid"] == columns["crc"] == [None, None]
-        assert set(columns) == {*RECORD_COLUMNS, "isvalid", "crc"} and len(columns) == 10
-        with pytest.raises(KeyError):
-            columns["position"]
-        with pytest.raises(IndexError):
-            columns["value"][2]

@@ -2,10 +2,9 @@
 
 import pytest
 
-from kdump.binary import producer_streak, summary_reference
-from kdump.formats.log import Log, SummarizedChunk
+from kdump.formats.log import Log
 from kdump.formats.summary import BatchSummary
-from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
+from tests.builders.records import batch, commit_record, record
 from tests.loops import each
 from tests.support import opened
 
@@ -14,7 +13,6 @@ pytestmark = pytest.mark.both_kernels
 ONE = [record(value=b"one")]
 TWO = [record(value=b"one"), record(value=b"two")]
 SIZE = 61 + 10  # of a batch of ONE
-SIZE_OF_TWO = 61 + 20
 
 
 def _summary(data: bytes, start: int = 0) -> BatchSummary | None:
@@ -29,99 +27,11 @@ def _sure(data: bytes, start: int = 0) -> BatchSummary:
     return summary
 
 
-def test_a_summary_has_what_it_says_it_has() -> None:
-    assert tuple(BatchSummary.__annotations__) == summary_reference.SUMMARY
-
-
-def test_a_summary_has_places_offsets_and_timestamps() -> None:
-    log = batch(records=ONE, base_offset=5) + batch(records=TWO, base_offset=6, max_timestamp=TIMESTAMP - 1)
-    summary = _sure(bytes(100) + log, 100)
-    assert (summary.count, summary.last_position, summary.end) == (2, 100 + SIZE, 100 + SIZE + SIZE_OF_TWO)
-    assert (summary.first_offset, summary.last_offset, summary.highest_size) == (5, 7, SIZE_OF_TWO)
-    assert (summary.first_timestamp, summary.last_timestamp) == (TIMESTAMP, TIMESTAMP - 1)
-    assert (summary.lowest_timestamp, summary.highest_timestamp, summary.timestamps_back) == (TIMESTAMP - 1, TIMESTAMP, 1)
-    assert list(summary.positions) == [100, 100 + SIZE]
-    assert (list(summary.first_offsets), list(summary.last_offsets)) == ([5, 6], [5, 7])
-    assert list(summary.timestamps) == [TIMESTAMP, TIMESTAMP - 1]
-    assert summary.extent_at(100 + SIZE) == (6, 7, 100 + SIZE + SIZE_OF_TWO)
-
-
 def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
     summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
     assert (summary.gaps, summary.missing) == (3, 3 + 9 + 3)
     assert (summary.before_first_gap, summary.after_first_gap) == (1 * SIZE, 2 * SIZE)
     assert (summary.before_last_gap, summary.after_last_gap) == (4 * SIZE, 5 * SIZE)
-
-
-def test_counts_are_compared_with_offsets_and_sizes() -> None:
-    empty = batch(base_offset=3, last_offset_delta=1)
-    sparse = [batch(records=TWO, base_offset=offset, last_offset_delta=9) for offset in (10, 20)]
-    hollow = batch(records=ONE, base_offset=40, records_count=0)
-    overfull = batch(records=TWO, base_offset=50, last_offset_delta=0)
-    bare = batch(base_offset=60, last_offset_delta=0, records_count=1)
-    summary = _sure(batch(records=ONE) + empty + sparse[0] + sparse[1] + hollow + overfull + bare)
-    assert (summary.lowest_count, summary.empty, summary.hollow, summary.bare) == (0, 2, 1, 1)
-    assert (summary.sparse, summary.overfull) == (2, 1)
-    assert (summary.first_empty, summary.last_empty) == (SIZE, SIZE + 61 + 2 * SIZE_OF_TWO)
-    assert (summary.first_sparse, summary.last_sparse) == (SIZE + 61, SIZE + 61 + SIZE_OF_TWO)
-
-
-def test_attributes_codecs_and_leader_epochs_are_gathered() -> None:
-    summary = _sure(
-        batch(records=ONE, is_transactional=True, producer_id=4, producer_epoch=1, base_sequence=8, partition_leader_epoch=3)
-        + batch(records=ONE, base_offset=1, is_transactional=True, codec="lz4", partition_leader_epoch=2)
-        + batch(base_offset=2, attributes=0x50, base_timestamp=TIMESTAMP - 5, max_timestamp=TIMESTAMP, partition_leader_epoch=7)
-    )
-    assert (summary.any_attributes, summary.all_attributes, summary.codecs) == (0x53, 0x10, 0b1001)
-    assert (summary.first_leader_epoch, summary.last_leader_epoch) == (3, 7)
-    assert (summary.lowest_leader_epoch, summary.highest_leader_epoch, summary.leader_epochs_back) == (2, 7, 1)
-    assert (summary.horizons, summary.lowest_horizon, summary.highest_horizon) == (1, TIMESTAMP - 5, TIMESTAMP - 5)
-    assert summary.early_horizons == 1
-    assert (summary.lowest_producer_id, summary.highest_producer_id, summary.orphans) == (-1, 4, 2)
-    assert (summary.lowest_producer_epoch, summary.highest_producer_epoch, summary.highest_base_sequence) == (-1, 1, 8)
-
-
-def test_producers_are_summarized_by_runs() -> None:
-    def data(offset: int, producer_id: int, sequence: int, *, is_transactional: bool = False) -> bytes:
-        return batch(
-            records=ONE,
-            base_offset=offset,
-            producer_id=producer_id,
-            producer_epoch=2,
-            base_sequence=sequence,
-            is_transactional=is_transactional,
-        )
-
-    marker = transaction_marker(base_offset=5, producer_id=8, producer_epoch=2, coordinator_epoch=6, is_commit=False)
-    log = data(0, 8, 0, is_transactional=True) + data(1, 9, 3) + batch(records=ONE, base_offset=2)
-    log += data(3, 9, 4) + data(4, 8, 1, is_transactional=True) + marker + data(6, 9, 7)
-    streaks = _sure(log).producer_streaks()
-    assert streaks is not None
-    assert list(streaks) == [
-        (8, 2, producer_streak.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
-        (9, 2, producer_streak.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
-        (8, 2, producer_streak.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
-        (9, 2, producer_streak.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
-    ]
-
-
-def test_transactions_that_are_committed_in_a_row_are_one_streak() -> None:
-    log, offset = b"", 0
-    for sequence, coordinator_epoch in ((4, 3), (5, 3), (6, 5), (7, 4)):
-        log += batch(
-            records=ONE, base_offset=offset, producer_id=8, producer_epoch=2, base_sequence=sequence, is_transactional=True
-        )
-        log += transaction_marker(
-            base_offset=offset + 1, producer_id=8, producer_epoch=2, coordinator_epoch=coordinator_epoch, is_commit=True
-        )
-        offset += 2
-    both = SIZE + 78
-    streaks = _sure(log).producer_streaks()
-    assert streaks is not None
-    assert list(streaks) == [
-        (8, 2, producer_streak.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
-        (8, 2, producer_streak.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
-    ]
 
 
 @each(
@@ -137,17 +47,6 @@ def test_transactions_that_are_committed_in_a_row_are_one_streak() -> None:
 )
 def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
     assert _sure(odd).producer_streaks() is None
-
-
-def test_messages_have_summaries_too() -> None:
-    log = message_set(messages=[message(value=b"old", magic=0), message(value=b"new", magic=1, timestamp=TIMESTAMP, offset=4)])
-    summary = _sure(log)
-    assert summary.is_legacy
-    assert (summary.count, summary.first_offset, summary.last_offset, summary.gaps, summary.missing) == (2, 0, 4, 1, 3)
-    assert (summary.lowest_magic, summary.highest_magic) == (0, 1)
-    assert (summary.lowest_timestamp, summary.highest_timestamp) == (-1, TIMESTAMP)
-    assert list(summary.first_offsets) == list(summary.last_offsets) == [0, 4]
-    assert summary.extent_at(summary.last_position) == (4, 4, len(log))
 
 
 @each(
@@ -168,15 +67,3 @@ def test_batches_that_are_damaged_or_out_of_order_have_no_summary(odd: bytes) ->
 
 def test_negative_offsets_have_no_summary() -> None:
     assert _summary(batch(records=ONE, base_offset=-3)) is None
-
-
-def test_a_chunk_with_a_summary_makes_its_columns_when_they_are_needed() -> None:
-    with opened(batch(records=ONE) + batch(records=TWO, base_offset=1)) as source:
-        (chunk,) = Log(source).summarized_chunks()
-    assert isinstance(chunk, SummarizedChunk)
-    assert len(chunk) == 2
-    assert list(chunk.batches["last_offset"]) == [0, 2]
-    assert list(chunk.starts) == [0, SIZE]
-    assert [header[0] for header in chunk.headers] == [0, 1]
-    with pytest.raises(AttributeError):
-        _ = chunk.nothing

@@ -1,6 +1,5 @@
 """Checkpoints in lines of text."""
 
-import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from kdump.binary.source import Source
 from kdump.formats import text_checkpoint
-from kdump.formats.text_checkpoint import EPOCH_FIELDS, OFFSET_FIELDS, Line, TextCheckpoint
+from kdump.formats.text_checkpoint import EPOCH_FIELDS, Line, TextCheckpoint
 from tests.builders.files import checkpoint
 from tests.loops import each
 
@@ -23,20 +22,6 @@ def _lines(path: Path, data: bytes, fields: tuple[tuple[str, int], ...] = EPOCH_
 
 def _codes(path: Path, data: bytes) -> list[str]:
     return [line.fault.code for line in _lines(path, data) if line.fault is not None]
-
-
-def test_entries_carry_their_bytes(tmp_path: Path) -> None:
-    lines = _lines(tmp_path / "x", b"0\n2\norders 3 1200\nclicks.eu 14 7\n", OFFSET_FIELDS)
-    assert [(line.number, line.start, line.end, line.values) for line in lines] == [
-        (3, 4, 18, ("orders", 3, 1200)),
-        (4, 18, 33, ("clicks.eu", 14, 7)),
-    ]
-
-
-@given(st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1))))
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]]) -> None:
-    lines = _lines(tmp_path_factory.mktemp("checkpoint") / "x", checkpoint(entries=entries))
-    assert [line.values for line in lines] == entries
 
 
 @given(st.binary(max_size=300))
@@ -100,57 +85,3 @@ def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_p
         with Source(str(tmp_path / "x")) as source:
             found = text_checkpoint.entry_of(source, "topic", 7)
         assert found is not None and found.values == ("topic", 7, 1200), before
-
-
-def test_entries_as_brokers_write_them_are_the_same_as_if_read_word_by_word() -> None:
-    chance, parts = random.Random(28), [b"0", b"9", b"-", b" ", b" ", b"t", b"\t", b"\0", b"\xc3\xa9", b"+", b"1234567", b"\xff"]
-    entries = 0
-    for number in range(20_000):
-        data = b"".join(chance.choice(parts) for _ in range(chance.randrange(9)))
-        if number % 2:
-            data = b" ".join(b"%d" % (chance.getrandbits(chance.randrange(1, 70)) - 9) for _ in range(chance.randrange(1, 4)))
-        for fields in (text_checkpoint.EPOCH_FIELDS, text_checkpoint.OFFSET_FIELDS):
-            quick, slow = (read(1, 2, 3, data, fields) for read in (text_checkpoint._entry, text_checkpoint._any_entry))
-            assert (quick.values, str(quick.fault)) == (slow.values, str(slow.fault))
-            assert quick.is_number_wanted == slow.is_number_wanted
-            entries += bool(quick.values)
-    assert entries > 1000
-
-
-def test_entries_that_come_together_are_those_that_come_one_by_one(tmp_path: Path) -> None:
-    chance = random.Random(28)
-    odd = (
-        b"",
-        b" ",
-        b"x",
-        b"5 6 7 8",
-        b"1\t2",
-        b"\xff 1 2",
-        b"0 99999999999",
-        b"1 2\r",
-        b"t 1 2",
-        b"1 2",
-        b"-3 -4",
-        b"t" * 9000,
-        b"\0",
-    )
-    together = 0
-    for number in range(12):
-        topic = b"t " if number % 2 else b""
-        lines = [chance.choice(odd) if not chance.randrange(40) else topic + b"%d %d" % (row, -row) for row in range(1, 9000)]
-        data = b"0\n8999\n" + b"\n".join(lines) + (b"\n" if number % 3 else b"")
-        path = tmp_path / "x"
-        path.write_bytes(data)
-        for fields in (EPOCH_FIELDS, OFFSET_FIELDS):
-            found: list[tuple[int, tuple[int | str, ...], str]] = []
-            with Source(str(path)) as source:
-                one_by_one = [(line.number, line.values, str(line.fault)) for line in TextCheckpoint(source, fields).lines()]
-                for line in TextCheckpoint(source, fields).stretches():
-                    if isinstance(line, Line):
-                        found.append((line.number, line.values, str(line.fault)))
-                        continue
-                    together += len(line)
-                    rows = zip(*line.columns, strict=True)
-                    found += [(at, values, "None") for at, values in enumerate(rows, line.first)]
-            assert found == one_by_one
-    assert together > 20_000

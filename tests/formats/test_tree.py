@@ -61,14 +61,6 @@ def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:
     assert files.others == ["+0000000000000000005.log", "-5.index", "5.log", "x.log"]
 
 
-def test_a_log_directory_is_reported_by_the_files_of_its_broker(tmp_path: Path) -> None:
-    _partition(tmp_path)
-    (tmp_path / "00000000000000000000.log").touch()
-    assert [job.kind for job in jobs(str(tmp_path))] == [Job.PARTITION]
-    (tmp_path / "meta.properties").write_bytes(b"version=0\nbroker.id=1\n")
-    assert [job.kind for job in jobs(str(tmp_path))] == [Job.LOG_DIR, Job.PARTITION]
-
-
 def test_log_directories_are_found_below_a_folder_of_many(tmp_path: Path) -> None:
     first = _partition(tmp_path / "broker-1" / "data")
     second = _partition(tmp_path / "broker-2")

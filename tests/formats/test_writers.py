@@ -15,8 +15,6 @@ from tests.support import INT16, INT32, INT64, opened
 pytestmark = pytest.mark.both_kernels
 
 T = 1_700_000_000_000
-RELATIVE = st.integers(0, 0x7FFFFFFF)
-POSITION = st.integers(0, 0x7FFFFFFF)
 
 
 def test_an_offset_index_has_relative_offsets_and_positions() -> None:
@@ -27,24 +25,6 @@ def test_an_offset_index_has_relative_offsets_and_positions() -> None:
 def test_a_time_index_has_timestamps_and_relative_offsets() -> None:
     assert time_index.packed([T, T + 9], [104, 108], 100).hex() == "0000018bcfe5680000000004" + "0000018bcfe5680900000008"
     assert time_index.packed([], [], 100) == b""
-
-
-@given(st.lists(st.tuples(RELATIVE, POSITION)), st.integers(0, 1 << 61))
-def test_offset_indexes_read_back(entries: list[tuple[int, int]], base_offset: int) -> None:
-    offsets, positions = [base_offset + offset for offset, _ in entries], [position for _, position in entries]
-    data = offset_index.packed(offsets, positions, base_offset)
-    with opened(data) as source:
-        rows = [row for table in offset_index.read(source, base_offset) for row in table]
-    assert [(row.offset, row.position) for row in rows] == list(zip(offsets, positions, strict=True))
-
-
-@given(st.lists(st.tuples(INT64, RELATIVE)), st.integers(0, 1 << 61))
-def test_time_indexes_read_back(entries: list[tuple[int, int]], base_offset: int) -> None:
-    timestamps, offsets = [timestamp for timestamp, _ in entries], [base_offset + offset for _, offset in entries]
-    data = time_index.packed(timestamps, offsets, base_offset)
-    with opened(data) as source:
-        rows = [row for table in time_index.read(source, base_offset) for row in table]
-    assert [(row.timestamp, row.offset) for row in rows] == list(zip(timestamps, offsets, strict=True))
 
 
 def test_no_index_stores_an_offset_that_does_not_fit() -> None:

@@ -1,10 +1,6 @@
 """A log in the library: its batches and records, up to damage and past it."""
 
-import gc
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -13,21 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdump
-from golden_outputs.runs import CASES
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
     TIMESTAMP,
-    abort_record,
     batch,
-    leader_change_record,
     message,
     message_set,
     record,
-    transaction_marker,
     wrapper,
 )
-from tests.kernels import listed
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -53,42 +44,6 @@ def _flipped(data: bytes, position: int) -> bytes:
 # --- Batches
 
 
-def test_iteration_gives_the_batches_with_kafkas_fields(tmp_path: Path) -> None:
-    first = batch(
-        records=[record(key=b"k", value=b"v"), record(value=b"w", timestamp=TIMESTAMP + 5)],
-        base_offset=7,
-        partition_leader_epoch=3,
-        producer_id=9,
-        producer_epoch=2,
-        base_sequence=40,
-        is_transactional=True,
-        codec="zstd",
-    )
-    log = kdump.open(_log(tmp_path, first, *_batches(9)))
-    rows = list(log)
-    assert [(row.base_offset, row.last_offset, row.count, row.position) for row in rows] == [(7, 8, 2, 0), (9, 9, 1, len(first))]
-    row = rows[0]
-    assert (row.base_sequence, row.last_sequence, row.producer_id, row.producer_epoch) == (40, 41, 9, 2)
-    assert (row.partition_leader_epoch, row.is_transactional, row.is_control, row.delete_horizon_ms) == (3, True, False, None)
-    assert (row.timestamp_type, row.timestamp, row.size) == ("CreateTime", TIMESTAMP + 5, len(first))
-    assert (row.magic, row.compresscodec, row.crc, row.isvalid) == (2, "zstd", int.from_bytes(first[17:21], "big"), True)
-
-
-def test_tables_hold_the_same_batches_as_columns(tmp_path: Path) -> None:
-    path = _log(tmp_path, *_batches(0, 1, 2))
-    tables = list(kdump.open(path).tables())
-    assert [offset for table in tables for offset in table["last_offset"]] == [0, 1, 2]
-    assert [row for table in tables for row in table] == list(kdump.open(path))
-
-
-def test_each_iteration_begins_with_the_first_batch(tmp_path: Path) -> None:
-    with kdump.open(_log(tmp_path, *_batches(0, 1, 2))) as log:
-        one, other = iter(log), iter(log)
-        assert next(one).base_offset == 0
-        assert [row.base_offset for row in other] == [0, 1, 2]
-        assert [row.base_offset for row in one] == [1, 2]
-
-
 def test_an_empty_log_has_no_batches_and_no_records(tmp_path: Path) -> None:
     log = kdump.open(_log(tmp_path))
     assert (list(log), list(log.records()), list(log.salvage()), log.size) == ([], [], [], 0)
@@ -104,31 +59,6 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 
 
 # --- Records
-
-
-@each("codec", CODECS)
-def test_records_are_decompressed(tmp_path: Path, codec: Codec) -> None:
-    data = batch(
-        records=[
-            record(key=b"k", value=b"v" * 3000, headers=[(b"h", b"1"), (b"h", None)]),
-            record(key=None, value=None, timestamp=TIMESTAMP + 2),
-            record(key=b"", value=b""),
-        ],
-        base_offset=5,
-        codec=codec,
-    )
-    rows = list(kdump.open(_log(tmp_path, data)).records())
-    assert [(row.offset, row.timestamp, row.key, row.value) for row in rows] == [
-        (5, TIMESTAMP, b"k", b"v" * 3000),
-        (6, TIMESTAMP + 2, None, None),
-        (7, TIMESTAMP, b"", b""),
-    ]
-    assert [(row.key_size, row.value_size, row.headers) for row in rows] == [
-        (1, 3000, ((b"h", b"1"), (b"h", None))),
-        (-1, -1, ()),
-        (0, 0, ()),
-    ]
-    assert {(row.position, row.magic, row.compresscodec, row.sequence) for row in rows} == {(0, 2, codec, -1)}
 
 
 @each("magic", [0, 1])
@@ -157,38 +87,6 @@ def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Pat
     assert [row.magic for row in kdump.open(path).records()] == [0, 1]
 
 
-@pytest.mark.slow
-@each("codec", CODECS)
-def test_contents_of_large_batches_are_bytes_too(tmp_path: Path, codec: Codec) -> None:
-    large = record(key=b"k", value=b"v" * 300_000, headers=[(b"h", b"x")])
-    rows = list(kdump.open(_log(tmp_path, batch(records=[large] * 40, codec=codec))).records())
-    assert len(rows) == 40
-    assert {(row.key, row.headers) for row in rows} == {(b"k", ((b"h", b"x"),))}
-    assert {type(data) for row in rows for data in (row.key, row.value)} == {bytes}
-
-
-def test_control_records_say_what_they_are(tmp_path: Path) -> None:
-    path = _log(
-        tmp_path,
-        batch(records=[record(value=b"v")], producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True),
-        transaction_marker(base_offset=1),
-        batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
-        batch(records=[leader_change_record()], base_offset=3, is_control=True),
-        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
-    )
-    rows = list(kdump.open(path).records())
-    assert [(row.offset, row.is_transactional, row.is_control, row.control_type) for row in rows] == [
-        (0, True, False, None),
-        (1, True, True, "COMMIT"),
-        (2, True, True, "ABORT"),
-        (3, False, True, "LEADER_CHANGE"),
-        (4, False, True, "-1"),
-        (5, False, True, "127"),
-    ]
-    assert rows[1].key == b"\0\0\0\1"
-    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
-
-
 @each(
     ("from_offset", "to_offset", "offsets"),
     [(None, None, [0, 1, 2, 3, 4, 5]), (3, None, [3, 4, 5]), (None, 1, [0, 1]), (1, 4, [1, 2, 3, 4]), (6, None, []), (4, 2, [])],
@@ -202,13 +100,6 @@ def test_records_of_a_range_of_offsets(
         parts = [wrapper(messages=[message(), message()], base_offset=offset) for offset in (0, 2, 4)]
     log = kdump.open(_log(tmp_path, *parts))
     assert [row.offset for row in log.records(from_offset=from_offset, to_offset=to_offset)] == offsets
-
-
-def test_record_tables_hold_the_same_records_as_columns(tmp_path: Path) -> None:
-    log = kdump.open(_log(tmp_path, batch(records=[record(value=b"a"), record(value=b"b")]), *_batches(2)))
-    tables = list(log.record_tables())
-    assert [value for table in tables for value in table["value"]] == [b"a", b"b", b"v"]
-    assert [row for table in tables for row in table] == list(log.records())
 
 
 # --- Damage
@@ -276,31 +167,6 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     ]
 
 
-def test_salvage_proves_a_batch_whose_length_is_wrong(tmp_path: Path) -> None:
-    parts = _batches(0, 1, 2)
-    parts[1] = parts[1][:8] + b"\0\0\0\x55" + parts[1][12:]
-    path = _log(tmp_path, *parts)
-    rows = [item for item in kdump.open(path).salvage() if not isinstance(item, kdump.Damage)]
-    assert [(row.base_offset, row.size, row.claimed_length) for row in rows] == [
-        (0, len(parts[0]), None),
-        (1, len(parts[1]), 0x55),
-        (2, len(parts[2]), None),
-    ]
-    assert [row.offset for row in kdump.open(path).salvage_records() if not isinstance(row, kdump.Damage)] == [0, 1, 2]
-
-
-def test_batches_in_the_span_of_a_damaged_one_say_that_they_may_be_its_payload(tmp_path: Path) -> None:
-    inner = b"".join(_batches(50, 51))
-    outer = batch(records=[record(value=inner)], base_offset=1)
-    outer = outer[:8] + (len(outer) + 1000).to_bytes(4, "big") + outer[12:30] + b"\xff" + outer[31:]
-    path = _log(tmp_path, *_batches(0), outer, *_batches(*range(2, 30), size=40))
-    rows = [item for item in kdump.open(path).salvage() if not isinstance(item, kdump.Damage)]
-    nested = [row.base_offset for row in rows if row.is_nested]
-    assert nested[:2] == [50, 51]
-    assert {row.status for row in rows if row.is_nested} == {"salvaged"}
-    assert not rows[0].is_nested and not rows[-1].is_nested
-
-
 def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", value_length=90)], base_offset=1)
     first, last = _batches(0, 3)
@@ -361,39 +227,7 @@ def test_salvage_accounts_for_every_byte_and_raises_nothing(
         assert strict == sound
 
 
-def _logs_of_goldens() -> list[Path]:
-    return sorted(path for case in CASES.iterdir() for path in case.rglob("*.log") if path.is_file())
-
-
-@pytest.mark.slow
-def test_salvage_lists_what_the_command_lists() -> None:
-    differences, count = [], 0
-    for path in _logs_of_goldens():
-        lines = listed(["log", "--output", "ndjson", "--", os.fspath(path)]).stdout.splitlines()
-        rows = [(row["position"], row["size"], row["status"]) for row in map(json.loads, lines)]
-        ours = [
-            (item.start, item.size, "damaged") if isinstance(item, kdump.Damage) else (item.position, item.size, item.status)
-            for item in kdump.open(path).salvage()
-        ]
-        count += len(ours)
-        if rows != ours:
-            differences.append(path)
-    assert differences == []
-    assert count > 5000
-
-
 # --- Partitions
-
-
-def test_a_partition_directory_is_the_log_of_its_segments_in_order(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="a", segments={10: _batches(10, 11), 0: _batches(0, 9), 200: _batches(200)})
-    (folder / "00000000000000000005.log.deleted").write_bytes(_batches(5)[0])
-    (folder / "notes.log").write_bytes(b"no segment")
-    with kdump.open(folder) as log:
-        assert [row.base_offset for row in log] == [0, 9, 10, 11, 200]
-        assert [row.offset for row in log.records(from_offset=9, to_offset=10)] == [9, 10]
-        assert [os.path.basename(path) for path in log.segments] == [f"{offset:020d}.log" for offset in (0, 10, 200)]
-        assert (log.base_offset, log.size, log.path) == (0, 5 * len(_batches(0)[0]), os.fspath(folder))
 
 
 def test_damage_in_a_partition_names_the_segment(tmp_path: Path) -> None:
@@ -403,52 +237,3 @@ def test_damage_in_a_partition_names_the_segment(tmp_path: Path) -> None:
     assert (count, error.path, error.position) == (1, segment, 0)
     items = list(kdump.open(folder).salvage())
     assert [item.path if isinstance(item, kdump.Damage) else item.base_offset for item in items] == [0, segment, 2]
-
-
-def test_a_partition_holds_one_segment_open_at_a_time(tmp_path: Path) -> None:
-    folder = write_partition(tmp_path, topic="a", segments={offset: _batches(offset) for offset in range(20)})
-    gc.collect()
-    before = len(os.listdir("/dev/fd"))
-    log = kdump.open(folder)
-    assert max(len(os.listdir("/dev/fd")) for _ in log) <= before + 1
-    assert len(os.listdir("/dev/fd")) <= before
-
-
-# --- Memory
-
-_MEASURE = """
-import resource, sys
-import kdump
-count = sum(1 for _ in kdump.open(sys.argv[1]))
-values = sum(len(value) for table in kdump.open(sys.argv[1]).record_tables() for value in table["value"])
-damage = sum(1 for item in kdump.open(sys.argv[1]).salvage() if isinstance(item, kdump.Damage))
-print(count, values, damage, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
-@pytest.mark.slow
-def test_a_log_of_100_mb_needs_no_more_memory_than_one_of_10(tmp_path: Path) -> None:
-    """The offsets of a batch are not under its checksum, so one batch makes many."""
-    small = batch(records=[record(value=b"v" * 1000)])
-    large = batch(records=[record(value=b"v" * 1000)] * 200, codec="none")
-
-    def measured(name: str, count: int) -> list[int]:
-        path = tmp_path / name
-        with path.open("wb") as file:
-            offset = 0
-            for _ in range(count):
-                file.write(offset.to_bytes(8, "big") + large[8:])
-                offset += 200
-                for _ in range(100):
-                    file.write(offset.to_bytes(8, "big") + small[8:])
-                    offset += 1
-        done = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, check=True)
-        path.unlink()
-        return [int(word) for word in done.stdout.split()]
-
-    *found, memory_of_10 = measured("10.log", 33)
-    assert found == [33 * 101, 33 * 300_000, 0]
-    *found, memory_of_100 = measured("100.log", 330)
-    assert found == [330 * 101, 330 * 300_000, 0]
-    assert memory_of_100 - memory_of_10 < 24 << 10  # KiB

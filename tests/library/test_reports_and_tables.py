@@ -1,6 +1,5 @@
 """What the library has beside rows: reports that are false when sound, streams of Arrow, decoded records, partitions."""
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -91,14 +90,6 @@ def test_a_stream_ends_with_the_exception_of_the_damage(partition: Path) -> None
         kdump.open(partition).tables().reader().read_all()
 
 
-def test_duckdb_reads_a_stream(partition: Path) -> None:
-    duckdb = pytest.importorskip("duckdb", reason="of the extra arrow")
-    pytest.importorskip("pyarrow", reason="streams need the package pyarrow")
-    records = kdump.open(partition).record_tables()
-    assert duckdb.sql('SELECT count(*), max("offset") FROM records').fetchall() == [(6, 5)]
-    assert list(records) == [], "it is read once"
-
-
 # --- Times
 
 
@@ -129,18 +120,6 @@ def test_a_record_has_its_time_as_python_has_it(partition: Path) -> None:
 
 
 # --- Decoded records
-
-
-def test_records_of_internal_topics_are_decoded(tmp_path: Path) -> None:
-    path = shutil.copytree("golden_outputs/cases/consumer-offsets-live-4.3.0", tmp_path / "__consumer_offsets-0")
-    found: list[tuple[Any, Any]] = []
-    for record in kdump.open(path).decoded_records():
-        assert record.decode_error is None
-        if not record.is_control and record.value is not None:
-            found.append((record.decoded_key["data"], record.decoded_value["data"]))
-    commits = [(key["group"], key["topic"], value["offset"]) for key, value in found if "offset" in value]
-    assert commits and all(isinstance(offset, int) for _, _, offset in commits)
-    assert {type(name) for group, topic, _ in commits for name in (group, topic)} == {str}
 
 
 def test_decoded_records_are_a_stream_with_json(partition: Path) -> None:

@@ -58,8 +58,8 @@ def _endpoints(count: int) -> bytes:
 @pytest.mark.parametrize(
     ("message", "data"),
     [
-        (LEADER_CHANGE, struct.pack(">hi", 0, 1) + (unsigned_varint(100_001) + bytes(5) * 100_000) * 2 + b"\0"),
-        (VOTERS, _endpoints(100_000)),
+        (LEADER_CHANGE, struct.pack(">hi", 0, 1) + (unsigned_varint(50_001) + bytes(5) * 50_000) * 2 + b"\0"),
+        (VOTERS, _endpoints(50_000)),
     ],
     ids=["many voters", "many endpoints"],
 )
@@ -70,5 +70,5 @@ def test_pieces_of_many_structs_take_the_memory_of_few(message: Message, data: b
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert size > 3_000_000
-    assert peak < 3_000_000, peak  # as a whole, it takes more than 60 million
+    assert size > 1_500_000
+    assert peak < 3_000_000, peak  # as a whole, it takes more than 30 million

@@ -15,11 +15,7 @@ from kdump.messages import control_records, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.builders.records import (
     Voter,
-    kraft_version_record,
-    kraft_voters_record,
     leader_change_record,
-    snapshot_footer_record,
-    snapshot_header_record,
     unsigned_varint,
 )
 from tests.loops import each
@@ -113,12 +109,6 @@ def test_elements_are_never_null() -> None:
     assert _code(_one("[]string", nullable_since=0), bytes.fromhex("00000001ffff")) == "message-null"
 
 
-def test_structs_have_their_own_fields() -> None:
-    pair = (Field("a", "int8"), Field("b", "string"))
-    assert _read(_one("struct", *pair), b"\1\0\1z") == {"x": {"a": 1, "b": "z"}}
-    assert _read(_one("[]struct", *pair), b"\0\0\0\2\1\0\1y\2\0\1z") == {"x": [{"a": 1, "b": "y"}, {"a": 2, "b": "z"}]}
-
-
 def test_every_struct_of_a_flexible_message_has_its_own_tagged_fields() -> None:
     message = _flexible("[]struct", Field("a", "int8"))
     assert _read(message, b"\3\1\0\2\1\x07\2zz\0") == {"x": [{"a": 1}, {"a": 2}]}
@@ -154,12 +144,6 @@ VERSIONED = Message(
     Field("tagged", "string", tag=0, tagged_since=2, since=2, default="none"),
     flexible_since=2,
 )
-
-
-def test_a_field_is_read_in_the_versions_that_have_it() -> None:
-    assert _read(VERSIONED, b"\1\3", 0) == {"always": 1, "later": 9, "gone": 3, "tagged": "none"}
-    assert _read(VERSIONED, b"\1\2\3", 1) == {"always": 1, "later": 2, "gone": 3, "tagged": "none"}
-    assert _read(VERSIONED, b"\1\2\0", 2) == {"always": 1, "later": 2, "gone": 0, "tagged": "none"}
 
 
 def test_a_tagged_field_is_read_where_it_stands() -> None:
@@ -200,15 +184,6 @@ def test_a_value_that_is_cut_is_an_underflow(type_of_field: str) -> None:
 def test_a_length_that_is_cut_is_an_underflow(type_of_field: str) -> None:
     assert _code(_one(type_of_field), b"\0") == "message-underflow"
     assert _code(_flexible(type_of_field), b"\x80") == "message-underflow"
-
-
-def test_text_that_reaches_past_the_end_names_both_sizes() -> None:
-    with pytest.raises(CorruptData) as caught:
-        _read(_one("string"), b"\0\5abc")
-    assert (caught.value.code, caught.value.values) == (
-        "message-bytes-past-end",
-        {"size": 5, "remaining": 3, "type": "string", "fields": ("x",)},
-    )
 
 
 def test_an_array_of_more_elements_than_bytes_is_refused() -> None:
@@ -285,27 +260,6 @@ def _is_whole(control_type: int, data: bytes) -> bool:
     """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
     fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
     return fixed is not None and len(data) > fixed and data[fixed] == 0
-
-
-WHOLE = {
-    2: leader_change_record(),
-    3: snapshot_header_record(),
-    4: snapshot_footer_record(),
-    5: kraft_version_record(),
-    6: kraft_voters_record(),
-}
-
-
-@pytest.mark.parametrize("control_type", WHOLE)
-def test_a_whole_message_is_read_and_none_of_its_beginnings(control_type: int) -> None:
-    message, data = control_records.MESSAGES[control_type], WHOLE[control_type].value
-    assert data is not None
-    for more in (b"", b"\xff"):
-        assert kafka_json.dumps(message, _read(message, data + more), 1)
-    for size in range(len(data)):
-        with pytest.raises(CorruptData) as caught:
-            _read(message, data[:size])
-        assert caught.value.code in CODES
 
 
 def test_text_is_decoded_as_java_does_it() -> None:
@@ -407,29 +361,3 @@ def test_a_leader_change_that_says_it_is_of_version_1_shows_ids_that_it_does_not
     value = leader_change_record(version=1, message_version=0).value
     voter = '[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"}]'
     assert _control_json(2, value, 1) == f'{{"version":1,"leaderId":1,"voters":{voter},"grantingVoters":{voter}}}'
-
-
-def test_the_records_of_snapshots_as_json() -> None:
-    assert _control_json(3, snapshot_header_record(last_contained_log_timestamp=1_700_000_000_000).value) == (
-        '{"version":0,"lastContainedLogTimestamp":1700000000000}'
-    )
-    assert _control_json(4, snapshot_footer_record().value) == '{"version":0}'
-    assert _control_json(5, kraft_version_record(kraft_version=1).value) == '{"version":0,"kRaftVersion":1}'
-
-
-def test_the_voters_of_a_quorum_as_json() -> None:
-    voters = [Voter(voter_id=1, voter_directory_id=struct.pack(">qq", 1, 2))]
-    assert _control_json(6, kraft_voters_record(voters=voters).value) == (
-        '{"version":0,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAEAAAAAAAAAAg",'
-        '"endpoints":[{"name":"CONTROLLER","host":"localhost","port":9093}],'
-        '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
-    )
-
-
-def test_endpoints_of_one_name_are_all_shown() -> None:
-    voters = [Voter(endpoints=[("A", "first", 1), ("A", "second", 2), ("B", "third", 3)])]
-    shown = _control_json(6, kraft_voters_record(voters=voters).value)
-    assert (
-        '"endpoints":[{"name":"A","host":"first","port":1},{"name":"A","host":"second","port":2},'
-        '{"name":"B","host":"third","port":3}]'
-    ) in shown

@@ -13,18 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-MODULES = (
-    "kafka_2.13",
-    "kafka-clients",
-    "kafka-coordinator-common",
-    "kafka-group-coordinator",
-    "kafka-metadata",
-    "kafka-raft",
-    "kafka-server",
-    "kafka-server-common",
-    "kafka-storage",
-    "kafka-transaction-coordinator",
-)
+MODULES = {
+    "kafka_2.13": "2.8.2",
+    "kafka-clients": "2.8.2",
+    "kafka-coordinator-common": "4.0.0",
+    "kafka-group-coordinator": "3.9.1",
+    "kafka-metadata": "2.8.2",
+    "kafka-raft": "2.8.2",
+    "kafka-server": "3.9.1",
+    "kafka-server-common": "3.9.1",
+    "kafka-storage": "3.9.1",
+    "kafka-transaction-coordinator": "3.9.1",
+}
+"""The modules, and the first of the releases read here that has each; Maven takes seconds to miss one."""
 PARTS = re.compile(
     r"/(?:storage|log|raft|snapshot|cluster|image|loader|publisher|common/record|common/compress|compress|checkpoint)/"
     r"|/coordinator/(?:common|group|transaction)/(?!.*(?:assignor|modern|share|streams|metrics))"
@@ -67,8 +68,8 @@ class Message(NamedTuple):
 def messages_of(release: str) -> tuple[Message, ...]:
     """The messages of a release, without duplicates. Raises OSError if none of its source jars can be fetched."""
     found: dict[Message, None] = {}
-    for module in MODULES:
-        jar = _jar(module, release)
+    for module, since in MODULES.items():
+        jar = _jar(module, release) if since <= release else None
         if jar is None:
             continue
         with zipfile.ZipFile(jar) as sources:

@@ -1,16 +1,17 @@
 """What `kdump check` and `kdump explain` advise: commands that work as printed, and only where they help."""
 
-import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
-import kdump
 from kdump.checks import catalogue
+from kdump.checks.finding import FileReport, Finding
 from kdump.cli.commands import main
+from kdump.output.text.check.advice import Advice
+from kdump.output.text.steps import Steps
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.loops import each
 
 LOG, INDEX = file_name(0, ".log"), file_name(0, ".index")
 MINUTE = 60_000
@@ -41,15 +42,6 @@ def _said(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def _commands(text: str) -> list[str]:
     return [line.strip() for line in text.partition("\nNext\n")[2].splitlines()]
-
-
-def test_the_command_that_deletes_an_index_works_as_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    directory = _with_bad_index(tmp_path / "it's a $disk", topic="orders")
-    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("rm "))
-    assert command.endswith("   # with the broker stopped; the log is sound, the next start rebuilds its indexes")
-    subprocess.run(["sh", "-c", command], check=True)
-    assert not (directory / INDEX).exists() and (directory / LOG).exists()
-    assert [row.is_safe for row in kdump.forecast(str(directory))] == [True] * 3
 
 
 def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +103,41 @@ def test_a_hanging_transaction_is_aborted_by_a_command_that_is_filled_in(
     assert "running  read-committed consumers stop at the last stable offset" in out
 
 
+def _found(path: Path, code: str, severity: str = "error") -> Finding:
+    kind = path.suffix.removeprefix(".")
+    return Finding(code, severity, str(path), kind, 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Wrong.")
+
+
+@each(
+    ("code", "severity", "intact", "is_advised"),
+    [
+        (None, "", 9, (True, True)),
+        (None, "", 8, (False, False)),
+        ("record-count-too-high", "error", 9, (False, False)),
+        ("key-length-bad", "warning", 9, (False, False)),
+        ("key-length-bad", "info", 9, (True, True)),
+        ("offset-gap", "info", 9, (False, False)),
+        ("txn-open", "info", 9, (True, True)),
+        ("leftover-swap", "warning", 9, (True, False)),
+    ],
+)
+def test_an_index_is_to_be_deleted_or_rebuilt_only_beside_a_log_of_which_nothing_is_said(
+    code: str | None, severity: str, intact: int, is_advised: tuple[bool, bool], tmp_path: Path
+) -> None:
+    index, log = tmp_path / INDEX, tmp_path / LOG
+    index.touch()
+    for proves, is_known in ((True, False), (False, False), (True, True)):
+        advice = Advice(proves_logs=proves)
+        advice.finding(_found(index, "index-position-not-boundary"), is_known=is_known)
+        if code is not None:
+            advice.finding(_found(log if code != "leftover-swap" else tmp_path / "x.log.swap", code, severity))
+        advice.file(FileReport(str(log), "log", 9, 1, 0, 0, intact, 0, 9 - intact, 0, 0))
+        steps = Steps()
+        advice.add_steps(steps, (), is_sound=False)
+        found = [any(line.startswith(command) for line in steps.lines()) for command in ("rm ", "kdump reindex ")]
+        assert tuple(found) == (is_advised if proves and not is_known else (False, False)), (proves, is_known)
+
+
 def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for number in range(8):
         _with_bad_index(tmp_path, topic=f"t{number}")
@@ -141,24 +168,3 @@ def test_what_a_running_broker_meets_is_reported_of_known_faults_in_one_sentence
 def test_no_advice_uses_an_option_that_the_transactions_tool_has_not() -> None:
     for fault in catalogue.FAULTS.values():
         assert "--find-hanging" not in fault.remedy
-
-
-def test_a_damaged_log_is_to_be_recovered_by_a_command_that_works_as_printed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = write_partition(tmp_path / "it's a $disk", segments={0: _batches(damaged=4)}, topic="orders")
-    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("kdump recover "))
-    monkeypatch.chdir(tmp_path)
-    assert main(["recover", *shlex.split(command, comments=True)[2:]]) == 1
-    assert kdump.verdict(tmp_path / "NEW" / "orders-0").exit_code == 0
-
-
-def test_companions_of_sound_logs_are_to_be_rebuilt_by_a_command_that_works_as_printed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = _with_bad_index(tmp_path / "disk", topic="orders")
-    commands = _commands(_said(capfd, directory))
-    (command,) = (line for line in commands if line.startswith("kdump reindex "))
-    monkeypatch.chdir(tmp_path)
-    assert main(["reindex", *shlex.split(command, comments=True)[2:]]) == 0
-    assert not any(line.startswith("kdump recover ") for line in commands)

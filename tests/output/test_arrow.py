@@ -1,7 +1,6 @@
 """Columns of ours as Arrow's record batches: null and empty, bounds of rows and bytes, what is cut, what a control record is."""
 
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,19 +72,6 @@ def test_a_null_header_is_not_an_empty_one() -> None:
 def test_messages_have_no_headers_at_all() -> None:
     data = wrapper(messages=[message(value=b"a"), message(value=b"b")])
     assert {str(row["headers"]) for row in _table(data, keys=["headers"])} <= {"None", "[]"}
-
-
-def test_null_and_empty_keys_and_values_differ() -> None:
-    data = batch(records=[record(), record(key=b"", value=b""), record(key=b"k", value=None), record(key=None, value=b"v")])
-    assert [(row["key"], row["value"]) for row in _table(data, keys=["key", "value"])] == [
-        (None, None),
-        (b"", b""),
-        (b"k", None),
-        (None, b"v"),
-    ]
-    for one in (record(), record(key=b"", value=b""), record(key=b"k", value=b"v")):
-        (row,) = _table(batch(records=[one]), keys=["key", "value"])
-        assert (row["key"], row["value"]) == (one.key, one.value)
 
 
 # --- rows
@@ -302,75 +288,9 @@ def test_batches_are_cut_and_joined_to_a_number_of_bytes(sizes: tuple[int, ...],
     assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
 
 
-def test_few_small_batches_are_held_at_a_time() -> None:
-    alive: list[weakref.ref[pa.RecordBatch]] = []
-    most = 0
-
-    def parts() -> Iterator[pa.RecordBatch]:
-        nonlocal most
-        for number in range(3 * builder.MOST_HELD):
-            batch = pa.RecordBatch.from_arrays([pa.array([number])], names=["number"])
-            alive.append(weakref.ref(batch))
-            yield batch
-            most = max(most, sum(one() is not None for one in alive))
-
-    (made,) = builder.bounded(parts(), rows=1000, size=1 << 20)
-    assert made.column(0).to_pylist() == list(range(3 * builder.MOST_HELD))
-    assert builder.MOST_HELD // 2 < most <= builder.MOST_HELD + 1
-
-
-@pytest.mark.parametrize(
-    ("counts", "rows", "expected"),
-    [
-        ([64, 64], 1000, [128]),
-        ([65, 1, 1, 65], 1000, [65, 2, 65]),
-        ([4, 4, 4], 8, [8, 4]),
-        ([4, 5], 8, [4, 5]),
-        ([0, 3, 0], 8, [3]),
-        ([], 8, []),
-    ],
-)
-def test_few_rows_are_put_together(counts: list[int], rows: int, expected: list[int]) -> None:
-    first, parts = 0, []
-    for count in counts:
-        parts.append(({"x": list(range(first, first + count)), "y": Constant(7)}, count))
-        first += count
-    made = list(builder.joined(parts, rows=rows))
-    assert [count for _, count in made] == expected
-    assert [value for columns, count in made for value in builder._spread(columns["x"], count)] == list(range(sum(counts)))
-    assert all(list(builder._spread(columns["y"], count)) == [7] * count for columns, count in made)
-
-
 def test_rows_with_other_columns_are_not_put_together() -> None:
     made = list(builder.joined([({"x": [1]}, 1), ({"y": [2]}, 1), ({"y": [3]}, 1)]))
     assert made == [({"x": [1]}, 1), ({"y": [2, 3]}, 2)]
-
-
-@pytest.mark.parametrize(
-    ("columns", "count", "is_small"),
-    [
-        ({"key": [b""] * 64}, 64, True),
-        ({"key": [b""] * 65}, 65, False),
-        ({"key": [bytes(65_536)], "value": [None]}, 1, True),
-        ({"key": [bytes(65_536)], "value": [b"x"]}, 1, False),
-        ({"headers": [((b"k", bytes(65_535)),)]}, 1, True),
-        ({"headers": [((b"k", bytes(65_536)),), None]}, 2, False),
-    ],
-)
-def test_rows_are_small_by_their_number_and_their_bytes(columns: dict[str, Any], count: int, is_small: bool) -> None:
-    assert builder.is_small(columns, count) == is_small
-
-
-def test_the_schema_of_a_table_says_what_may_be_null() -> None:
-    schema = table_schema("records")
-    assert [
-        name
-        for name in ("offset", "position", "status", "isKeyTruncated", "producerId", "controlType")
-        if schema.field(name).nullable
-    ] == [
-        "producerId",
-        "controlType",
-    ]
 
 
 # --- files
@@ -435,17 +355,6 @@ def test_text_of_many_groups_of_rows_is_read_again(
 def test_headers_of_packed_records_are_not_read_as_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecordColumns, "_headers", property(lambda self: pytest.fail("they were read")))
     assert _table(batch(records=[record(key=b"k", headers=[("h", b"v")])]))[0]["key"] == b"k"
-
-
-@pytest.mark.parametrize("compression", [files.ZSTD, files.SNAPPY])
-def test_columns_are_compressed_as_asked_for(compression: str, tmp_path: Path) -> None:
-    rows = pa.record_batch({"x": pa.array(["x" * 1000] * 5), "y": pa.array([b"y" * 1000] * 5)})
-    path = tmp_path / "x.parquet"
-    with files.TableFile(str(path), rows.schema, compression=compression) as file:
-        file.write(rows)
-    group = pq.ParquetFile(path).metadata.row_group(0)
-    assert {group.column(number).compression for number in range(2)} == {compression.upper()}
-    assert pq.read_table(path).to_batches() == [rows]
 
 
 def test_a_file_without_rows_has_a_schema(tmp_path: Path) -> None:

@@ -464,14 +464,6 @@ def test_a_line_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
     assert "index-orphan" in _run(capfd, "Found", "an", "orphaned", "index", "file", "/x/0.index,")[1]
 
 
-def test_a_class_with_its_package_was_copied_from_a_log(capfd: pytest.CaptureFixture[str]) -> None:
-    assert _run(capfd, "com.example.FooBarException") == (UNKNOWN, "kdump does not know this line.\n", "")
-
-
-def test_codes_are_known_in_capitals_too(capfd: pytest.CaptureFixture[str]) -> None:
-    assert _run(capfd, "CRC-Mismatch")[1].startswith("crc-mismatch (error)")
-
-
 @each(
     ("word", "meant"),
     [

@@ -1,6 +1,5 @@
 """The text of forecasts: each sentence, the verdict before them, and what to do instead."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from kdump.forecasts.events import Events
 from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.output.forecast import FORMATS, formatter_of
+from kdump.output.forecast import formatter_of
 from kdump.output.rows.forecast_summary import ForecastTotals
 from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
@@ -470,26 +469,6 @@ def test_damage_that_stays_is_examined() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("is_safe_but_for_checkpoint", "steps"),
-    [
-        ([True, True], 1),
-        ([True, False], 4),
-    ],
-)
-def test_a_bad_checkpoint_is_moved_away(is_safe_but_for_checkpoint: list[bool], steps: int) -> None:
-    rows = [_row(after=after, outcome="die", exception="E", reason="why") for after in ("clean", "unclean")]
-    for row, is_safe in zip(rows, is_safe_but_for_checkpoint, strict=True):
-        row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/recovery point", is_safe
-    lines = _report(rows)
-    following = lines[lines.index("Next") + 1 : -1]
-    assert following[-1] == (
-        "  mkdir -p KEEP && mv '/data/recovery point' 'KEEP/recovery point'   # with the broker stopped: "
-        "a start then uses zero for all its offsets, as with an unreadable one"
-    )
-    assert len(following) == steps
-
-
 def test_of_two_directories_of_one_partition_one_goes() -> None:
     row = _row(outcome="die", exception="E", reason="why")
     row.duplicate = "/a/orders-0"
@@ -519,21 +498,6 @@ def test_a_start_that_may_lose_records_is_assumed_to() -> None:
     row = _row(conditions=["if it is so"])
     assert _report([row])[1] == "unsure after a crash with nothing flushed, counted as a loss"
     assert summary(row) == "it depends, and the worse is assumed: if it is so"
-
-
-def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first() -> None:
-    bad, good = [_row(**LOST)], [_row()]
-    lines = _report(good, bad, good)
-    assert [line for line in lines if line.startswith(("loss", "safe"))] == [
-        "loss   after a crash with nothing flushed",
-        "safe   2 directories to which nothing happens",
-    ]
-    assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
-    assert len([line for line in _report(*[good] * 5) if line.startswith("/data/orders-0")]) == 5
-    assert _report(*[good] * 6)[0] == "safe   6 directories to which nothing happens"
-    lines = _report(bad, *[good] * 6)
-    assert lines[3:5] == ["", "safe   6 directories to which nothing happens"]
-    assert not any("One directory that fails" in line for line in lines)
 
 
 def _loses(number: int) -> list[Forecast]:
@@ -580,24 +544,6 @@ def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() 
     ]
 
 
-def test_a_fault_of_a_log_directory_is_one_line_of_that_directory() -> None:
-    def starts(path: str) -> list[Forecast]:
-        rows = [_row(path=path, after=after, outcome="offline", reason="its checkpoint is bad") for after in ("unclean", "clean")]
-        for row in rows:
-            row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/a/recovery-point-offset-checkpoint", True
-        return rows
-
-    lines = _report(*[starts(f"/data/a/orders-{number}") for number in range(200)])
-    assert lines[:5] == [
-        "/data/a   the log directory of 200 partitions",
-        "fails  after any stop",
-        "       The log directory goes offline, and with it the broker if it has no other: its checkpoint is bad.",
-        "",
-        "One directory that fails keeps the broker from starting, and so takes all others offline.",
-    ]
-    assert len(lines) == 8
-
-
 @pytest.mark.parametrize(
     ("run", "told"),
     [
@@ -637,13 +583,6 @@ def test_nothing_of_a_file_drives_a_terminal_now_or_later(is_terminal: bool) -> 
     assert "\x1b" not in "".join(lines)
 
 
-def test_colours_appear_where_they_are_requested() -> None:
-    words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
-    for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
-        line = _report([_row(**changes)], style=ReportStyle(width=200, has_colors=True))[1]
-        assert line == f"\x1b[{color}m{word}\x1b[0m{' ' * (7 - len(word))}after a crash with nothing flushed"
-
-
 # --- rows
 
 
@@ -656,21 +595,6 @@ def _written(name: str, *directories: list[Forecast]) -> str:
     return "".join(texts)
 
 
-def test_rows_of_all_directories_are_one_document() -> None:
-    document = json.loads(_written("json", [_row(after="clean")], [_row(path="/data/orders-1")]))
-    assert [(row["path"], row["after"]) for row in document["forecasts"]] == [
-        ("/data/orders-0", "clean"),
-        ("/data/orders-1", "unclean"),
-    ]
-    assert (document["summary"]["exitCode"], document["summary"]["seconds"]) == (3, 1.0)
-    assert json.loads(_written("json"))["forecasts"] == []
-
-
-def test_a_row_is_a_line_of_its_kind_and_the_summary_the_last() -> None:
-    lines = map(json.loads, _written("ndjson", [_row(), _row()], [_row()]).splitlines())
-    assert [line["kind"] for line in lines] == ["forecast"] * 3 + ["forecast-summary"]
-
-
 def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
     rows = [
         _row(outcome="die", exception="java.lang.IllegalStateException", recovery_point_is_assumed=True, log_end=None),
@@ -681,8 +605,3 @@ def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
         ["unclean", "0", "(assumed)", "die", "-", "10", "False", "0", "0", "-", "0", "IllegalStateException"],
         ["unclean", "0", "keep", "10", "10", "False", "69", "1", "7", "2", "-"],
     ]
-
-
-def test_every_form_has_a_name() -> None:
-    assert list(FORMATS) == ["text", "ndjson", "json", "csv", "table"]
-    assert _written("csv", [_row()]).splitlines()[0].startswith("path,release,after,recoveryPoint,")

@@ -122,16 +122,6 @@ def test_names_that_a_terminal_would_obey_are_escaped(broker: Path) -> None:
     assert "red\\x1b[31m\\ntopic" in screen or "red\\u001b[31m\\ntopic" in screen
 
 
-def test_columns_stand_under_their_headings_whatever_the_width_of_names(broker: Path) -> None:
-    write_partition(broker, topic="注文", segments={0: [batch(records=[record(value=bytes(3000))])]})
-    lines = _screen(kdump.info("kafka"), 200).splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("topic "))
-    column = lines[start].index("oldest")
-    for line in lines[start + 1 : start + 4]:
-        before, _, _ = line.partition("2023-11-14")
-        assert width_of(before) == column
-
-
 def test_the_screen_of_a_partition(broker: Path) -> None:
     screen = _screen(kdump.info("kafka/orders-0"))
     assert (

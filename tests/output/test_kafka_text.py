@@ -12,7 +12,7 @@ from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.releases.profile import profile_of
-from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
 from tests.support import opened
 
@@ -51,11 +51,6 @@ from tests.support import opened
 )
 def test_malformed_text_becomes_replacement_characters_as_in_java(data: bytes, text: str) -> None:
     assert text_of(data) == text
-
-
-@given(st.text())
-def test_sound_text_stays_as_it_is(text: str) -> None:
-    assert text_of(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
 
 
 @given(st.lists(st.sampled_from([0x41, 0x80, 0x9F, 0xA0, 0xBF, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]) | st.integers(0, 255)))
@@ -120,13 +115,6 @@ def _lines(text: str, columns: dict[str, Sequence[object]], count: int) -> list[
     return Template.parse(text).lines(columns.__getitem__, count)
 
 
-def test_a_template_has_its_fields_filled_in_row_by_row() -> None:
-    columns: dict[str, Sequence[object]] = {"a": [1, 2, 3], "b": ["x", "x", "x"]}
-    assert _lines("a: {a} b: {b}\n", columns, 3) == ["a: 1 b: x\n", "a: 2 b: x\n", "a: 3 b: x\n"]
-    assert _lines("{b}", columns, 3) == ["x", "x", "x"]
-    assert _lines("", columns, 3) == ["", "", ""]
-
-
 def test_a_brace_without_a_name_is_text() -> None:
     assert _lines(" crc: {a}}", {"a": [7]}, 1) == [" crc: 7}"]
     assert _lines("{ {a} {0} {", {"a": [7]}, 1) == ["{ 7 {0} {"]
@@ -157,62 +145,6 @@ def _record_lines(data: bytes, release: str = "4.3.1") -> list[str]:
     return lines
 
 
-EXAMPLE = batch(
-    base_offset=5,
-    partition_leader_epoch=3,
-    producer_id=1234,
-    producer_epoch=7,
-    base_sequence=100,
-    records=[
-        record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
-        record(key=b"k2", timestamp=1_700_000_000_005),
-    ],
-)
-EXAMPLE_MESSAGES = message_set(
-    messages=[message(key=b"k1", value=b"v1"), message(key=b"k2", timestamp=1_700_000_000_005)], base_offset=5
-)
-
-
-def test_a_batch_line() -> None:
-    assert _batch_lines(EXAMPLE) == [
-        "baseOffset: 5 lastOffset: 6 count: 2 baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 "
-        "partitionLeaderEpoch: 3 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty position: 0 "
-        "CreateTime: 1700000000005 size: 85 magic: 2 compresscodec: none crc: 2835498568 isvalid: true\n"
-    ]
-    assert _batch_lines(EXAMPLE, "1.0.1") == [
-        "baseOffset: 5 lastOffset: 6 baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 "
-        "partitionLeaderEpoch: 3 isTransactional: false position: 0 CreateTime: 1700000000005 isvalid: true size: 85 "
-        "magic: 2 compresscodec: NONE crc: 2835498568\n"
-    ]
-
-
-def test_a_message_line() -> None:
-    assert _batch_lines(EXAMPLE_MESSAGES) == [
-        "offset: 5 position: 0 CreateTime: 1700000000000 size: 38 magic: 1 compresscodec: none crc: 2782554722 isvalid: true\n",
-        "offset: 6 position: 38 CreateTime: 1700000000005 size: 36 magic: 1 compresscodec: none crc: 3703444641 isvalid: true\n",
-    ]
-    assert _batch_lines(wrapper(messages=[message()], codec="snappy", base_offset=6))[0].startswith("offset: 6 position: 0 ")
-
-
-def test_record_lines() -> None:
-    assert _record_lines(EXAMPLE) == [
-        "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]\n",
-        "| offset: 6 CreateTime: 1700000000005 keySize: 2 valueSize: -1 sequence: 101 headerKeys: []\n",
-    ]
-    assert _record_lines(EXAMPLE, "1.0.1")[0] == (
-        "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 2 compresscodec: NONE "
-        "producerId: 1234 producerEpoch: 7 sequence: 100 isTransactional: false headerKeys: [h]\n"
-    )
-    assert _record_lines(EXAMPLE_MESSAGES) == [
-        "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722\n",
-        "| offset: 6 CreateTime: 1700000000005 keySize: 2 valueSize: -1 isValid: true crc: 3703444641\n",
-    ]
-    assert _record_lines(EXAMPLE_MESSAGES, "1.0.1")[0] == (
-        "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 1 compresscodec: NONE "
-        "crc: 2782554722\n"
-    )
-
-
 def test_header_keys_are_joined_without_blanks_and_not_escaped() -> None:
     data = batch(records=[record(headers=[("h1", b""), ("h,2", None), ("", b"x"), (b"\xed\xa0\x80", None)])])
     assert _record_lines(data)[0].endswith("headerKeys: [h1,h,2,,\ufffd]\n")
@@ -222,16 +154,3 @@ def test_a_delete_horizon_is_an_optional_long() -> None:
     lines = _batch_lines(batch(records=[record()], delete_horizon_ms=1_700_000_099_999) + transaction_marker())
     assert "deleteHorizonMs: OptionalLong[1700000099999] position" in lines[0]
     assert "isTransactional: true isControl: true deleteHorizonMs: OptionalLong.empty position" in lines[1]
-
-
-def test_a_chunk_of_many_batches_has_the_lines_of_each_alone() -> None:
-    parts = [
-        EXAMPLE,
-        transaction_marker(base_offset=7),
-        batch(records=[record(value=b"v")], codec="gzip", base_offset=9, timestamp_type="LogAppendTime"),
-        batch(last_offset_delta=4, crc=7),
-    ]
-    alone = [line for part in parts for line in _batch_lines(part)]
-    together = _batch_lines(b"".join(parts))
-    assert [re.sub(r"position: \d+", "position: 0", line) for line in together] == alone
-    assert [line for part in parts for line in _record_lines(part)] == _record_lines(b"".join(parts))

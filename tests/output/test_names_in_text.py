@@ -8,17 +8,13 @@ import pytest
 from kdump.checks.wording import as_sentence
 from kdump.cli.commands import main
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
-from tests.checks.faults.test_faults import CASES
+from tests.checks.faults.test_faults import ONE_OF_EACH_CODE
 from tests.loops import each
 
 FIELDS = {"maxTimestamp", "baseTimestamp", "lastOffsetDelta", "baseOffset", "partitionLeaderEpoch", "topic_id", "node.id"}
 
 
-def _name(case: FaultCase) -> str:
-    return f"{case.code}-{case.name}" if case.name else case.code
-
-
-@each("case", CASES, ids=_name, share=24)
+@each("case", ONE_OF_EACH_CODE, ids=str, share=16)
 @each("command", ["check", "forecast"])
 def test_no_report_of_a_fault_alters_a_name(
     case: FaultCase, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from kdump.exit_codes import NOT_EXAMINED
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
-from tests.checks.faults.test_faults import CASES
+from tests.checks.faults.test_faults import ONE_OF_EACH_CODE
 from tests.loops import each
 
 BASH = "/bin/bash"
@@ -152,12 +152,8 @@ def _options(case: FaultCase) -> list[str]:
     return words
 
 
-def _name(case: FaultCase) -> str:
-    return f"{case.code}-{case.name}" if case.name else case.code
-
-
-@each("command", ["check", "forecast"], share=12)
-@each("case", CASES, ids=_name)
+@each("command", ["check", "forecast"], share=8)
+@each("case", ONE_OF_EACH_CODE, ids=str)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
     case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,7 +270,7 @@ def _log_directory(root: Path, checkpoint: str = "", *, node: int = 1) -> Path:
     return root
 
 
-@each("command", ["check", "forecast"])
+@each("command", ["check", "forecast"], share=2)
 @each("damage", DAMAGES)
 @each("name", [PARTITION, "copy of it"])
 def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(
@@ -325,12 +321,11 @@ def test_partitions_of_one_name_get_different_places(command: str, typist: Typis
 
 @each("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
 @each("command", ["check", "forecast"])
-@each("damage", ["two segments", "a broken index", "an index and a log"])
 def test_names_are_words_of_a_shell(
-    damage: str, command: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     typist = _typist_in(tmp_path, monkeypatch, capfd)
-    _damaged(Path(folder), damage)
+    _damaged(Path(folder), "an index and a log")
     text = typist.report(command, os.path.join(".", folder, PARTITION))
     assert next_lines(text) or command == "forecast"
     typist.type_all(text, Path(folder))

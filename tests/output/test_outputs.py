@@ -163,11 +163,6 @@ def test_null_and_empty_differ_in_csv() -> None:
     assert _csv(_listed([((), None, b"")])).splitlines()[1] == '0,7,-1,0,0,[],,,"",,,,,,,0,intact,x.log'
 
 
-def test_csv_quotes_what_would_end_a_field() -> None:
-    line = _csv(_listed([((), b'say "a,b"', b"1\r2")])).split("\n")[1]
-    assert line == '0,7,9,3,0,[],"say ""a,b""",,"1\r2",,,,,,,0,intact,x.log'
-
-
 def test_csv_escapes_control_characters_on_a_terminal() -> None:
     text = _csv(_listed([((), b"\x1b[2J", b"1\n2")], file="\x1b.log"), is_terminal=True)
     assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,,,0,intact,\x1b.log"
@@ -201,28 +196,6 @@ def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> 
 def _batches(count: int) -> Table[listing.ListedBatch]:
     row = [0, 0, 1, -1, -1, -1, -1, 0, False, True, None, 11_599_652, "CreateTime", 1_700_000_000_123, 116, 2, "zstd", 7, True]
     return Table.of(listing.ListedBatch, [[*row, "intact", "x.log"]] * count)
-
-
-def test_a_table_is_aligned_and_names_its_file() -> None:
-    lines = _table(_batches(2)).splitlines()
-    assert lines[0] == "x.log"
-    assert lines[1].split() == [
-        "position",
-        "offsets",
-        "count",
-        "time",
-        "timeType",
-        "size",
-        "codec",
-        "producer",
-        "flags",
-        "crc",
-        "status",
-    ]
-    values = lines[-1].split()
-    assert values[:5] == ["11,599,652", "0", "-", "0", "1"]
-    assert values[5:] == ["2023-11-14", "22:13:20.123", "CreateTime", "116", "zstd", "-", "control", "ok", "intact"]
-    assert lines[-1].index("zstd") == lines[1].index("codec")
 
 
 def test_a_narrow_terminal_cuts_no_number() -> None:

@@ -43,34 +43,6 @@ def test_without_complaints_there_is_no_report() -> None:
     assert _text(LATEST, []) == ""
 
 
-def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> None:
-    complaints = [
-        ("non_consecutive", A, -1, 5),
-        ("not_found", "/i.timeindex", 7, -1),
-        ("out_of_order", "/i.timeindex", 3, 4),
-        ("timestamp_mismatches", "/i.timeindex", 1, 2),
-        ("mismatches", "/i.index", 109, 111),
-    ]
-    assert _text(LATEST, complaints) == (
-        "Mismatches in :/i.index\n"
-        "  Index offset: 109, log offset: 111\n"
-        "Found timestamp mismatch in :/i.timeindex\n"
-        "  Index timestamp: 1, log timestamp: 2\n"
-        "Found out of order timestamp in :/i.timeindex\n"
-        "  Index timestamp: 3, Previously indexed timestamp: 4\n"
-        "The following indexed offsets are not found in :/i.timeindex\n"
-        "Indexed offset: 7, found log offset: -1\n"
-        f"Non-consecutive offsets in {A}\n"
-        "  -1 is followed by 5\n"
-    )
-    assert _text(OLD, complaints[:2]) == (
-        "The following indexed offsets are not found in the log.\n"
-        "Indexed offset: 7, found log offset: -1\n"
-        f"Non-consecutive offsets in :{A}\n"
-        "  -1 is followed by 5\n"
-    )
-
-
 def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
     text = _text(profile_of(release), [(kind, A, *pair) for pair in pairs])
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
@@ -85,16 +57,6 @@ def test_mismatches_come_in_descending_order_and_the_last_of_one_offset_wins() -
 
 def test_gaps_come_in_ascending_order_and_the_last_of_one_offset_wins() -> None:
     assert _pairs("4.3.1", "non_consecutive", [(9, 20), (5, 7), (9, 30)]) == ["5 is followed by 7", "9 is followed by 30"]
-
-
-def test_the_time_index_keeps_its_order_and_its_duplicates() -> None:
-    pairs = [(5, 6), (1, 2), (5, 6)]
-    for release in ("1.0.1", "4.3.1"):
-        assert _pairs(release, "timestamp_mismatches", pairs) == [
-            "Index timestamp: 5, log timestamp: 6",
-            "Index timestamp: 1, log timestamp: 2",
-            "Index timestamp: 5, log timestamp: 6",
-        ]
 
 
 def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
@@ -134,15 +96,14 @@ def test_pairs_that_are_held_in_blocks_are_reported_as_if_they_were_held_at_once
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["mismatches", "timestamp_mismatches"])
-def test_a_hundred_thousand_pairs_take_no_more_memory_than_some_blocks_of_them(kind: str) -> None:
+def test_a_hundred_thousand_pairs_take_no_more_memory_than_some_blocks_of_them() -> None:
     chance = random.Random(1)
     tracemalloc.start()
     try:
         smaller = mock.patch.multiple(store, _BLOCK_PAIRS=1 << 11, _SAMPLE_STEP=1 << 7, _PART_SAMPLES=1 << 6, _MAX_HELD=1 << 18)
         with smaller, closing(Complaints()) as complaints:
             for _ in range(100_000):
-                complaints.add(kind, A, [chance.randrange(1 << 40)], [chance.randrange(1 << 40)])
+                complaints.add("mismatches", A, [chance.randrange(1 << 40)], [chance.randrange(1 << 40)])
             assert sum(lines.count("\n") for lines in reports.lines(LATEST, complaints)) == 100_001
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -222,11 +183,6 @@ def test_the_map_of_scala_2_13_grows_with_the_12th_file() -> None:
     eleven = [chr(code) for code in range(0x60, 0x6B)]
     assert _order("scala-2.13", [*eleven[1:], "p"]) == ["p", *eleven[1:]]
     assert _order("scala-2.13", [*eleven, "p"]) == [*eleven, "p"]
-
-
-@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.sampled_from(sorted(reports._ORDERS)))
-def test_every_file_comes_once_however_many_there_are(paths: list[str], name: str) -> None:
-    assert sorted(_order(name, paths)) == sorted(set(paths))
 
 
 @given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.integers(1, 3))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import pytest
 
-from kdump.checks.finding import Finding
-from kdump.output.rows.formatters import FORMATTERS, formatter_of
+from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.style import ReportStyle
 from kdump.tables import Bool, Float64, Int64, Pair, Row, Table, Text
@@ -65,27 +62,8 @@ def test_rows_of_several_classes_are_ndjson_with_their_kinds_in_the_order_in_whi
     assert lines[1] == {"kind": "search-summary", "matches": 2, "verdict": "found"}
 
 
-def test_a_json_document_has_an_array_for_each_class_and_one_summary() -> None:
-    text = _written("json", FIRST, SUMMARY, SECOND)
-    document = json.loads(text)
-    assert list(document) == ["matches", "summary"]
-    assert [match["offset"] for match in document["matches"]] == [7, 8]
-    assert document["summary"] == {"matches": 2, "verdict": "found"}
-    assert len(text.splitlines()) == 5  # the start, each match, the end of the array, the summary
-
-
 def test_a_json_document_without_rows_is_complete() -> None:
     assert json.loads(_written("json")) == {"matches": []}
-
-
-def test_csv_has_the_rows_of_the_first_class_with_lists_as_json() -> None:
-    heading, *rows = csv.reader(io.StringIO(_written("csv", FIRST, SUMMARY, SECOND), newline=""))
-    assert heading == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes", "file"]
-    changes = '[{"name":"x","size":3,"newName":null}]'
-    assert rows == [
-        ["7", "k,1", "false", "0.25", '["a","b"]', "[[1,2]]", changes, "x.log"],
-        ["8", "", "true", "", "[]", "", "[]", "x.log"],
-    ]
 
 
 def test_a_table_has_the_rows_of_the_first_class_under_the_name_of_their_file() -> None:
@@ -148,23 +126,3 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
         file.write(Table.of_rows(Match, [Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log")]))
     (row,) = pq.read_table(path).to_pylist()
     assert (row["tags"], row["changes"], row["file"]) == (["\ufffd"], '[{"name":"\\udcff"}]', "\ufffd.log")
-
-
-def test_every_formatter_takes_more_rows_than_one_table_holds() -> None:
-    rows = [Match(offset, None, False, None, [], None, [], "x.log") for offset in range(250)]
-    assert [json.loads(line)["offset"] for line in _written("ndjson", *rows).splitlines()] == list(range(250))
-    assert [match["offset"] for match in json.loads(_written("json", *rows))["matches"]] == list(range(250))
-    assert len(_written("csv", *rows).splitlines()) == 251
-
-
-@pytest.mark.parametrize("name", FORMATTERS)
-def test_findings_are_rows_like_all_others(name: str) -> None:
-    finding = Finding(
-        "crc-mismatch", "error", "a.log", "log", 0, 9, 5, 6, "exact", None, None, "00", 1, "by-length", 9, "cut", "Wrong."
-    )
-    texts: list[str] = []
-    formatter = formatter_of(name, texts.append, ReportStyle())
-    formatter.start(Finding)
-    formatter.write(Table.of_rows(Finding, [finding]))
-    formatter.end()
-    assert "crc-mismatch" in "".join(texts) and "a.log" in "".join(texts)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdump.output.rows.fleet import CodecUse, TopicSize
-from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_topics, topic_lines
 from kdump.output.text.scan_steps import scan_steps
 
 GIB = 1 << 30
@@ -73,42 +73,8 @@ def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
     assert "\x1b" not in "".join(text_of_topics(lines))
 
 
-def test_the_time_of_batches_is_shown_if_there_is_one() -> None:
-    lines = topic_lines([_size("a", 1, oldest=1_700_000_000_000, newest=1_700_000_001_000), _size("b", 1)], [], {})
-    assert text_of_time(lines) == "Batches from 2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.000 UTC."
-    assert text_of_time(topic_lines([_size("b", 1)], [], {})) == ""
-
-
 def test_a_run_without_findings_prints_two_words() -> None:
     assert text_of_findings([], {}, 100) == ["No findings."]
-
-
-def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counted() -> None:
-    findings = [
-        _finding("timestamp-future", "warning"),
-        *(_finding("crc-mismatch", "error") for _ in range(4)),
-        *(_finding("crc-mismatch", "error", partition, "2") for partition in range(1, 9)),
-        _finding("offset-gap", "info"),
-    ]
-    counts = {("offset-gap", "info"): 1, ("crc-mismatch", "error"): 12, ("timestamp-future", "warning"): 1}
-    assert text_of_findings(findings, counts, 100) == [
-        "error    crc-mismatch      orders-0 on broker 1, offsets 5 to 9",
-        "         /data/1/orders-0/0.log",
-        "         crc-mismatch it is.",
-        "error    crc-mismatch      orders-1 on broker 2, offsets 5 to 9",
-        "         /data/2/orders-1/0.log",
-        "         crc-mismatch it is.",
-        "error    crc-mismatch      orders-2 on broker 2, offsets 5 to 9",
-        "         /data/2/orders-2/0.log",
-        "         crc-mismatch it is.",
-        "warning  timestamp-future  orders-0 on broker 1, offsets 5 to 9",
-        "         /data/1/orders-0/0.log",
-        "         timestamp-future it is.",
-        "",
-        "error    crc-mismatch             12",
-        "warning  timestamp-future          1",
-        "1 info: offset-gap; --tables-to DIR lists each.",
-    ]
 
 
 def test_infos_are_one_line_and_a_directory_called_broker_is_not_broker_broker() -> None:

@@ -16,20 +16,12 @@ from kdump.output.rows.table import TableFormatter
 from kdump.output.text.writer import wrapped
 from kdump.tables import Row, Table
 from tests.loops import each
-from tests.work import work_of
 
 WIDTHS = st.integers(60, 200)
 TEXTS = st.text(st.sampled_from('abc 0-9{}":注文東京한글ﾊé\u0301\u0300ß'), max_size=400)
 OFFSETS = st.sampled_from([0, 7, 1_000_003, 2**40 + 11, 2**63 - 1])
 SMALL = st.integers(-1, 2**31 - 1)
 STATUSES = st.sampled_from(["intact", "salvaged", "damaged"])
-LEAST_TELLING = {"crc", "timeType", "codec", "flags", "producer", "size"} | {
-    "headers",
-    "sequence",
-    "keySize",
-    "valueSize",
-    "position",
-}
 NOT_SHOWN = "Not shown, because the terminal is too narrow: "
 
 
@@ -195,20 +187,6 @@ def test_in_a_pipe_nothing_is_shortened_or_left_out(rows: list[Row]) -> None:
     assert "…" not in text and NOT_SHOWN not in text
 
 
-@given(RECORDS, WIDTHS | st.none())
-def test_columns_stand_under_their_headings_by_cells(rows: list[Row], width: int | None) -> None:
-    lines = [line for line in _shown(rows, width) if not line.startswith((NOT_SHOWN, "─"))]
-    heading = next((line for line in lines if "offset" in line and "timestamp" in line and ":" not in line), None)
-    if heading is None:
-        return  # rows stand upright
-    start = _cells(heading[: heading.index("status")])
-    keys = _cells(heading[: heading.index("key", heading.index("status"))])
-    for line, row in zip(lines[lines.index(heading) + 1 :], rows, strict=True):
-        head = line[: line.index(row.status)]  # type: ignore[attr-defined]
-        assert _cells(head) == start
-        assert any(_cells(line[:end]) == keys for end in range(len(line) + 1)) or _cells(line) < keys
-
-
 @pytest.mark.parametrize("width", [70, 100, None])
 def test_wide_characters_take_two_cells_and_combining_ones_take_none(width: int | None) -> None:
     rows = [_record(0, "注文-東京", "a"), _record(1, "e\u0301te\u0301", "b"), _record(2, "plain", "c")]
@@ -260,12 +238,6 @@ def test_a_huge_value_does_not_widen_a_thousand_rows() -> None:
     assert sum(map(len, _shown(rows, None))) < 20_000_000
 
 
-def test_rows_of_one_page_have_columns_of_one_width() -> None:
-    lines = _shown([_batch(offset, 0, 5) for offset in (1, 2**62)], None)
-    ends = [line.index("intact") for line in lines if "intact" in line]
-    assert all(one == other for one, other in pairwise(ends))
-
-
 def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None) -> str:
     """A table of the entries of a checkpoint, whose cells are made by the column or one by one."""
     pieces: list[str] = []
@@ -279,7 +251,7 @@ def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None
     return "".join(pieces)
 
 
-@each("width", [None, 50, 120])
+@each("width", [None, 50, 120], share=3)
 @each("seed", range(6))
 def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, width: int | None) -> None:
     chance = random.Random(seed)
@@ -297,13 +269,6 @@ def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, 
     by_column, one_by_one = (_checkpoint(are_columns=are, tables=tables, width=width) for are in (True, False))
     assert by_column == one_by_one
     assert "\x1b[31m" in by_column  # what is damaged is red
-
-
-@pytest.mark.slow
-def test_a_row_of_numbers_takes_few_steps() -> None:
-    rows: list[Row] = [listing.ListedLeaderEpoch(at, at, at, "intact", "f") for at in range(1000)]
-    work = work_of(lambda: _shown(rows, None))
-    assert work.lines < 30 * len(rows)  # with those that make the table; it was 79 when cells were made one by one
 
 
 @pytest.mark.parametrize("width", [20, 33, 80])

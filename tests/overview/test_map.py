@@ -91,23 +91,6 @@ def test_damage_is_drawn_at_its_bytes_offsets_and_times(partition: Path) -> None
     )
 
 
-def test_zeros_at_the_end_are_zeros_and_what_a_crash_cuts_is_drawn(partition: Path) -> None:
-    log = partition / f"{COUNT:020d}.log"
-    log.write_bytes(log.read_bytes()[: 50 * SIZE] + bytes(50 * SIZE))
-    assert _bars(_drawn(partition))[1] == "█" * 50 + "·" * 50
-    data = bytearray(log.read_bytes())
-    data[10 * SIZE + 70] ^= 1
-    log.write_bytes(data)
-    lines = _drawn(partition)
-    assert _bars(lines)[1] == "█" * 10 + "▒" + "░" * 39 + "·" * 50
-    assert any(f"a crash now cuts it at byte {10 * SIZE:,}" in line for line in lines)
-    assert "▒" in "".join(_bars(_drawn(partition, width=50))), "what is unreadable hides what is sound in its cell"
-    spans = partition_map(partition).spans[str(log)]
-    assert [(span.first_offset, span.last_offset) for span in spans if span.status == "damaged"] == [(None, None)]
-    (partition / f"{0:020d}.log").write_bytes(_batch(0)[:-1] + b"x" + _batch(1))
-    assert _bars(_drawn(partition))[1] == "░" * 10 + "▒" + "░" * 39 + "·" * 50, "a crash now deletes all of it"
-
-
 def test_faults_at_one_place_are_all_drawn_there(partition: Path) -> None:
     log = partition / f"{0:020d}.log"
     odd = batch(base_offset=40, last_offset_delta=0, records=[Record(value=bytes(30)), Record(value=bytes(30))])

@@ -80,20 +80,6 @@ def test_of_a_sound_broker_nothing_is_wrong_in_what_was_read(level: str, broker:
     assert triage.verdict.text == expected[level]
 
 
-@pytest.mark.parametrize("level", ["headers", "quick"])
-def test_what_keeps_a_broker_from_starting_comes_first_with_a_command_that_helps(level: str, broker: Path) -> None:
-    (broker / "lost+found").mkdir()
-    data_file = broker / "orders-1" / file_name(10, ".log")
-    data_file.write_bytes(flipped(data_file.read_bytes()))
-    triage = _triage(level)
-    assert _headings(triage)[0] == ("does not start", "kafka/lost+found")
-    assert triage.exit_code == 1
-    command = triage.events[0].commands[0]
-    assert command.startswith("mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found")
-    subprocess.run(command, shell=True, check=True)
-    assert "does not start" not in [heading for heading, _ in _headings(_triage(level))]
-
-
 def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -> None:
     (broker / "replication-offset-checkpoint").write_text("0\n1\norders 0 x\n")
     (broker / "lost+found").mkdir()
@@ -115,22 +101,6 @@ def test_a_log_directory_itself_is_never_moved(level: str, broker: Path) -> None
     assert triage.events[0].commands[0].startswith("cat kafka/meta.properties")
     assert not any("mv" in command for event in triage.events for command in event.commands)
     assert triage.exit_code == 1
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_damage_that_a_start_cuts_off_is_a_loss_with_what_saves_it(level: str, broker: Path) -> None:
-    (broker / ".kafka_cleanshutdown").unlink()
-    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 0), ("orders", 1, 20)]))
-    log = broker / "orders-0" / file_name(0, ".log")
-    log.write_bytes(flipped(log.read_bytes()))
-    triage = _triage(level)
-    lost = next(event for event in triage.events if event.heading == "loses at start")
-    assert (lost.path, lost.records) == ("kafka/orders-0", 10)  # those of the second segment are intact
-    assert lost.commands[0].startswith("mkdir -p KEEP && cp -a kafka/orders-0 KEEP/orders-0.damaged")
-    assert lost.commands[1].startswith("kdump recover kafka/orders-0 -o NEW/orders-0")
-    assert triage.exit_code == 1
-    if level != "headers":
-        assert ("unreadable", "kafka/orders-0") in _headings(triage)
 
 
 def test_damage_in_headers_is_met_and_examined_at_once(broker: Path) -> None:
@@ -355,20 +325,6 @@ def test_all_is_read_of_what_is_little_and_headers_of_more(broker: Path, monkeyp
         triage = _triage("auto")
         assert (triage.level, triage.exit_code) == (level, int(level == "deep"))
         assert "kdump check kafka." in " ".join(_screen(triage))
-
-
-def test_what_to_type_for_a_file_shows_its_fault_or_mends_it(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (broker / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 20), ("orders", 1, 99)]))
-    (broker / "orders-0" / file_name(0, ".index")).write_bytes(b"\xff" * 16)
-    triage = _triage("deep")
-    commands = [command for event in triage.events for command in event.commands]
-    assert any(command.startswith("kdump reindex kafka/orders-0 -o NEW/orders-0") for command in commands)
-    shown = ""
-    for command in commands:
-        if command.startswith("kdump check "):
-            main(["check", "--output", "ndjson", *shlex.split(command, comments=True)[2:]])
-            shown += capfd.readouterr().out
-    assert all(code in shown for event in triage.events for code in event.codes)
 
 
 def test_what_a_broker_will_delete_is_said_with_what_keeps_it(broker: Path) -> None:

@@ -464,17 +464,6 @@ def test_checkpoints_are_rows_of_the_partitions_that_they_name(tmp_path: Path) -
 # --- The database without Spark
 
 
-def test_tables_are_read_from_files_whatever_the_name_of_their_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "broker=7" / "a[b]*?"
-    (folder / "segments").mkdir(parents=True)
-    segments = table_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: [data(0)]}}}), "segments")
-    for part in range(2):
-        pq.write_table(segments, folder / "segments" / f"part-{part}.parquet")
-    query = Query("which", {"segments": ("broker", "size")}, "SELECT broker, size FROM {segments}", (Segments,))
-    (answer,) = written.ask(str(folder), [query], cores=1)
-    assert answer.to_pylist() == segments.select(["broker", "size"]).to_pylist() * 2
-
-
 def test_answers_are_in_the_order_of_questions_and_a_missing_table_has_no_rows(tmp_path: Path) -> None:
     text = "SELECT 'a' AS broker, {number} + count(*) AS size FROM {{segments}}"
     queries = [Query(f"q{number}", {"segments": ("size",)}, text.format(number=number), (Segments,)) for number in (3, 1, 2)]

@@ -19,7 +19,6 @@ from tests.builders.records import batch, record
 
 pytestmark = pytest.mark.slow
 
-pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
 
 from kdump.pipeline import discovery, reading, tasks  # noqa: E402
@@ -294,28 +293,6 @@ def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None
     task = ScanTask(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
     with pytest.raises(KdumpError, match="--tables-to must be on a file system that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
-
-
-def test_findings_about_many_batches_come_together(data: Path) -> None:
-    item = next(discovery.discover(str(_log(data, 0))))
-    whole = Reconciliation(str(data))
-    whole.skipped += [(item, "records", Skipped("crc-mismatch", "no match", position, 1, True)) for position in range(1000)]
-    whole.skipped.append((item._replace(path="elsewhere"), "records", Skipped("unreadable", "no such file", None, None, False)))
-    found = list(whole.findings())
-    assert len(found) == 1  # it was one for each
-    rows = found[0].to_pylist()
-    assert {row["path"] for row in rows} == {item.path, "elsewhere"}
-    assert {row["topic"] for row in rows} == {"t"}
-
-
-def test_tables_that_lack_a_file_are_named_in_order_whichever_task_ends_first(data: Path) -> None:
-    item = next(discovery.discover(str(_log(data, 0))))
-    messages = set()
-    for tables in (("records", "batches", "segments"), ("segments", "batches", "records")):
-        whole = Reconciliation(str(data))
-        whole.skipped += [(item, table, Skipped("unreadable", "no such file", None, None, False)) for table in tables]
-        messages |= {row["message"] for found in whole.findings() for row in found.to_pylist()}
-    assert messages == {"Rows of this file are missing in the tables batches, records, segments: no such file."}
 
 
 def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from kdump.binary.source import Source
 from kdump.reading.recent import RecentBytes
 from kdump.reading.tuning import ReadTuning
-from tests.support import bytes_read
 
 
 def test_recent_bytes_are_those_of_the_file_at_any_position(tmp_path: Path) -> None:
@@ -21,14 +20,3 @@ def test_recent_bytes_are_those_of_the_file_at_any_position(tmp_path: Path) -> N
             position = chance.choice((position, position + chance.randrange(100), chance.randrange(3100)))
             count = chance.choice((0, 1, 61, 100, 199, 500))
             assert recent.read(position, count) == data[position : position + count]
-
-
-def test_what_is_near_the_last_position_is_read_once(tmp_path: Path) -> None:
-    path = tmp_path / "x.log"
-    path.write_bytes(bytes(100_000))
-    with Source(str(path)) as source, bytes_read() as total:
-        recent = RecentBytes(source, ReadTuning(near_bytes=1000))
-        for position in range(0, 100_000, 50):
-            recent.read(position, 61)
-            recent.read(position, 50)
-        assert 100_000 <= total() < 110_000

@@ -3,31 +3,25 @@
 import os
 import random
 import struct
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
-from unittest import mock
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kdump.binary import codecs
 from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats.log import Chunk, Log
-from kdump.reading import search, spans, zeros
+from kdump.reading import search, zeros
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
-from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
-from tests.builders.compression import Codec, compress
-from tests.builders.hostile import batches_and_claims, messages_and_headers
+from tests.builders.hostile import batches_and_claims
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
 from tests.support import LOGS, bytes_read, damaged, opened
@@ -79,13 +73,6 @@ def _log(count: int) -> list[bytes]:
 SIZE = len(_batch(0))
 
 # --- sound logs
-
-
-@given(LOGS)
-def test_a_sound_log_is_intact_from_end_to_end(data: bytes) -> None:
-    ranges = _ranges(data)
-    _assert_covers(ranges, len(data))
-    assert {found.status for found in ranges} <= {INTACT, SALVAGED}  # their offsets are in no order
 
 
 def test_batches_larger_than_a_window_are_intact() -> None:
@@ -376,27 +363,6 @@ def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(s
     batches[victim] = _claiming(batches[victim], starts[until] - starts[victim])
     found = {(one.start, one.end) for one in _ranges(b"".join(batches)) if one.status in (INTACT, SALVAGED)}
     assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
-
-
-class _CountingSource(Source):
-    """Counts the bytes that are read."""
-
-    count = 0
-
-    def read(self, position: int, count: int) -> bytes:
-        data = super().read(position, count)
-        self.count += len(data)
-        return data
-
-
-def test_what_damaged_batches_claim_is_looked_through_once(tmp_path: Path) -> None:
-    sound = [_batch(3 * row, bytes(40)) for row in range(3000)]  # offsets are missing, as compaction leaves them
-    path = tmp_path / "x.log"
-    path.write_bytes(b"".join(_claiming(one, len(one)) for one in sound))
-    source = _CountingSource(str(path))
-    with source:
-        assert {one.status for one in _ranges_of(source)} == {DAMAGED}
-        assert source.count < 20 * source.size
 
 
 def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
@@ -731,27 +697,6 @@ def test_sound_batches_stand_between_large_false_ones(tmp_path: Path) -> None:
     assert total() < 90 * len(data)  # 72 times; without a budget 150 times, and more the larger the file is
 
 
-def test_headers_far_ahead_are_looked_for_once() -> None:
-    data = messages_and_headers(300)
-    with opened(data) as source:
-        looked = search.Search(source, search.Budget(1 << 20))
-        with mock.patch.object(looked, "candidates", wraps=looked.candidates) as candidates:
-            ahead = spans.HeadersAhead(looked)
-            assert [list(ahead.positions(start, len(data))) for start in range(0, 3000, 100)] == [[]] * 30
-    assert candidates.call_count == 1
-
-
-@given(st.lists(st.sampled_from([_batch(0), _HEADER, b"\x02\x00\x00", bytes(30), b"?" * 9])).map(b"".join), st.data())
-def test_headers_ahead_are_those_that_a_search_finds(data: bytes, drawn: st.DataObject) -> None:
-    queries = sorted(drawn.draw(st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600), st.integers(0, 5)), max_size=8)))
-    with opened(data) as source:
-        looked = search.Search(source, search.Budget(1 << 20))
-        ahead = spans.HeadersAhead(looked)
-        for start, limit, count in queries:
-            expected = [position for position, found in looked.candidates(start, limit) if found[16] >= 2]
-            assert list(islice(ahead.positions(start, limit), count)) == expected[:count]
-
-
 def test_a_file_that_is_cut_in_its_zeros_does_not_end_with_zeros(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(bytes(20_000))
@@ -765,58 +710,6 @@ def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
     with opened(bytes(600) + b"\x01" * MEBIBYTE) as source, bytes_read() as total:
         assert zeros.end(source, 0) == 600
     assert total() <= 4096
-
-
-def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = batch(records=[record(value=b"v"), b"\xff"])
-    data = bad * 100 + _batch(0) * 100
-    rows: list[int] = []
-    take = Chunk.slice
-
-    def counted(chunk: Chunk, start: int, end: int) -> Chunk:
-        rows.append(end - start)
-        return take(chunk, start, end)
-
-    monkeypatch.setattr(Chunk, "slice", counted)
-    with opened(data) as source:
-        (chunk,) = Log(source).chunks()
-        parts = list(past_bad_batches(source, chunk))
-    assert [part.position for part in parts if isinstance(part, UnreadableBatch)] == [row * len(bad) for row in range(100)]
-    assert sum(sum(part.counts) for part in parts if not isinstance(part, UnreadableBatch)) == 200
-    assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
-
-
-@each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_payloads_that_cannot_be_decompressed_share_a_decompressor(codec: Codec) -> None:
-    data = batch(records=[record(value=b"v")], codec=codec, compressor=lambda _: b"\x1f\x8b" + bytes(20)) * 100
-    made: list[int] = []
-    decompressor = codecs.BatchDecompressor
-
-    def counted(limit: int) -> codecs.BatchDecompressor:
-        made.append(limit)
-        return decompressor(limit)
-
-    with opened(data) as source, mock.patch.object(codecs, "BatchDecompressor", counted):
-        (chunk,) = Log(source).chunks()
-        parts = list(past_bad_batches(source, chunk))
-    assert len(made) == 1  # it was a hundred
-    assert [part.row for part in parts if isinstance(part, UnreadableBatch)] == list(range(100))
-
-
-def test_small_payloads_of_zstd_share_a_decompressor() -> None:
-    payload = compress(b"record", codec="zstd")
-    for data in (payload, payload * 3, payload[:-1], payload[:4], b"\x1f\x8b" + bytes(20)):
-        alone, again = (codecs.decompress(codecs.ZSTD, data, 2) for _ in range(2))
-        assert (alone.data, str(alone.error)) == (again.data, str(again.error))
-    import zstandard
-
-    with mock.patch.object(zstandard, "ZstdDecompressor", side_effect=AssertionError):
-        assert codecs.decompress(codecs.ZSTD, payload * 3, 2).data == b"record" * 3
-        cut = payload * 2 + payload[:-1]
-        readers = [codecs.decompressed(codecs.ZSTD, cut, 2) for _ in range(2)]
-        given = [[next(reader)] for reader in readers]  # both have begun
-        for blocks, rest in zip(given, readers, strict=True):
-            assert b"".join([*blocks, *rest]) == b"recordrecordrecor"
 
 
 @each("magic", [0, 1])

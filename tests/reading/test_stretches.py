@@ -13,8 +13,6 @@ from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
 from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
-from kdump.errors import Unreadable
-from kdump.formats.log import SummarizedChunk
 from kdump.reading.items import Section
 from kdump.reading.stretches import Stretches, summarize_stretch
 from kdump.reading.tuning import ReadTuning
@@ -112,19 +110,6 @@ def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) ->
         assert _extents(source, tuning) == [(0, 2, 3 * SIZE)]
 
 
-def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
-    with opened(_batches(3)) as source:
-        stretches = Stretches(source, 0)
-        chunk = stretches.at(SIZE)
-        assert isinstance(chunk, SummarizedChunk)
-        assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
-        assert (list(chunk.starts), chunk.window) == ([0, SIZE], _batches(3)[SIZE:])
-        os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * SIZE, SIZE)
-        changed = SummarizedChunk.read_again(chunk.summary, source, SIZE)
-        with pytest.raises(Unreadable):
-            _ = changed.batches
-
-
 def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
     old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
     for data in (_batches(3), b"".join(old)):
@@ -136,18 +121,6 @@ def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
             stretches.at(len(data))
             assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
             assert (headers.window, headers.starts, headers.is_legacy) == (b"", [0, 0, 0], chunk.is_legacy)
-
-
-def test_headers_of_kept_bytes_need_no_second_look_at_the_file() -> None:
-    with opened(_batches(3)) as source:
-        stretches = Stretches(source, 0, keeps_bytes=True)
-        chunk = stretches.at(SIZE)
-        assert chunk is not None
-        os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * 3 * SIZE, 0)
-        headers = chunk.headers_only()
-        assert list(headers.batches["position"]) == [SIZE, 2 * SIZE]
-        assert list(headers.batches["base_offset"]) == [1, 2]
-        assert list(headers.batches["isvalid"]) == [True, True]
 
 
 def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,24 +137,6 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
     for job in jobs(str(path)):
         run(job, Settings(now=TIMESTAMP), rows.append)
     assert [(row.code, row.start) for row in rows if isinstance(row, Finding)] == [("file-shrank", 0)]
-
-
-def test_columns_of_headers_come_with_ever_longer_stretches() -> None:
-    tuning = ReadTuning(stretch_bytes=2 * SIZE)
-    with opened(_batches(40)) as source:
-        stretches = Stretches(source, 0, tuning=tuning, fills_headers=True)
-        position, ends = 0, []
-        while position < source.size:
-            chunk = stretches.at(position)
-            assert chunk is not None and chunk.kept is None and chunk.header_columns is not None
-            headers = chunk.headers_only()
-            assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
-            position = chunk.summary.end
-            ends.append(position // SIZE)
-        assert ends == [2, 4, 8, 16, 24, 32, 40]
-        stretches.rest(0)
-        again = stretches.at(0)
-        assert again is not None and again.summary.end == 2 * SIZE
 
 
 def test_old_messages_keep_their_bytes_where_headers_are_wanted() -> None:

@@ -112,13 +112,6 @@ def test_a_switch_is_explained_by_a_sentence_that_begins_with_whether() -> None:
     assert [what for what in switches if not what.startswith("Whether ")] == []
 
 
-def test_2_0_1_prints_whether_a_batch_is_a_control_batch() -> None:
-    (change,) = changes.changes("2.0.0", "2.0.1")
-    assert (change.kind, change.summary) == ("line", "batch line: isControl added")
-    assert isinstance(change.old, str) and isinstance(change.new, str)
-    assert change.old.replace("{is_transactional}", "{is_transactional} isControl: {is_control}") == change.new
-
-
 @each(
     ("old", "new", "summary"),
     [
@@ -139,13 +132,6 @@ def test_2_0_1_prints_whether_a_batch_is_a_control_batch() -> None:
 )
 def test_a_change_is_put_in_a_phrase(old: str, new: str, summary: str) -> None:
     assert summary in [change.summary for change in changes.changes(old, new)]
-
-
-def test_what_went_comes_back_the_other_way() -> None:
-    there, back = changes.changes("1.0.1", "4.3.1"), changes.changes("4.3.1", "1.0.1")
-    assert [(change.name, change.old, change.new) for change in there] == [
-        (change.name, change.new, change.old) for change in back
-    ]
 
 
 # --- the command

@@ -27,7 +27,7 @@ from kdump.releases.broker_startup import PROVED, StartRules
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
 from kdump.tables import Row
-from tests.builders.records import batch, message, message_set, record
+from tests.builders.records import message, message_set
 from tests.loops import each
 from tests.support import opened
 
@@ -73,22 +73,12 @@ def test_releases_are_in_ascending_order_and_the_last_is_the_newest() -> None:
     assert versions == sorted(set(versions))
 
 
-def test_a_timeline_gives_what_held_in_a_release() -> None:
-    timeline = {"0.8.0": "a", "1.0.2": "b", "2.0.0": "c"}
-    held = {"0.8.0": "a", "1.0.1": "a", "1.0.2": "b", "1.1.1": "b", "2.0.0": "c", "10.0.0": "c"}
-    assert {release: History(release).at(timeline) for release in held} == held
-
-
 def test_before_its_first_release_a_timeline_holds_nothing() -> None:
     timeline = {"2.3.0": "Display Kafka version."}
     assert History("2.2.2").find(timeline) is None
     assert History("2.3.0").find(timeline) == "Display Kafka version."
     with pytest.raises(UsageError):
         History("2.2.2").at(timeline)
-
-
-def test_releases_are_compared_by_their_numbers() -> None:
-    assert version_of("0.11.0.2") < version_of("1.0.0") < version_of("2.8.2") < version_of("2.10.0")
 
 
 # --- parts of lines
@@ -267,14 +257,6 @@ def test_words_name_only_values_that_some_fault_has() -> None:
             assert placeholders <= values, code
 
 
-@each("release", known.RELEASES)
-def test_every_release_has_words_for_every_fault(release: str) -> None:
-    profile = profile_of(release)
-    for code in exception_texts.WORDS:
-        found = profile.words(code)
-        assert found.exception or found.message
-
-
 @pytest.mark.parametrize(
     ("release", "exception"),
     [
@@ -288,42 +270,7 @@ def test_the_exception_of_bad_records_moved_to_another_package(release: str, exc
     assert Profile(release).words("record-count-negative").exception == exception
 
 
-@each(
-    ("release", "is_checked"),
-    [
-        ("2.8.1", False),
-        ("2.8.2", True),
-        ("3.0.1", False),
-        ("3.0.2", True),
-        ("3.1.1", False),
-        ("3.1.2", True),
-        ("3.2.1", False),
-        ("3.2.2", True),
-        ("4.3.1", True),
-    ],
-)
-def test_a_fix_came_to_several_lines_at_once(release: str, is_checked: bool) -> None:
-    assert Profile(release).checks_header_count == is_checked
-
-
 # --- profiles
-
-
-def _all_releases() -> list[str]:
-    """Every release in which something changed, from the first with record batches on."""
-    mentioned = {release for _, timeline in TIMELINES for release in timeline}
-    return sorted((release for release in mentioned if version_of(release) >= (0, 11)), key=version_of)
-
-
-def test_every_release_of_the_history_has_a_profile() -> None:
-    assert "2.4.1" in _all_releases()
-    for release in _all_releases():
-        assert Profile(release).batch_line[0].startswith("baseOffset: ")
-
-
-def test_every_release_of_the_history_has_a_version_text() -> None:
-    for release in _all_releases():
-        assert "{" not in Profile(release).version_text
 
 
 def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
@@ -370,30 +317,6 @@ def test_a_release_is_named_in_full(release: str) -> None:
         profile_of(release)
 
 
-EXAMPLE = batch(
-    base_offset=5,
-    partition_leader_epoch=3,
-    producer_id=1234,
-    producer_epoch=7,
-    base_sequence=100,
-    records=[
-        record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
-        record(key=b"k2", timestamp=1_700_000_000_005),
-    ],
-)
-EXAMPLE_MESSAGE = message_set(messages=[message(key=b"k1", value=b"v1")], base_offset=5)
-
-_BATCH = "baseOffset: 5 lastOffset: 6"
-_PRODUCER = "baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 partitionLeaderEpoch: 3"
-_TIME = "position: 0 CreateTime: 1700000000005"
-_OLD_END = "isvalid: true size: 85 magic: 2 compresscodec: NONE crc: 2835498568"
-_OLD_RECORD = (
-    "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 2 compresscodec: NONE "
-    "producerId: 1234"
-)
-_OLD_RECORD_END = "sequence: 100 isTransactional: false headerKeys: [h]"
-
-
 def _first_lines(data: bytes, release: str) -> tuple[str, str]:
     """The first batch line and the first record line of a release."""
     text = KafkaText(Profile(release), text_of)
@@ -404,92 +327,11 @@ def _first_lines(data: bytes, release: str) -> tuple[str, str]:
         return text.batch_lines(chunk.batches)[0].rstrip("\n"), lines[0].rstrip("\n")
 
 
-@pytest.mark.parametrize(
-    ("release", "line"),
-    [
-        ("0.11.0.0", f"{_BATCH} {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
-        ("1.1.1", f"{_BATCH} {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
-        ("2.0.0", f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
-        ("2.0.1", f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} {_OLD_END}"),
-        (
-            "2.2.0",
-            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} size: 85 magic: 2 "
-            "compresscodec: NONE crc: 2835498568 isvalid: true",
-        ),
-        (
-            "3.0.0",
-            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} size: 85 magic: 2 "
-            "compresscodec: none crc: 2835498568 isvalid: true",
-        ),
-        pytest.param(
-            "3.2.0",
-            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty "
-            f"{_TIME} size: 85 magic: 2 compresscodec: none crc: 2835498568 isvalid: true",
-        ),
-    ],
-)
-def test_the_batch_line_of_a_release(release: str, line: str) -> None:
-    assert _first_lines(EXAMPLE, release)[0] == line
-
-
-@pytest.mark.parametrize(
-    ("release", "line"),
-    [
-        ("0.11.0.0", f"{_OLD_RECORD} {_OLD_RECORD_END}"),
-        ("0.11.0.2", f"{_OLD_RECORD} producerEpoch: 7 {_OLD_RECORD_END}"),
-        ("2.0.1", f"{_OLD_RECORD} producerEpoch: 7 {_OLD_RECORD_END}"),
-        ("2.2.0", "| offset: 5 CreateTime: 1700000000000 keysize: 2 valuesize: 2 sequence: 100 headerKeys: [h]"),
-        (
-            "2.8.0",
-            "| offset: 5 isValid: true crc: null keySize: 2 valueSize: 2 CreateTime: 1700000000000 baseOffset: 5 lastOffset: 6 "
-            "baseSequence: 100 lastSequence: 101 producerEpoch: 7 partitionLeaderEpoch: 3 batchSize: 85 magic: 2 "
-            "compressType: NONE position: 0 sequence: 100 headerKeys: [h]",
-        ),
-        ("3.0.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]"),
-        ("4.3.1", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]"),
-    ],
-)
-def test_the_record_line_of_a_release(release: str, line: str) -> None:
-    assert _first_lines(EXAMPLE, release)[1] == line
-
-
-@pytest.mark.parametrize(
-    ("release", "line"),
-    [
-        ("2.2.0", "| offset: 5 CreateTime: 1700000000000 keysize: 2 valuesize: 2 crc: 2782554722 isvalid: true"),
-        ("3.0.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722}"),
-        ("4.2.1", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722}"),
-        ("4.3.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722"),
-    ],
-)
-def test_a_stray_brace_stands_on_lines_of_messages_from_3_0_to_4_2(release: str, line: str) -> None:
-    assert _first_lines(EXAMPLE_MESSAGE, release)[1] == line
-
-
-def test_2_8_repeats_the_batch_in_the_line_of_a_message() -> None:
-    assert _first_lines(EXAMPLE_MESSAGE, "2.8.1")[1] == (
-        "| offset: 5 isValid: true crc: 2782554722 keySize: 2 valueSize: 2 CreateTime: 1700000000000 baseOffset: 5 "
-        "lastOffset: 5 baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: -1 batchSize: 38 magic: 1 "
-        "compressType: NONE position: 0 crc: 2782554722 isvalid: true"
-    )
-
-
 def test_2_8_gives_the_offset_of_the_first_message_in_a_wrapper() -> None:
     inner = message_set(messages=[message(value=b"a"), message(value=b"b")], base_offset=0)
     data = message_set(messages=[message(value=gzip.compress(inner), attributes=1)], base_offset=8)
     assert "| offset: 7 " in _first_lines(data, "2.8.1")[1]
     assert " baseOffset: 7 lastOffset: 8 " in _first_lines(data, "2.8.1")[1]
-
-
-def test_a_release_speaks_of_itself() -> None:
-    assert (Profile("4.3.1").version_text, Profile("1.0.1").version_text) == ("4.3.1", "")
-    assert Profile("2.3.0").version_text == "2.3.0 (Commit:fc1aaa116b661c8a)"
-
-
-@each("release", known.RELEASES)
-def test_releases_from_2_3_to_3_4_speak_of_their_commit(release: str) -> None:
-    pattern = r"[\d.]+ \(Commit:[0-9a-f]{16}\)" if (2, 3) <= version_of(release) < (3, 5) else r"[\d.]*"
-    assert re.fullmatch(pattern, Profile(release).version_text)
 
 
 # --- starts

@@ -55,20 +55,6 @@ def _moved(name: str) -> object:
         return getattr(move.module, move.declaration)
 
 
-def test_a_timeline_is_moved_to_the_neighbouring_release() -> None:
-    before = dict(history.UNWRAPS)
-    assert before == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "by magic", "0.10.0.1": "eagerly"}
-    assert _moved("history.UNWRAPS 0.10.0.0, earlier") == {
-        FIRST: "whole",
-        "0.9.0.0": "lazily",
-        "0.9.0.1": "by magic",
-        "0.10.0.1": "eagerly",
-    }
-    assert _moved("history.UNWRAPS 0.10.0.1, earlier") == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "eagerly"}
-    assert _moved("history.UNWRAPS 0.10.0.0, later") == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.1": "eagerly"}
-    assert before == history.UNWRAPS
-
-
 def test_a_part_of_a_line_is_moved_to_the_neighbouring_release() -> None:
     moved = _moved("history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later")
     assert isinstance(moved, tuple) and all(isinstance(part, Part) for part in moved)

@@ -76,27 +76,22 @@ for line in (
 """
 
 
-@pytest.mark.parametrize("by", ["python", pytest.param("spark-submit", marks=pytest.mark.all_cases)])
-def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, tmp_path: Path, by: str) -> None:
-    """By the Python of an environment that is not activated, and by `spark-submit` in one that is."""
-    import pyspark
-
+def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, tmp_path: Path) -> None:
+    """By the Python of an environment that is not activated."""
     text = (ROOT / "docs" / "spark-sessions.md").read_text()
     job = tmp_path / "job.py"
     program = next(code for language, code in _BLOCK.findall(text) if language == "python")
     job.write_text(("import sys\n" + program + _MISTAKES).replace("/data/", f"{data}/"))
     (tmp_path / "bin").mkdir()
     other = tmp_path / "bin" / "python3"  # one that finds no packages
-    other.write_text(f'#!/bin/sh\nexec {sys.executable} {"-S" if by == "python" else ""} "$@"\n')
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     other.chmod(0o755)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK_", "SPARK_"))}
     variables |= {"PATH": f"{other.parent}:/usr/bin:/bin", "JAVA_TOOL_OPTIONS": JAVA_OPTIONS}
-    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    command = [sys.executable, str(job)] if by == "python" else [submit, "--master", "local[4]", str(job)]
+    command = [sys.executable, str(job)]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, re.findall(r"(clicks|orders)\|\s+(\d+)", done.stdout)) == (0, [("clicks", "42"), ("orders", "340")])
-    printed = done.stderr if by == "python" else done.stdout  # spark-submit writes what a program prints on both to stdout
-    shown = [mistake.splitlines() for mistake in printed.split("TYPED ")[1:]]
+    shown = [mistake.splitlines() for mistake in done.stderr.split("TYPED ")[1:]]
     seen = [[line for line in lines if not re.match(r"\s+[\^~]+$|\d\d/", line)] for lines in shown]
     wrong = "kdump.errors.UsageError: there is no option 'tabel'; did you mean table? There are"
     assert [line[: len(wrong)] for line in seen[0][-1:]] == [wrong]

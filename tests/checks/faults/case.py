@@ -117,6 +117,9 @@ class FaultCase:
     during: Callable[[Path], AbstractContextManager[object]] = lambda _path: nullcontext()
     is_isolated: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.code}-{self.name}" if self.name else self.code
+
     @property
     def scope(self) -> str:
         """FILE, PARTITION_DIRECTORY or LOG_DIRECTORY."""

@@ -90,11 +90,7 @@ def _lines(rows: list[Row], root: Path) -> Iterator[str]:
         yield json.dumps({"kind": kind, **values}, ensure_ascii=False)
 
 
-def _id(case: FaultCase) -> str:
-    return f"{case.code}-{case.name}" if case.name else case.code
-
-
-@each("case", CASES, ids=_id, python_share=4)
+@each("case", CASES, ids=str, python_share=4)
 def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path) -> None:
     assert_found(case, tmp_path)
 
@@ -111,7 +107,7 @@ def assert_found(case: FaultCase, tmp_path: Path) -> None:
         assert at.found in (UNSTATED, value or None), told
 
 
-@each("case", CASES, ids=_id, python_share=4)
+@each("case", CASES, ids=str, python_share=4)
 def test_a_near_miss_is_not_a_fault(case: FaultCase, tmp_path: Path) -> None:
     root = write(case.near_miss, tmp_path, case.scope)
     case.near_arranged(root)
@@ -119,10 +115,10 @@ def test_a_near_miss_is_not_a_fault(case: FaultCase, tmp_path: Path) -> None:
     assert codes == set(case.near_also)
 
 
-@each("case", ONE_OF_EACH_CODE, ids=_id, python_share=4)
+@each("case", ONE_OF_EACH_CODE, ids=str, python_share=4)
 def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in _lines(shown_rows(case, tmp_path), tmp_path))
-    snapshot = SNAPSHOTS / f"{_id(case)}.ndjson"
+    snapshot = SNAPSHOTS / f"{case}.ndjson"
     if REMAKE in os.environ:
         snapshot.write_text(text)
         pytest.fail(f"{snapshot.name} was written, not compared: unset {REMAKE}, and read what changed")
@@ -130,13 +126,13 @@ def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> Non
 
 
 def test_every_snapshot_belongs_to_a_case() -> None:
-    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{_id(case)}.ndjson" for case in ONE_OF_EACH_CODE}
+    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{case}.ndjson" for case in ONE_OF_EACH_CODE}
 
 
-@each("case", CASES, ids=_id, python_share=4)
+@each("case", CASES, ids=str, python_share=4)
 def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
     reports = [row for row in shown_rows(case, tmp_path) if isinstance(row, FileReport)]
-    assert bool(reports) == (_id(case) not in WITHOUT_REPORT)
+    assert bool(reports) == (str(case) not in WITHOUT_REPORT)
     assert len({report.path for report in reports}) == len(reports)
     for report in reports:
         counted = (report.bytes_intact, report.bytes_salvaged, report.bytes_damaged, report.bytes_zero, report.bytes_not_examined)

@@ -210,7 +210,7 @@ class DamagedRanges:
         if kind:
             message = f"This is not a segment: it starts like a file of type {kind}."
         damage.code = "not-a-segment"
-        self._report(damage, message, found=kind or None)
+        self._report_range(damage, message, found=kind or None)
 
     def _kind_of_file(self) -> str:
         return kind_of_file(self._context.source.read(0, 512))
