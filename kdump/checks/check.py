@@ -15,7 +15,7 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
 from kdump.checks.rules.files import file_object, foreign_segments
 from kdump.checks.settings import Settings
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def _check_open_file(
     if root is None and settings.file_type is not None:
         suffix = "." + settings.file_type
     file_type = suffix.removeprefix(".") or name
-    base_offset = _base_offset(name)
+    base_offset = tree.base_offset_of(name)
     is_newest: bool | None = None
     sibling: SegmentFacts | None = None
     if partition is not None and base_offset is not None:
@@ -221,10 +221,3 @@ def _sibling_log(path: str, base_offset: int | None, settings: Settings) -> Segm
     with source:
         context = FileContext(source, path, file_name.LOG.removeprefix("."), settings, lambda _: None, base_offset=base_offset)
         return segment.check(context, rule_classes=())
-
-
-def _base_offset(name: str) -> int | None:
-    try:
-        return file_name.base_offset(name)
-    except CorruptData:
-        return None

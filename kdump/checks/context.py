@@ -149,6 +149,7 @@ class FileContext:
         offset_first, offset_last = (None, None) if offsets is None else offsets
         if offsets is not None and not _MIN_OFFSET <= min(offsets) <= max(offsets) <= _MAX_OFFSET:
             offset_first, offset_last = map(_bounded, offsets)
+        alignment = next(size for size in (_PAGE, _SECTOR, 1) if not (start | end) % size)
         finding = Finding(
             code,
             severity,
@@ -162,7 +163,7 @@ class FileContext:
             None if expected is None else str(expected),
             None if found is None else str(found),
             self.source.read(start, min(end - start, MAX_EVIDENCE)).hex() or None,
-            _alignment(start, end),
+            alignment,
             resync,
             skipped,
             forecast or fault.forecast,
@@ -319,10 +320,6 @@ def _is_worse(severity: str, than: str) -> bool:
 def _bounded(offset: int) -> int:
     """The nearest offset that 64 bits hold."""
     return max(_MIN_OFFSET, min(offset, _MAX_OFFSET))
-
-
-def _alignment(start: int, end: int) -> int:
-    return _PAGE if not (start | end) % _PAGE else _SECTOR if not (start | end) % _SECTOR else 1
 
 
 def context_in(partition: PartitionFacts, name: str = "") -> FileContext:

@@ -1,4 +1,4 @@
-"""The formats of `kdump triage`, by the names of `--output`: text for people, and rows of any format; each with commands."""
+"""The commands to type for what a triage has found."""
 
 from __future__ import annotations
 
@@ -9,35 +9,21 @@ from kdump.checks.finding import ERROR, Finding
 from kdump.checks.settings import DEEP, FULL
 from kdump.errors import KdumpError
 from kdump.formats import file_name, text_checkpoint, tree
-from kdump.output.rows.formatters import formatter_of
-from kdump.output.rows.row_writer import write_rows
 from kdump.output.text.check.advice import Advice, is_mended_by_reindex
 from kdump.output.text.check.next_steps import is_recovered
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.steps import Steps, shell_word
-from kdump.overview.row import GOING, MAYBE_STUCK, SET_ASIDE, TRIAGE_CLASSES
+from kdump.overview.row import GOING, MAYBE_STUCK, SET_ASIDE
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, STUCK, UNREADABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.output.rows.formatters import Write
-    from kdump.output.text.style import ReportStyle
     from kdump.overview.row import TriageEvent
     from kdump.overview.triage import Triage
 
 _MOST_EVENTS = 50  # that get commands
 _MOST_MOVED = 3  # directories of an event
 _OF_STARTS = (DOES_NOT_START, SET_ASIDE, LOSES_AT_START)
-
-
-def write_triage(name: str, triage: Triage, write: Write, style: ReportStyle) -> None:
-    """Write a triage in the format of this name."""
-    if name == "text":
-        from kdump.output.text.triage import write_screen
-
-        write_screen(triage, write, style)
-        return
-    write_rows(triage.rows(), formatter_of(name, write, style), *TRIAGE_CLASSES)
 
 
 def add_commands(triage: Triage) -> None:

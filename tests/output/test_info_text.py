@@ -7,8 +7,8 @@ import pytest
 
 import kdump
 from kdump.cli.commands import main
-from kdump.output.info import write_info
 from kdump.output.rows.columns import width_of
+from kdump.output.text.info import write_overview
 from kdump.output.text.style import ReportStyle
 from kdump.overview.overview import Overview
 from tests.builders.files import file_name, write_partition
@@ -28,7 +28,7 @@ def _screen(overview: Overview, width: int = 80, *, is_terminal: bool = True, ha
             space.disk = space.size = 0
     overview.spaces.sort(key=lambda space: -space.disk)
     overview.seconds = 0.0
-    write_info("text", overview, pieces.append, ReportStyle(width=width, is_terminal=is_terminal, has_colors=has_colors))
+    write_overview(overview, pieces.append, ReportStyle(width=width, is_terminal=is_terminal, has_colors=has_colors))
     return "".join(pieces)
 
 

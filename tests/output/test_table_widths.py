@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kdump.output.rows import listing
 from kdump.output.rows.columns import width_of
-from kdump.output.rows.finding_line import FindingLine
-from kdump.output.rows.forecast_line import ForecastLine
+from kdump.output.rows.report_lines import FindingLine, ForecastLine
 from kdump.output.rows.table import TableFormatter
 from kdump.output.text.writer import wrapped
 from kdump.tables import Row, Table

@@ -18,7 +18,8 @@ from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
 from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
-from kdump.output.triage import add_commands, write_triage
+from kdump.output.text.triage import write_screen
+from kdump.output.triage import add_commands
 from kdump.overview.triage import NextStarts, Triage, triage_of
 from tests.builders.brokers import write_broken_broker
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
@@ -58,7 +59,7 @@ def _headings(triage: Triage) -> list[tuple[str, str]]:
 def _screen(triage: Triage, width: int = 80, *, shows_all: bool = False, has_colors: bool = False) -> list[str]:
     pieces: list[str] = []
     style = ReportStyle(width=width, is_terminal=True, has_colors=has_colors, shows_all=shows_all)
-    write_triage("text", triage, pieces.append, style)
+    write_screen(triage, pieces.append, style)
     return "".join(pieces).splitlines()
 
 

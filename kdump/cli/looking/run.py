@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from functools import partial
 
 from kdump import exit_codes
 from kdump.cli.checking.progress import CheckProgress
@@ -15,46 +15,53 @@ from kdump.errors import Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.selection import Selection, partitions_below, selected
 from kdump.output.blocks import Blocks
-from kdump.output.info import write_info
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.row_writer import write_rows
 from kdump.overview.map_rows import PICTURES, PLOT_OF_MAP, PNG, SVG
 from kdump.overview.overview import overview_of
 from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeVar
 
     from kdump.cli.looking.options import InfoOptions, MapOptions, ReportOptions, TriageOptions
+    from kdump.output.rows.formatters import Write
     from kdump.output.text.style import ReportStyle
     from kdump.overview.partition_map import PartitionMap
+    from kdump.tables import Row
 
     Found = TypeVar("Found")
 
 
 def info_paths(options: InfoOptions) -> int:
     """Write what is at the paths on stdout. Returns the exit code."""
+    from kdump.output.text.info import write_overview
+    from kdump.overview.row import ROW_CLASSES
+
     found = _found(options, overview_of)
-    with _output(options) as (out, style):
-        write_info(options.output, found, out.write, style)
+    _write(options, found.rows(), ROW_CLASSES, partial(write_overview, found))
     return found.exit_code
 
 
 def triage_paths(options: TriageOptions) -> int:
     """Write what is wrong at the paths on stdout. Returns the exit code."""
-    from kdump.output.triage import add_commands, write_triage
+    from kdump.output.text.triage import write_screen
+    from kdump.output.triage import add_commands
+    from kdump.overview.row import TRIAGE_CLASSES
     from kdump.overview.triage import triage_of
 
     found = _found(options, triage_of)
     add_commands(found)
-    with _output(options) as (out, style):
-        write_triage(options.output, found, out.write, style)
+    _write(options, found.rows(), TRIAGE_CLASSES, partial(write_screen, found))
     return found.exit_code
 
 
 def map_paths(options: MapOptions) -> int:
     """Draw the partitions at the paths on stdout. Returns the exit code, the worst of their checks."""
-    from kdump.output.map import write_map
+    from kdump.output.text.map import write_maps
+    from kdump.overview.map_rows import ROW_CLASSES
     from kdump.overview.partition_map import partition_map
 
     write_picture = _picture_writer(options)
@@ -75,8 +82,7 @@ def map_paths(options: MapOptions) -> int:
     if write_picture is not None:
         write_picture(maps)
         return exit_code
-    with _output(options) as (out, style):
-        write_map(options.output, maps, options.axis, out.write, style)
+    _write(options, (row for made in maps for row in made.rows()), ROW_CLASSES, partial(write_maps, maps, options.axis))
     return exit_code
 
 
@@ -125,9 +131,13 @@ def _found(options: InfoOptions | ReportOptions | TriageOptions, look: Callable[
         )
 
 
-@contextmanager
-def _output(options: InfoOptions | MapOptions | TriageOptions) -> Iterator[tuple[Blocks, ReportStyle]]:
-    """Where to write on stdout, and how."""
+def _write(
+    options: InfoOptions | MapOptions | TriageOptions,
+    rows: Iterable[Row],
+    row_classes: Sequence[type[Row]],
+    write_text: Callable[[Write, ReportStyle], None],
+) -> None:
+    """Write what was found on stdout: as text for people, or as rows of these classes, in the form that is asked for."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
@@ -136,7 +146,10 @@ def _output(options: InfoOptions | MapOptions | TriageOptions) -> Iterator[tuple
             shows_all=getattr(options, "shows_all", False),
         )
         out = Blocks(stdout, needs_reader=False)
-        yield out, style
+        if options.output == "text":
+            write_text(out.write, style)
+        else:
+            write_rows(rows, formatter_of(options.output, out.write, style), *row_classes)
         out.flush()
 
 

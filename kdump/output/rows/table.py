@@ -7,6 +7,7 @@ not fit, each row becomes lines of `name: value`.
 
 from __future__ import annotations
 
+from importlib import import_module
 from textwrap import wrap
 
 from kdump.binary.java_strings import escaped
@@ -49,8 +50,7 @@ class TableFormatter:
 
     def start(self, row_class: type[Row], *_others: type[Row]) -> None:
         self._row_class = row_class
-        make = _LAYOUTS.get(row_class.row_kind)
-        self._layout = layout_by_schema(row_class) if make is None else make()
+        self._layout = _layout_of(row_class)
 
     def write(self, table: Table[Row]) -> None:
         if table.row_class is not self._row_class:
@@ -187,48 +187,20 @@ class TableFormatter:
         return f"\x1b[{color}m{line}\x1b[0m" if color else line
 
 
-def _batches() -> Layout:
-    from kdump.output.rows.listing_layouts import layout_of_batches
-
-    return layout_of_batches()
-
-
-def _records() -> Layout:
-    from kdump.output.rows.listing_layouts import layout_of_records
-
-    return layout_of_records()
-
-
-def _hits() -> Layout:
-    from kdump.output.rows.listing_layouts import layout_of_hits
-
-    return layout_of_hits()
-
-
-def _findings() -> Layout:
-    from kdump.output.rows.finding_line import layout_of_findings
-
-    return layout_of_findings()
-
-
-def _forecasts() -> Layout:
-    from kdump.output.rows.forecast_line import layout_of_forecasts
-
-    return layout_of_forecasts()
-
-
-def _partitions() -> Layout:
-    from kdump.output.rows.partition_line import layout_of_partitions
-
-    return layout_of_partitions()
-
-
-_LAYOUTS: dict[str, Callable[[], Layout]] = {
-    "batch": _batches,
-    "record": _records,
-    "hit": _hits,
-    "finding": _findings,
-    "forecast": _forecasts,
-    "partition": _partitions,
+_LAYOUTS = {
+    "batch": ("listing_layouts", "layout_of_batches"),
+    "record": ("listing_layouts", "layout_of_records"),
+    "hit": ("listing_layouts", "layout_of_hits"),
+    "finding": ("report_lines", "layout_of_findings"),
+    "forecast": ("report_lines", "layout_of_forecasts"),
+    "partition": ("report_lines", "layout_of_partitions"),
 }
-"""By the kind of rows: how they are shown, where that is not just all columns. Each loads its module only when it is needed."""
+"""By the kind of rows: how they are shown, where that is not just all columns. The module is loaded only when it is needed."""
+
+
+def _layout_of(row_class: type[Row]) -> Layout:
+    if row_class.row_kind not in _LAYOUTS:
+        return layout_by_schema(row_class)
+    module, function = _LAYOUTS[row_class.row_kind]
+    layout: Layout = getattr(import_module(f"kdump.output.rows.{module}"), function)()
+    return layout

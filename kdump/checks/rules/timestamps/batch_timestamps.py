@@ -51,7 +51,8 @@ class BatchTimestamps(SegmentRule):
         else:
             timestamps: Sequence[int] = section.chunk.batches["timestamp"]
             lowest, highest = min(timestamps), max(timestamps)
-        if self._are_plausible(lowest, highest) or lowest == highest == NO_TIMESTAMP:
+        are_plausible = lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)
+        if are_plausible or lowest == highest == NO_TIMESTAMP:
             return
         batches = section.sound
         for row, timestamp in enumerate(batches["timestamp"]):
@@ -64,9 +65,6 @@ class BatchTimestamps(SegmentRule):
                 self._count_future(batches, row)
             if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batches["count"][row] != 0:
                 self._count_unit(batches.row(row))
-
-    def _are_plausible(self, lowest: int, highest: int) -> bool:
-        return lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)
 
     def _report_negative(self, batch: RecordBatch) -> None:
         message = f"maxTimestamp is {batch.timestamp}; only -1 (none) may be negative."

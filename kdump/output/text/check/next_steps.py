@@ -86,7 +86,7 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     for fold in worst:
         _add_for_start(steps, fold)
     endangered = [fold for fold in worst if _is_endangered(fold, directories)]
-    data = [fold for fold in worst if not _holds_nothing(fold, directories)]
+    data = [fold for fold in worst if fold.finding.code not in _NEVER_SEGMENTS or directories[fold.group].batches]
     evidence = [_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)]
     damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
     failing = (one for one in directories.values() if one.unreadable and one.counts.get(ERROR) and one.path not in damaged)
@@ -158,11 +158,6 @@ def _keeps_all(finding: Finding) -> bool:
     word = finding.broker_forecast.partition(" ")[0]
     fails = word in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY)
     return fails and (finding.code in STARTS or ends_all_starts(finding))
-
-
-def _holds_nothing(fold: Fold, directories: Mapping[str, Directory]) -> bool:
-    """Whether a finding is about a file that was never a segment, in a directory without a batch."""
-    return fold.finding.code in _NEVER_SEGMENTS and not directories[fold.group].batches
 
 
 def _evidence(fold: Fold) -> str | None:

@@ -37,7 +37,8 @@ _ORDER = (
 
 def write_restarts(out: ReportWriter, directories: Collection[Directory], folds: Folds, *, is_crowded: bool) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
-    ranked = worst_first(directory for directory in directories if directory.counts and _is_told(directory))
+    told_of = (one for one in directories if any(word in one.restarts for word in _ORDER) or _does_something(one))
+    ranked = worst_first(directory for directory in told_of if directory.counts)
     if is_crowded:
         told = _told_files(folds)
         ranked = [directory for directory in ranked if _does_something(directory) and not _is_only(directory, told)]
@@ -73,11 +74,6 @@ def _is_only(directory: Directory, told: Sequence[tuple[str, str]]) -> bool:
     places = (directory.path, os.path.dirname(directory.path))
     names = [name for place, name in told if place in places]
     return all(any(f"{NO_START}{name}" in start.message for name in names) for start in directory.starts)
-
-
-def _is_told(directory: Directory) -> bool:
-    """Whether a start does something to a directory: by a finding, or by a forecast."""
-    return any(word in directory.restarts for word in _ORDER) or _does_something(directory)
 
 
 def _does_something(directory: Directory) -> bool:
