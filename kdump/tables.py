@@ -24,7 +24,7 @@ else:  # the plain tool starts without the module `typing`
 
     RowType = None
 
-    def dataclass_transform() -> object:
+    def dataclass_transform(**_: object) -> object:
         """Stands for typing.dataclass_transform, which is for type checkers only."""
         return lambda row_class: row_class
 
@@ -43,23 +43,57 @@ Binary = bytes
 Pair = list[int]  # of two numbers
 
 
+@dataclass_transform()
+class Declared:
+    """What has the fields that its class declares. The constructor takes their values in that order, or by name.
+
+    What stands after `=` is a field's default. Raises TypeError unless each field without one is given, and no others.
+    """
+
+    field_names: ClassVar[tuple[str, ...]] = ()
+    _required: ClassVar[frozenset[str]] = frozenset()
+    _known: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        cls.field_names = (*cls.field_names, *cls.__annotations__)
+        cls._required = frozenset(name for name in cls.field_names if not hasattr(cls, name))
+        cls._known = frozenset(cls.field_names)
+
+    def __init__(self, *values: object, **named: object) -> None:
+        given = self.__dict__
+        given.update(zip(self.field_names, values, strict=False), **named)
+        if not named and len(values) == len(self.field_names):
+            return
+        if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.field_names)}, but got {', '.join(given)}")
+
+
 class Column:
-    """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case)."""
+    """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case).
 
-    __slots__ = ("is_nullable", "key", "name", "type")
+    `about` is what JSON Schemas have of it: a `description`, and the values of an `enum`.
+    """
 
-    def __init__(self, name: str, annotation: str) -> None:
+    __slots__ = ("about", "is_nullable", "key", "name", "type")
+
+    def __init__(self, name: str, annotation: str, about: dict[str, object]) -> None:
         self.name = name
+        self.about = about
         self.key = camel_case(name)
         self.type = annotation.removesuffix(" | None")
         self.is_nullable = self.type != annotation
 
     def nullable(self) -> Column:
         """The same column where any row may lack it."""
-        return Column(self.name, f"{self.type} | None")
+        return Column(self.name, f"{self.type} | None", self.about)
 
 
-@dataclass_transform()
+def column(description: str, values: Sequence[str] = ()) -> Any:  # stands where a type checker sees a default
+    """What a column says, for schemas, and the values that a text may have, if there are few."""
+    return {"enum": list(values), "description": description} if values else {"description": description}
+
+
+@dataclass_transform(field_specifiers=(column,))
 class Row:
     """One row of a table. Subclasses only declare fields: the constructor takes their values in that order, or by name.
 
@@ -75,8 +109,11 @@ class Row:
 
     def __init_subclass__(cls, *, kind: str = "") -> None:
         cls.row_kind = kind
-        declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
-        cls.schema = cls.schema + declared  # after those of the class it extends
+        for name, annotation in cls.__annotations__.items():  # after those of the class it extends
+            about = cls.__dict__.get(name, {})
+            cls.schema += (Column(name, str(annotation), about),)
+            if about:
+                delattr(cls, name)
         cls.column_names = tuple(column.name for column in cls.schema)
 
     def __init__(self, *values: object, **named: object) -> None:
@@ -102,6 +139,11 @@ class Row:
         for column, value in zip(cls.schema, values, strict=False):
             setattr(row, column.name, value)
         return row
+
+    @classmethod
+    def like(cls, other: object, **others: object) -> Self:
+        """The row whose columns are attributes of something else, but for the `others`."""
+        return cls(**{name: others[name] if name in others else getattr(other, name) for name in cls.column_names})
 
     @classmethod
     def of_values(cls, values: dict[str, Any]) -> Self:

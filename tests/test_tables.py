@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.tables import Int32, Int64, Row, Table, Text, camel_case
+from kdump.tables import Declared, Int32, Int64, Row, Table, Text, camel_case
 
 from .support import values_of
 
@@ -28,6 +28,22 @@ def test_the_annotations_of_a_row_class_are_its_schema() -> None:
         ("partition_leader_epoch", "partitionLeaderEpoch", "Int32", True),
         ("timestamp_type", "timestampType", "Text", False),
     ]
+
+
+class Limit(Declared):
+    """A class that only declares its fields, for these tests."""
+
+    size: int
+    count: int = 3
+
+
+def test_a_class_takes_the_fields_that_it_declares_once() -> None:
+    limits = [Limit(1), Limit(1, 2), Limit(count=2, size=1)]
+    assert [(limit.size, limit.count) for limit in limits] == [(1, 3), (1, 2), (1, 2)]
+    values: tuple[object, ...]
+    for values, named in (((), {"count": 2}), ((1, 2, 3), {}), ((1,), {"size": 1}), ((1,), {"other": 2})):
+        with pytest.raises(TypeError, match="Limit takes size, count"):
+            Limit(*values, **named)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ moved later. A golden of that release is a witness if kdump agrees less with it 
 
 import argparse
 import contextlib
+import copy
 import fnmatch
 import functools
 import json
@@ -143,10 +144,9 @@ def _is_release(value: object) -> bool:
 
 
 def _changed(value: Part | Option, field: str, to: object) -> object:
-    copy = object.__new__(type(value))
-    for slot in type(value).__slots__:
-        setattr(copy, slot, to if slot == field else getattr(value, slot))
-    return copy
+    changed = copy.copy(value)
+    setattr(changed, field, to)
+    return changed
 
 
 @contextlib.contextmanager

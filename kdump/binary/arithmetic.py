@@ -36,3 +36,8 @@ def decrement_sequence(sequence: int, decrement: int) -> int:
 def sequence_of_record(base_sequence: int, offset_delta: int) -> int:
     """The sequence number of a record, -1 if its batch has none: that of a batch is negative (Kafka: DefaultRecord)."""
     return NO_SEQUENCE if base_sequence < 0 else increment_sequence(base_sequence, offset_delta)
+
+
+def differ_in_a_bit(one: int, other: int) -> bool:
+    """Whether two numbers of 64 bits or fewer differ in one of them."""
+    return ((one ^ other) & (1 << 64) - 1).bit_count() == 1

@@ -36,9 +36,6 @@ maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount (Kafka: Defa
 ) = range(13)
 """Where these fields are in a header that was unpacked."""
 
-BATCH_FIELDS = 13
-"""How many these are; a message has fewer."""
-
 BATCH_HEADER_SIZE = BATCH_HEADER.size
 LOG_OVERHEAD = 12  # offset and length stand before what the length counts
 MIN_BATCH_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD

@@ -63,3 +63,8 @@ def hash_code(text: str) -> int:
     for high, low in zip(units[::2], units[1::2], strict=True):
         code = code * 31 + (high << 8 | low) & 0xFFFFFFFF
     return code
+
+
+def shown_text(data: bytes | bytearray) -> str:
+    """The same text for a terminal: control characters are escaped."""
+    return escaped(text_of(data))

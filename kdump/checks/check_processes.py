@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import closing
 
 from kdump.binary import system
 from kdump.binary.source import NoSource
@@ -140,6 +141,21 @@ class Isolation:
             self._last_signs[worker] = now, files, path
         elif now - since > seconds:
             worker.kill(f"it did not finish within {seconds:g} s, and was killed")
+
+
+def rows_of(
+    jobs: Sequence[Job], settings: Settings, do: Do, processes: int, on_wait: Callable[[Progress], None] | None
+) -> Generator[tuple[Job, Row]]:
+    """The rows of all jobs, each with its job. With `processes`, these do the jobs; close this to end them."""
+    if not processes:
+        for job in jobs:
+            rows: list[Row] = []
+            do(job, settings, rows.append, Watch())
+            yield from ((job, row) for row in rows)
+        return
+    with closing(Isolation(jobs, settings, processes=processes, do=do, on_wait=on_wait).results()) as results:
+        for job, rows in results:
+            yield from ((job, row) for row in rows)
 
 
 class _Attempt:

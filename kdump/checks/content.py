@@ -11,6 +11,7 @@ from kdump.binary.batch_header import (
     LENGTH,
     LOG_OVERHEAD,
 )
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,21 +71,18 @@ class Content:
         return self.header[BASE_OFFSET], self.header[BASE_OFFSET] + self.header[LAST_OFFSET_DELTA]
 
 
-class Payload:
+class Payload(Declared):
     """A compressed payload: `data` is all of it.
 
     `position` and `size` are those of its batch or wrapper in the file, `offsets` the first and the last offset of it.
     """
 
-    __slots__ = ("codec", "data", "magic", "offsets", "position", "size")
-
-    def __init__(self, codec: int, magic: int, position: int, size: int, offsets: tuple[int, int], data: bytes) -> None:
-        self.codec = codec
-        self.magic = magic
-        self.position = position
-        self.size = size
-        self.offsets = offsets
-        self.data = data
+    codec: int
+    magic: int
+    position: int
+    size: int
+    offsets: tuple[int, int]
+    data: bytes
 
 
 class OddTimes:

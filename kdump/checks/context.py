@@ -13,10 +13,12 @@ from kdump.checks.missing_offsets import MissingOffsets
 from kdump.checks.topic_policy import policy_of
 from kdump.formats import file_name, tree
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypedDict
 
     from kdump.binary.source import Source
     from kdump.checks.partition_facts import PartitionFacts
@@ -26,6 +28,15 @@ if TYPE_CHECKING:
 
     Words = Callable[[tuple[int, int] | None, bool], str]
     """Makes a message, given the offsets that are missing, None if these are not known, and whether they are those claimed."""
+
+    class Details(TypedDict, total=False):
+        """Details of a finding that are passed on to `FileContext.report` as they are given."""
+
+        severity: str | None
+        expected: object
+        found: object
+        forecast: str | None
+
 
 _PAGE, _SECTOR = 4096, 512
 _MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond
@@ -273,16 +284,13 @@ class FileContext:
             self.report("finding-flood", first, last, message, found=count)
 
 
-class _Held:
+class _Held(Declared):
     """A finding that waits. If it has `words`, its offsets are still claims."""
 
-    __slots__ = ("claimed", "finding", "records", "words")
-
-    def __init__(self, finding: Finding, claimed: tuple[int, int] | None, records: int | None, words: Words | None) -> None:
-        self.finding = finding
-        self.claimed = claimed
-        self.records = records
-        self.words = words
+    finding: Finding
+    claimed: tuple[int, int] | None
+    records: int | None
+    words: Words | None
 
 
 class Further:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import sub
 
-from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
+from kdump.tables import Bool, Float64, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,23 +41,23 @@ class Finding(Row, kind="finding"):
     as a key of catalogue.FORECASTS, with the loss if it is known.
     """
 
-    code: Text
-    severity: Text
-    path: Text
-    file_type: Text
-    start: Int64
-    end: Int64
-    offset_first: Int64 | None
-    offset_last: Int64 | None
-    offset_certainty: Text | None
-    expected: Text | None
-    found: Text | None
-    evidence: Text | None
-    alignment: Int32
-    resync: Text
-    skipped: Int64
-    broker_forecast: Text
-    message: Text
+    code: Text = column("What is wrong: a fault of the catalogue. `kdump explain CODE` says more.")
+    severity: Text = column("How bad it is: error, warning or info.", SEVERITIES)
+    path: Text = column("The file or directory, as found under the given path.")
+    file_type: Text = column("The suffix of the file name without its dot, or the whole name if it has none.")
+    start: Int64 = column("The first byte of the range that the finding is about.")
+    end: Int64 = column("The byte after that range.")
+    offset_first: Int64 | None = column("The first offset affected; null if unknown.")
+    offset_last: Int64 | None = column("The last offset affected; null if unknown.")
+    offset_certainty: Text | None = column("Whether these offsets were read (exact) or inferred from the neighbors (estimated).")
+    expected: Text | None = column("The expected value.")
+    found: Text | None = column("The value found.")
+    evidence: Text | None = column("The first bytes of the range in hex, at most 64 bytes.")
+    alignment: Int32 = column("The largest of 1, 512 and 4096 that divides both ends of the range.")
+    resync: Text = column("How the check continued: none (nothing to skip), by-length, by-repaired-length, by-scan, end.")
+    skipped: Int64 = column("How many bytes were skipped to continue.")
+    broker_forecast: Text = column("What a broker does at its next start, in one word.")
+    message: Text = column("The finding in plain words; it never contains keys or values.")
 
 
 class FileReport(Row, kind="file"):
@@ -67,17 +67,17 @@ class FileReport(Row, kind="file"):
     counts as a batch. Bytes not examined lie after the point where a limit ended the check.
     """
 
-    path: Text
-    file_type: Text
-    size: Int64
-    batches_intact: Int64
-    batches_salvaged: Int64
-    batches_lost: Int64
-    bytes_intact: Int64
-    bytes_salvaged: Int64
-    bytes_damaged: Int64
-    bytes_zero: Int64
-    bytes_not_examined: Int64
+    path: Text = column("The file, as found under the given path.")
+    file_type: Text = column("The suffix of the file name without its dot, or the whole name if it has none.")
+    size: Int64 = column("Its size in bytes when it was opened: the sum of all bytes below.")
+    batches_intact: Int64 = column("Batches (entries in index files) that are certainly whole.")
+    batches_salvaged: Int64 = column("Batches that are whole, but were found after damage and are not certain.")
+    batches_lost: Int64 = column("Batches that are damaged.")
+    bytes_intact: Int64 = column("Bytes of intact batches.")
+    bytes_salvaged: Int64 = column("Bytes of salvaged batches.")
+    bytes_damaged: Int64 = column("Bytes of damaged batches, and of ranges without batches.")
+    bytes_zero: Int64 = column("Bytes of runs of zeros.")
+    bytes_not_examined: Int64 = column("Bytes that were not examined.")
 
     # Not columns, because they have no annotation: only the text report shows these.
     cells = b""
@@ -97,16 +97,18 @@ class Start(Row, kind="start"):
     trims, loads (a metadata log, whose records are not replayed) and safe; see kdump.forecasts.sentences. `message` says more.
     """
 
-    path: Text
-    release: Text
-    after: Text
-    recovery_point: Int64
-    recovery_point_is_assumed: Bool
-    verdict: Text
-    lost_records: Int64
-    bytes_lost: Int64
-    consumers_stop_at: Int64 | None
-    message: Text
+    path: Text = column("The partition directory.")
+    release: Text = column("The release of the broker.")
+    after: Text = column("The stop before the start: clean or unclean.")
+    recovery_point: Int64 = column("The offset up to which segments are assumed to be flushed.")
+    recovery_point_is_assumed: Bool = column("Whether the recovery point is assumed, because no checkpoint has it.")
+    verdict: Text = column("The start in one word: fails, loss, trap, unsure, damage, trims, loads, safe; see Start.")
+    lost_records: Int64 = column("The number of records in intact batches that are in no log afterwards.")
+    bytes_lost: Int64 = column("The size of all logs before, minus their size after.")
+    consumers_stop_at: Int64 | None = column(
+        "The first offset that cannot be read because of damage that stays; null if there is none."
+    )
+    message: Text = column("What happens, in plain words.")
 
 
 class Summary(Row, kind="summary"):
@@ -115,20 +117,24 @@ class Summary(Row, kind="summary"):
     `verdict` is the overall result, one of verdicts.WORDS, the worst first; `reasons` say why.
     """
 
-    files: Int64
-    bytes: Int64
-    errors: Int64
-    warnings: Int64
-    infos: Int64
-    known: Int64
-    level: Text
-    records_not_read: Int64
-    records_unreadable: Int64
-    is_complete: Bool
-    seconds: Float64
-    exit_code: Int32
-    verdict: Text
-    reasons: list[Text]
+    files: Int64 = column("How many files were found.")
+    bytes: Int64 = column("The sum of their sizes.")
+    errors: Int64 = column("Findings that are errors, not counting known ones.")
+    warnings: Int64 = column("Findings that are warnings, not counting known ones.")
+    infos: Int64 = column("Findings that are infos, not counting known ones.")
+    known: Int64 = column("Findings that are in the baseline.")
+    level: Text = column("How deep was checked: quick, full, deep.")
+    records_not_read: Int64 = column("Records of batches that are not damaged, which this level does not read; deep reads all.")
+    records_unreadable: Int64 = column(
+        "Records that consumers cannot read because of damage, one for each offset; at least so many."
+    )
+    is_complete: Bool = column("False if something could not be examined.")
+    seconds: Float64 = column("How long the run took.")
+    exit_code: Int32 = column("The exit code of the command.")
+    verdict: Text = column(
+        "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine."
+    )
+    reasons: list[Text] = column("The reasons: a word of the verdict, and the fault, file or start that it is about.")
 
 
 class ByteCoverage:
@@ -214,67 +220,3 @@ STATUS_BITS = {
     ByteCoverage.DAMAGED: 16,
 }
 """The statuses of bytes in a map: a larger number takes precedence."""
-
-DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
-    Finding: {
-        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` says more.",
-        "severity": "How bad it is: error, warning or info.",
-        "path": "The file or directory, as found under the given path.",
-        "file_type": "The suffix of the file name without its dot, or the whole name if it has none.",
-        "start": "The first byte of the range that the finding is about.",
-        "end": "The byte after that range.",
-        "offset_first": "The first offset affected; null if unknown.",
-        "offset_last": "The last offset affected; null if unknown.",
-        "offset_certainty": "Whether these offsets were read (exact) or inferred from the neighbors (estimated).",
-        "expected": "The expected value.",
-        "found": "The value found.",
-        "evidence": "The first bytes of the range in hex, at most 64 bytes.",
-        "alignment": "The largest of 1, 512 and 4096 that divides both ends of the range.",
-        "resync": "How the check continued: none (nothing to skip), by-length, by-repaired-length, by-scan, end.",
-        "skipped": "How many bytes were skipped to continue.",
-        "broker_forecast": "What a broker does at its next start, in one word.",
-        "message": "The finding in plain words; it never contains keys or values.",
-    },
-    FileReport: {
-        "path": "The file, as found under the given path.",
-        "file_type": "The suffix of the file name without its dot, or the whole name if it has none.",
-        "size": "Its size in bytes when it was opened: the sum of all bytes below.",
-        "batches_intact": "Batches (entries in index files) that are certainly whole.",
-        "batches_salvaged": "Batches that are whole, but were found after damage and are not certain.",
-        "batches_lost": "Batches that are damaged.",
-        "bytes_intact": "Bytes of intact batches.",
-        "bytes_salvaged": "Bytes of salvaged batches.",
-        "bytes_damaged": "Bytes of damaged batches, and of ranges without batches.",
-        "bytes_zero": "Bytes of runs of zeros.",
-        "bytes_not_examined": "Bytes that were not examined.",
-    },
-    Start: {
-        "path": "The partition directory.",
-        "release": "The release of the broker.",
-        "after": "The stop before the start: clean or unclean.",
-        "recovery_point": "The offset up to which segments are assumed to be flushed.",
-        "recovery_point_is_assumed": "Whether the recovery point is assumed, because no checkpoint has it.",
-        "verdict": "The start in one word: fails, loss, trap, unsure, damage, trims, loads, safe; see Start.",
-        "lost_records": "The number of records in intact batches that are in no log afterwards.",
-        "bytes_lost": "The size of all logs before, minus their size after.",
-        "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null if there is none.",
-        "message": "What happens, in plain words.",
-    },
-    Summary: {
-        "files": "How many files were found.",
-        "bytes": "The sum of their sizes.",
-        "errors": "Findings that are errors, not counting known ones.",
-        "warnings": "Findings that are warnings, not counting known ones.",
-        "infos": "Findings that are infos, not counting known ones.",
-        "known": "Findings that are in the baseline.",
-        "level": "How deep was checked: quick, full, deep.",
-        "records_not_read": "Records of batches that are not damaged, which this level does not read; deep reads all.",
-        "records_unreadable": "Records that consumers cannot read because of damage, one for each offset; at least so many.",
-        "is_complete": "False if something could not be examined.",
-        "seconds": "How long the run took.",
-        "exit_code": "The exit code of the command.",
-        "verdict": "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine.",
-        "reasons": "The reasons: a word of the verdict, and the fault, file or start that it is about.",
-    },
-}
-"""What each column says, for schemas."""

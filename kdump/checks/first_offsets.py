@@ -69,8 +69,10 @@ class FirstOffsets:
                 lowest = self._lowest(section, known)
             section.lowest_offsets = lowest
             if summary is not None:
-                pairs = zip(lowest, summary.last_offsets, strict=True)
-                section.summary = summary.with_first_offsets([last if first is None else first for first, last in pairs])
+                lasts = summary.last_offsets
+                firsts = [last if first is None else first for first, last in zip(lowest, lasts, strict=True)]
+                is_ascending = all(map(lt, lasts, firsts[1:]))
+                section.summary = summary.with_first_offsets(firsts) if is_ascending else None
         if summary is not None:
             self._last = summary.last_offset
         else:
@@ -124,13 +126,13 @@ class FirstOffsets:
     def _placed(self, first: int | None, last: int) -> int | None:
         """The lowest offset of a wrapper with this first offset, if that is known, and this last one.
 
-        Wrappers are in order if their last offsets are, so none is taken to begin before the end of the one before.
+        The first wrapper of a segment may begin before its base: a follower cuts its log inside of one, and gets all of it again.
         """
         floor = self._last + 1 if self._last is not None else self._base_offset or 0
         is_at_start, self._is_at_start = self._is_at_start, False
         if first is None:
             return floor if self._is_next(last) or is_at_start and floor <= last else None
-        return max(first, floor) if floor <= last else first
+        return max(first, floor) if floor <= last and self._last is None else first
 
     def _opened(self, position: int, size: int) -> int | None:
         """The first offset in the wrapper of this size at this position; None where nothing says it, or it cannot be opened."""

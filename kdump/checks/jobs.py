@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from kdump.formats import tree
+from kdump.tables import Declared
 
 
-class Job:
+class Job(Declared):
     """A task that needs no other: a `partition` directory, a `file`, or the files of a `log-dir` itself.
 
     `root` is the tree that it is a part of, None for a file that was named itself. `unlisted` says why the system did not say
     what is at the path; empty if it did.
     """
 
-    __slots__ = ("kind", "path", "root", "unlisted")
+    kind: str
+    path: str
+    root: str | None = None
+    unlisted: str = ""
 
     FILE, PARTITION, LOG_DIR = tree.FILE, tree.PARTITION, tree.LOG_DIRECTORY
-
-    def __init__(self, kind: str, path: str, root: str | None = None, unlisted: str = "") -> None:
-        self.kind = kind
-        self.path = path
-        self.root = root
-        self.unlisted = unlisted
 
 
 def jobs(path: str) -> list[Job]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import islice
+from itertools import islice, pairwise
 
 from kdump.reading.largest_order import rows_in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.checks.segment_facts import SegmentFacts
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_MISSING = 1 << 31  # in one place: a segment reaches no farther
 _MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+_MOST_OF_A_RUN = 1 << 10  # batches that are looked at
 _HIGHEST = (1 << 63) - 1
 
 
@@ -48,7 +49,7 @@ class MissingOffsets:
             runs = _runs(firsts, lasts)  # type: ignore[arg-type]
             runs = [(start, stop) for start, stop in runs if base <= firsts[start] and lasts[stop - 1] < end] or runs
             starts = [(facts.positions[start], (firsts[start], lasts[stop - 1])) for start, stop in runs]
-            self._runs, self._bounds = _in_order(runs, starts, claims)
+            self._runs, self._bounds = _in_order(runs, starts, claims, self._is_page)
             self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
             self._firsts, self._lasts = _merged(sorted(_without_wrong(runs, self._runs, [extent for _, extent in starts])))
         self._found: set[Offsets] = set()
@@ -142,6 +143,12 @@ class MissingOffsets:
             return True
         return row > 0 and lasts[row - 1] + 1 == firsts[row] or row + 1 < len(firsts) and lasts[row] + 1 == firsts[row + 1]
 
+    def _is_page(self, start: int, end: int) -> bool:
+        """Whether two batches of a run stand next to each other, as in a page, and not with damaged bytes between them."""
+        positions, damages = self._facts.positions, self._facts.damage_starts
+        between = [bisect_left(damages, positions[row]) for row in range(start, min(end, start + _MOST_OF_A_RUN))]
+        return any(before == after for before, after in pairwise(between))
+
     def _rows_around(self, row: int) -> tuple[int, int]:
         """The rows of the batches in order before and after what stands before this row; one before the first, or after the last.
 
@@ -200,20 +207,23 @@ def _runs(firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _in_order(
-    runs: Sequence[tuple[int, int]], starts: Sequence[tuple[int, Offsets]], claims: Sequence[Claim]
+    runs: Sequence[tuple[int, int]],
+    starts: Sequence[tuple[int, Offsets]],
+    claims: Sequence[Claim],
+    is_page: Callable[[int, int], bool],
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The rows of the batches in order, from one up to another: of these runs, the most whose offsets ascend.
 
     `starts` has the first byte and the offsets of each run. What damaged batches claim decides where two are as many.
 
-    Then the first offsets, ascending, of these and of other runs of several batches: a single one may have a wrong offset.
+    Then the first offsets, ascending, of these and of other runs that may be pages: a single batch may have a wrong offset.
     """
     places = [(position, extent, 2 * (end - start)) for (position, extent), (start, end) in zip(starts, runs, strict=True)]
     rows = {position: row for row, (position, _) in enumerate(starts)}
     places = sorted([*places, *((position, extent, 1) for position, _, extent in claims if extent[0] <= extent[1])])
     chosen = [places[row][0] for row in rows_in_order((*extent, size) for _, extent, size in places)]
     found = [rows[position] for position in chosen if position in rows]
-    several = [row for row, (start, end) in enumerate(runs) if end - start > 1]
+    several = [row for row, run in enumerate(runs) if is_page(*run)]
     return [runs[row] for row in found], sorted({starts[row][1][0] for row in (*found, *several)})
 
 

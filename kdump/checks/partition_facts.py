@@ -78,8 +78,9 @@ class PartitionFacts:
             return 0
         if newest not in self.segments:
             return None
-        last_offset = self.segments[newest].last_offset
-        return newest if last_offset is None else last_offset + 1
+        facts = self.segments[newest]
+        last_offset = -1 if facts.last_offset is None else facts.plausible_offsets(None)[1]
+        return newest if last_offset < 0 else last_offset + 1
 
     @property
     def walked(self) -> dict[tuple[str, int], WalkedLog]:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from itertools import islice, repeat
 
 from kdump.reading.items import INTACT
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,19 +143,16 @@ class OpenTransaction:
         self.damages = damages
 
 
-class StateAt:
+class StateAt(Declared):
     """What a log up to some offset says of the producers of a snapshot.
 
     `views` are of those that both know. `missing` are producers with an open transaction that the snapshot lacks, and the first
     offset of each: no more than MOST_MISSING; `more` counts the others.
     """
 
-    __slots__ = ("missing", "more", "views")
-
-    def __init__(self, views: dict[int, View], missing: list[tuple[int, int]], more: int) -> None:
-        self.views = views
-        self.missing = missing
-        self.more = more
+    views: dict[int, View]
+    missing: list[tuple[int, int]]
+    more: int
 
 
 class Producers:

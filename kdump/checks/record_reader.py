@@ -321,7 +321,8 @@ class RecordReader:
             self._show_waiting(waiting, status, row + 1)
             self._show_irregular(chunk, row, status, bad)
             self._tick(chunk.batches["position"][row])  # it may have taken long
-        self._show_full(waiting, status, row + 1)
+        if waiting.is_full:
+            self._show_waiting(waiting, status, row + 1)
 
     def _show_stopped(self, chunk: Chunk, row: int, status: str, content: Content, at: int, fault: CorruptData) -> None:
         """Show the records of the batch in this row, which is not compressed, up to this place, and the fault of the next one."""
@@ -338,11 +339,6 @@ class RecordReader:
         """Show records of the batch in this row, perhaps after others of it."""
         table = record.table_of_records([chunk.headers[row]], [len(rows)], rows)
         self._show(record.RecordChunk(chunk.batches.slice(row, row + 1), [len(rows)], table, continues), status)
-
-    def _show_full(self, waiting: _Waiting, status: str, next_row: int) -> None:
-        """As `_show_waiting`, if many batches wait."""
-        if waiting.is_full:
-            self._show_waiting(waiting, status, next_row)
 
     def _payload_to_pass_over(self, chunk: Chunk, row: int) -> Buffer | None:
         """The payload of the batch in this row, if it is compressed as usual and its records could be passed over.

@@ -27,7 +27,7 @@ class SegmentFacts:
     wrapper); `lowest_offsets` are the first offsets of what is inside: those of wrappers, or the lowest that may be there.
     `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs in
     order, and `epoch_starts` the first offset of each. `last_thinned` is about where the cleaner changed a batch last, None if
-    nowhere.
+    nowhere. `true_last` is the last offset if the last batch has a wrong one.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     `is_plain` says that all batches are intact, regular, of magic 2, and neither control batches nor in transactions.
     `walked` is what the walk through a segment of a partition found, for others; None unless it was read to its end.
@@ -46,6 +46,7 @@ class SegmentFacts:
         self.epochs = PackedInts()
         self.epoch_starts = PackedInts()
         self.last_thinned: int | None = None
+        self.true_last: int | None = None
         self.is_damaged = False
         self.is_plain = True
         self.walked: WalkedLog | None = None
@@ -114,5 +115,7 @@ class SegmentFacts:
         reach = 1 << 63 if self.base_offset is None else base + _REACH
         possible = range(base, reach if next_base_offset is None else min(reach, next_base_offset))
         first, lasts = self.lowest_offsets[0], self.last_offsets
-        last = next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), None)
+        last = self.true_last
+        if last is None:
+            last = next((lasts[row] for row in reversed(range(len(lasts))) if lasts[row] in possible), None)
         return (first, lasts[-1]) if last is None else (first if first in possible else base, last)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from kdump.tables import Declared
+
 QUICK, FULL, DEEP = "quick", "full", "deep"
 LEVELS = (QUICK, FULL, DEEP)
 """Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also decompression and every record."""
@@ -29,7 +31,7 @@ def current_time() -> int:
     return int(time.time() * 1000)
 
 
-class Settings:
+class Settings(Declared):
     """Settings of a check. `now` is in milliseconds since 1970, for what depends on the time of day.
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
@@ -37,43 +39,16 @@ class Settings:
     whatever their names say.
     """
 
-    __slots__ = (
-        "cleanup_policy",
-        "file_type",
-        "follows_links",
-        "is_pedantic",
-        "level",
-        "max_findings",
-        "max_message_bytes",
-        "max_payload",
-        "now",
-        "time_limit",
-    )
-
-    def __init__(
-        self,
-        *,
-        now: int,
-        level: str = FULL,
-        cleanup_policy: str = UNKNOWN,
-        is_pedantic: bool = False,
-        max_findings: int = MAX_FINDINGS,
-        max_message_bytes: int = 100 << 20,
-        max_payload: int = 256 << 20,
-        time_limit: float | None = None,
-        follows_links: bool = False,
-        file_type: str | None = None,
-    ) -> None:
-        self.file_type = file_type
-        self.level = level
-        self.cleanup_policy = cleanup_policy
-        self.is_pedantic = is_pedantic
-        self.max_findings = max_findings
-        self.max_message_bytes = max_message_bytes
-        self.max_payload = max_payload
-        self.time_limit = time_limit
-        self.follows_links = follows_links
-        self.now = now
+    now: int
+    level: str = FULL
+    cleanup_policy: str = UNKNOWN
+    is_pedantic: bool = False
+    max_findings: int = MAX_FINDINGS
+    max_message_bytes: int = 100 << 20
+    max_payload: int = 256 << 20
+    time_limit: float | None = None
+    follows_links: bool = False
+    file_type: str | None = None
 
     @property
     def reads_payloads(self) -> bool:

@@ -9,6 +9,7 @@ from kdump.checks.settings import COMPACT, DELETE, UNKNOWN
 from kdump.checks.wording import metadata_words
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, tree
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,21 +23,18 @@ _CHANGELOG = "-changelog"  # of Kafka Streams
 OPTION = "--cleanup-policy"
 
 
-class TopicPolicy:
+class TopicPolicy(Declared):
     """The cleanup policy of a topic, and whether it is tiered.
 
     `cleanup` is `unknown` where nothing says it. `is_tiered` is None where nothing says it. `by` and `tiered_by` say in words
     where each is known from.
     """
 
-    __slots__ = ("by", "cleanup", "is_tiered", "tiered_by", "topic")
-
-    def __init__(self, topic: str, cleanup: str, by: str, *, is_tiered: bool | None, tiered_by: str) -> None:
-        self.topic = topic
-        self.cleanup = cleanup
-        self.by = by
-        self.is_tiered = is_tiered
-        self.tiered_by = tiered_by
+    topic: str
+    cleanup: str
+    by: str
+    is_tiered: bool | None
+    tiered_by: str
 
     @property
     def may_be_compacted(self) -> bool:

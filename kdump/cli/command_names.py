@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-COMMANDS = (
-    "log",
-    "index",
-    "timeindex",
-    "txnindex",
-    "snapshot",
-    "checkpoint",
-    "info",
-    "triage",
-    "map",
-    "report",
-    "check",
-    "forecast",
-    "scan",
-    "grep",
-    "where",
-    "recover",
-    "reindex",
-    "slice",
-    "redact",
-    "explain",
-    "schema",
-    "releases",
-    "completions",
-)
+COMMANDS = {
+    "log": "kdump.cli.listing.options.LogOptions",
+    "index": "kdump.cli.listing.options.OffsetRangeOptions",
+    "timeindex": "kdump.cli.listing.options.TimeRangeOptions",
+    "txnindex": "kdump.cli.listing.options.OffsetRangeOptions",
+    "snapshot": "kdump.cli.listing.options.ListingOptions",
+    "checkpoint": "kdump.cli.listing.options.LogOptions",
+    "info": "kdump.cli.looking.options.InfoOptions",
+    "triage": "kdump.cli.looking.options.TriageOptions",
+    "map": "kdump.cli.looking.options.MapOptions",
+    "report": "kdump.cli.looking.options.ReportOptions",
+    "check": "kdump.cli.checking.options.CheckOptions",
+    "forecast": "kdump.cli.forecasting.options.ForecastOptions",
+    "scan": "kdump.cli.scanning.options.ScanOptions",
+    "grep": "kdump.cli.searching.options.GrepOptions",
+    "where": "kdump.cli.searching.options.WhereOptions",
+    "recover": "kdump.cli.mending.options.RecoverOptions",
+    "reindex": "kdump.cli.mending.options.ReindexOptions",
+    "slice": "kdump.cli.mending.options.SliceOptions",
+    "redact": "kdump.cli.mending.options.RedactOptions",
+    "explain": "kdump.cli.screens.options.ExplainOptions",
+    "schema": "kdump.cli.screens.options.SchemaOptions",
+    "releases": "kdump.cli.screens.options.ReleasesOptions",
+    "completions": "kdump.cli.screens.options.CompletionsOptions",
+}
+"""The commands, each with the class of its options."""
 
 
 ALIASES = {"completion": "completions", "version": "--version"}

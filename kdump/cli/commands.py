@@ -7,6 +7,7 @@ import os
 import sys
 from functools import partial
 
+from kdump.cli import command_names
 from kdump.cli.command_names import ALIASES
 from kdump.cli.missing_paths import require_there
 from kdump.cli.options import Command, CommandOptions, flag
@@ -252,15 +253,15 @@ def forecast(options: ForecastOptions) -> int:
     broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails,
     2 wrong usage, 3 something could not be examined, 4 the output could not be written.
     """
-    from kdump.cli.forecasting.request import ForecastRequest
-    from kdump.cli.forecasting.run import forecast_paths
+    from kdump.cli.forecasting.run import forecast_paths, request_of
     from kdump.cli.output_file import output_of
+    from kdump.formats.selection import selected
 
-    request = ForecastRequest(options)
+    paths, request = selected(options.paths, options.topics, options.partitions), request_of(options)
     if options.output == "text":
-        require_there(request.paths)
+        require_there(paths)
     with output_of(options.file, is_quiet=options.is_quiet):
-        return forecast_paths(request)
+        return forecast_paths(options, paths, request)
 
 
 def scan(options: ScanOptions) -> int:
@@ -461,32 +462,8 @@ def completions(options: CompletionsOptions) -> int:
     return 0
 
 
-COMMANDS = {
-    "log": Command("kdump.cli.listing.options.LogOptions", log),
-    "index": Command("kdump.cli.listing.options.OffsetRangeOptions", index),
-    "timeindex": Command("kdump.cli.listing.options.TimeRangeOptions", timeindex),
-    "txnindex": Command("kdump.cli.listing.options.OffsetRangeOptions", txnindex),
-    "snapshot": Command("kdump.cli.listing.options.ListingOptions", snapshot),
-    "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
-    "info": Command("kdump.cli.looking.options.InfoOptions", info),
-    "triage": Command("kdump.cli.looking.options.TriageOptions", triage),
-    "map": Command("kdump.cli.looking.options.MapOptions", map),
-    "report": Command("kdump.cli.looking.options.ReportOptions", report),
-    "check": Command("kdump.cli.checking.options.CheckOptions", check),
-    "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
-    "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),
-    "grep": Command("kdump.cli.searching.options.GrepOptions", grep),
-    "where": Command("kdump.cli.searching.options.WhereOptions", where),
-    "recover": Command("kdump.cli.mending.options.RecoverOptions", recover),
-    "reindex": Command("kdump.cli.mending.options.ReindexOptions", reindex),
-    "slice": Command("kdump.cli.mending.options.SliceOptions", slice),
-    "redact": Command("kdump.cli.mending.options.RedactOptions", redact),
-    "explain": Command("kdump.cli.screens.options.ExplainOptions", explain),
-    "schema": Command("kdump.cli.screens.options.SchemaOptions", schema),
-    "releases": Command("kdump.cli.screens.options.ReleasesOptions", releases),
-    "completions": Command("kdump.cli.screens.options.CompletionsOptions", completions),
-}
-"""All commands, in the order of `kdump.cli.command_names`."""
+COMMANDS = {name: Command(options, globals()[name]) for name, options in command_names.COMMANDS.items()}
+"""All commands: for each name, the function above. In the order of `kdump.cli.command_names`."""
 
 
 def parser() -> click.Group:

@@ -4,11 +4,13 @@
         level: str = choice("--level", LEVELS, "How deep to check.", default=FULL)
 
 `CheckOptions.OPTIONS["level"]` is the option, and `CheckOptions(level="quick").level` its value. The parsers, help screens,
-completions, man pages and docs/cli.md are all made from these classes. Nothing is imported here: where start-up time counts, a
-command line is read without Click.
+completions, man pages and docs/cli.md are all made from these classes.
+Where start-up time counts, a command line is read without Click.
 """
 
 from __future__ import annotations
+
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,55 +24,30 @@ FILES, DIRECTORIES, CODES, RELEASES, TABLES, ROWS = "files", "directories", "cod
 """What shells complete values with; `kdump.cli.completion` knows how."""
 
 
-class Option:
+class Option(Declared):
     """An option, or without `names` an argument.
 
     `metavar` is what help screens call its value. `completes` says what shells offer as a value: one of the words above, or
     the values themselves. `spelling` brings what was typed into the form in which `choices` are written.
     """
 
-    __slots__ = (
-        "choices",
-        "completes",
-        "default",
-        "help",
-        "is_required",
-        "kind",
-        "metavar",
-        "minimum",
-        "name",
-        "names",
-        "shows_default",
-        "spelling",
-    )
+    spelled: str
+    help: str
+    kind: str
+    default: object = None
+    choices: Sequence[str] = ()
+    spelling: Callable[[str], str] | None = None
+    minimum: int | None = None
+    metavar: str | None = None
+    shows_default: bool = False
+    completes: str | Sequence[str] = ()
+    is_required: bool = False
+    name: str = ""
 
-    def __init__(
-        self,
-        names: str,
-        help: str,
-        kind: str,
-        *,
-        default: object = None,
-        choices: Sequence[str] = (),
-        spelling: Callable[[str], str] | None = None,
-        minimum: int | None = None,
-        metavar: str | None = None,
-        shows_default: bool = False,
-        completes: str | Sequence[str] = (),
-        is_required: bool = False,
-    ) -> None:
-        self.name = ""
-        self.names = tuple(names.split())
-        self.help = help
-        self.kind = kind
-        self.default = default
-        self.choices = choices
-        self.spelling = spelling
-        self.minimum = minimum
-        self.metavar = metavar
-        self.shows_default = shows_default
-        self.completes = completes
-        self.is_required = is_required
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How it may be spelled, such as `-o` and `--output`."""
+        return tuple(self.spelled.split())
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self.name = name

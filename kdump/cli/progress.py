@@ -6,6 +6,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
     from typing import Any, Self
 
@@ -25,12 +26,15 @@ class PatientBar:
         self._bar: Any = None  # Rich's, once it is imported
         self._task: Any = None
 
-    def columns(self) -> list[Any]:
+    def columns(self, fields: Iterable[str]) -> list[Any]:
         """The columns of the bar, for Rich."""
-        raise NotImplementedError
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+        texts = (TextColumn(f"{{task.fields[{name}]}}") for name in fields)
+        return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn(), *texts]
 
     def draw(self, completed: float, total: float, **fields: str) -> None:
-        """Show this share of the whole, if it is time to."""
+        """Show this share of the whole, and the fields after it, if it is time to."""
         now = time.monotonic()
         if not self._shows or now < self._next:
             return
@@ -44,7 +48,7 @@ class PatientBar:
         from rich.console import Console
         from rich.progress import Progress
 
-        self._bar = Progress(*self.columns(), console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._bar = Progress(*self.columns(fields), console=Console(stderr=True), auto_refresh=False, transient=True)
         self._bar.start()
         self._task = self._bar.add_task("", total=total, **fields)
 

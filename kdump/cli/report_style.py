@@ -7,30 +7,17 @@ import os
 from kdump.cli.shared_options import ALWAYS, AUTO
 from kdump.output.text.style import ReportStyle
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _WIDTH = 100  # if there is no terminal
 
 
-def report_style_of(
-    *,
-    is_terminal: bool,
-    color: str,
-    escapes_formulas: bool = False,
-    shows_all: bool = False,
-    fail_on: str = "error",
-    has_baseline: bool = False,
-    proves_logs: bool = True,
-) -> ReportStyle:
-    """The style for a terminal, or for a file; `color` is the value of --color. See ReportStyle for the rest."""
-    return ReportStyle(
-        width=_terminal_width() if is_terminal else _WIDTH,
-        has_colors=_has_colors(color, is_terminal=is_terminal),
-        is_terminal=is_terminal,
-        escapes_formulas=escapes_formulas,
-        shows_all=shows_all,
-        fail_on=fail_on,
-        has_baseline=has_baseline,
-        proves_logs=proves_logs,
-    )
+def report_style_of(*, is_terminal: bool, color: str, **others: Any) -> ReportStyle:  # fields of ReportStyle, of any type
+    """The style for a terminal, or for a file; `color` is the value of --color."""
+    width = _terminal_width() if is_terminal else _WIDTH
+    return ReportStyle(width=width, has_colors=_has_colors(color, is_terminal=is_terminal), is_terminal=is_terminal, **others)
 
 
 def style_of_rows(*, is_terminal: bool, color: str, escapes_formulas: bool = False) -> ReportStyle:

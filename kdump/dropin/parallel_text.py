@@ -21,6 +21,7 @@ from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.reading.search import FIRST_WINDOW, NOWHERE, first_batch
+from kdump.tables import Declared
 from kdump.workers.process import kill, readable, start, write_all
 from kdump.workers.slots import SharedSlots
 
@@ -65,7 +66,7 @@ _MAX_HELD_CHARACTERS = 8 << 20  # of one chunk
 _READ_BYTES = 1 << 18
 
 
-class ParallelTuning:
+class ParallelTuning(Declared):
     """Sizes at which a log is divided between processes.
 
     A log of `min_bytes` or more (by codec) is worth several. Stretches are multiples of `unit_bytes`: `min_units` at first, then
@@ -73,26 +74,13 @@ class ParallelTuning:
     After a stop, one process reads `pause_bytes`, twice as much each time. `search_bytes` are searched first for a start.
     """
 
-    __slots__ = ("min_bytes", "min_units", "pause_bytes", "search_bytes", "slot_bytes", "text_bytes", "unit_bytes")
-
-    def __init__(
-        self,
-        *,
-        min_bytes: Mapping[int, int] = _MIN_PARALLEL_BYTES,
-        unit_bytes: int = 64 << 10,
-        min_units: int = 4,
-        text_bytes: int = 4 << 20,
-        slot_bytes: int = 1 << 20,
-        pause_bytes: int = 16 << 20,
-        search_bytes: int = FIRST_WINDOW,
-    ) -> None:
-        self.min_bytes = min_bytes
-        self.unit_bytes = unit_bytes
-        self.min_units = min_units
-        self.text_bytes = text_bytes
-        self.slot_bytes = slot_bytes
-        self.pause_bytes = pause_bytes
-        self.search_bytes = search_bytes
+    min_bytes: Mapping[int, int] = _MIN_PARALLEL_BYTES
+    unit_bytes: int = 64 << 10
+    min_units: int = 4
+    text_bytes: int = 4 << 20
+    slot_bytes: int = 1 << 20
+    pause_bytes: int = 16 << 20
+    search_bytes: int = FIRST_WINDOW
 
 
 _NO_SLOT = -1
@@ -336,15 +324,11 @@ class SharedDump:
             if not stretch.is_over:
                 return
             if is_shown:
-                self._take_over(stretch)
+                self.parent.take_over(stretch)
+                self.position, self._written = stretch.reached, 0
             del self._stretches[self._turn]
             self._turn += stretch.units
             self._is_over = self.position < nominal_end or self._turn == self._unit_count
-
-    def _take_over(self, stretch: Stretch) -> None:
-        """Move the end of what is proved to the end of the stretch."""
-        self.parent.take_over(stretch)
-        self.position, self._written = stretch.reached, 0
 
     def check(self) -> None:
         """Raises Over if the dump must stop."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.java_strings import shown_text, text_of
 from kdump.binary.paths import is_url, root
 from kdump.binary.source import NoSource, Source
 from kdump.dropin.joptsimple import Arguments
@@ -59,7 +59,7 @@ class DumpTool:
         self.is_terminal = is_terminal
         self.jobs = jobs
         self.tuning = tuning or Tuning()
-        self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
+        self.text_of = shown_text if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
         codec_count = len(profile.codec_names)

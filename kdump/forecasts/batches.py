@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import repeat
 from struct import Struct
 
@@ -81,7 +82,9 @@ class Batch:
         if self._header is None:
             data = self._log.read(self.position, BATCH_HEADER_SIZE)
             if len(data) < BATCH_HEADER_SIZE:
-                raise BrokerException(f"the log ends inside the header of the batch at byte {self.position:,}", KAFKA)
+                raise BrokerException(
+                    f"the log ends inside the header of the batch at byte {self.position:,}", KAFKA, file=self._log.name
+                )
             self._header = BATCH_HEADER.unpack(data)
         return self._header
 
@@ -104,14 +107,14 @@ class Batch:
             return self.offset
         if message.codec >= _CODEC_COUNT:
             reason = f"codec {message.codec} of the message at byte {self.position:,} does not exist"
-            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+            raise BrokerException(reason, ILLEGAL_ARGUMENT, file=self._log.name)
         try:
             return message_set.unwrap(message).first_offset()
         except CorruptData as fault:
             if fault.code == "decompression-limit":
                 return self.offset  # the broker has no such limit
             reason = f"the message at byte {self.position:,} cannot be opened: {fault.message}"
-            raise BrokerException(reason, _NAMES.get(fault.code, KAFKA)) from None
+            raise BrokerException(reason, _NAMES.get(fault.code, KAFKA), file=self._log.name) from None
 
 
 class LogReader:
@@ -128,6 +131,11 @@ class LogReader:
     @property
     def path(self) -> str:
         return self.file.path or ""
+
+    @property
+    def name(self) -> str:
+        """The name of the file, if positions in the log are those in it."""
+        return "" if self.file.start else os.path.basename(self.path)
 
     @property
     def size(self) -> int:
@@ -231,7 +239,7 @@ class LogReader:
 
     def invalid_size(self, position: int, length: int) -> InvalidBatch:
         claim = f"at byte {position:,} a batch says it is {counted(length, 'byte')} long"
-        return InvalidBatch(f"{claim}, less than {MIN_RECORD_OVERHEAD}")
+        return InvalidBatch(f"{claim}, less than {MIN_RECORD_OVERHEAD}", file=self.name)
 
 
 def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -> int | None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 
 class BrokerException(Exception):
-    """Ends the loading, and with it the broker, unless it is caught. `name` is the Java class, `reason` plain words."""
+    """Ends the loading, and with it the broker, unless it is caught.
+
+    `name` is the Java class, `reason` plain words, and `file` the file that these are about, where they do not say it.
+    """
 
     name = "java.lang.Exception"
 
-    def __init__(self, reason: str, name: str = "") -> None:
+    def __init__(self, reason: str, name: str = "", *, file: str = "") -> None:
         super().__init__(reason)
         self.name = name or self.name
         self.reason = reason
+        self.file = file
+
+    @property
+    def reason_with_file(self) -> str:
+        return f"{self.file}: {self.reason}" if self.file else self.reason
 
 
 class InvalidBatch(BrokerException):

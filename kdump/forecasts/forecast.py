@@ -29,32 +29,6 @@ if TYPE_CHECKING:
 
     from kdump.reading.walked_log import WalkedLog
 
-DESCRIPTIONS = {
-    "path": "The partition directory, as found under the given path.",
-    "release": "The release of the broker: of the known ones, the nearest to the one asked for.",
-    "after": "The stop before the start.",
-    "recovery_point": "The offset up to which segments are assumed to be flushed: an unclean start scans those after it.",
-    "recovery_point_is_assumed": "Whether no checkpoint has the recovery point: one row has zero, another the end of the log.",
-    "outcome": "The outcome in one word: the first that applies.",
-    "also": "The other words that apply.",
-    "log_start": "The log start offset of the loaded log; null if it is not loaded.",
-    "log_end": "The log end offset of the loaded log; null if it is not loaded.",
-    "data_end": "The offset after the last intact batch of the newest segment, after the start; its base if it has none.",
-    "end_differs": "Whether the log end is not the data end: offsets are assigned a second time, or a gap is left.",
-    "bytes_lost": "The size of all logs before, minus their size after; negative if files come in under another name.",
-    "lost_offsets": "Offset ranges of lost intact batches that no other batch covers.",
-    "lost_records": "The number of records in intact batches that are in no log afterwards.",
-    "damaged_batches": "The number of damaged batches that stay in the logs, because the start does not read them.",
-    "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null if there is none.",
-    "segments": "Base offset and size of each segment afterwards; null if the log is not loaded.",
-    "segments_gone": "The names of logs that no longer exist.",
-    "files": "Logs and leftovers that change in name or size, and indexes that are deleted: name, change, new name, sizes.",
-    "exception": "The class of the exception if loading fails.",
-    "reason": "Why, in plain words; null if nothing happens.",
-    "conditions": "What the forecast depends on that could not be determined.",
-}
-"""The description of each column, for schemas."""
-
 _END_IS_UNKNOWN = (
     "too many bytes of the newest segment look like headers of batches and are none, so the search for its last batch was cut "
     "short: there may be data after the end of the log"
@@ -350,7 +324,7 @@ def _row(start: Start, stop: str, logs: WalkedLogs, intact: losses.IntactBatches
         outcome.segments_gone(start),
         outcome.changes(start),
         names.get(failure.name, failure.name) if words[0] == outcome.DIE and failure is not None else None,
-        failure.reason if failure is not None else outcome.reason(events),
+        failure.reason_with_file if failure is not None else outcome.reason(events),
         [],
     )
     row.losses_may_be_more = lost.may_be_more

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from struct import Struct
 
 from kdump.binary.arithmetic import as_int64
+from kdump.forecasts.directory import name_of
 from kdump.forecasts.exceptions import (
     BUFFER_OVERFLOW,
     ILLEGAL_ARGUMENT,
@@ -16,6 +18,7 @@ from kdump.forecasts.exceptions import (
     InvalidOffset,
 )
 from kdump.formats import offset_index, time_index, transaction_index
+from kdump.formats.file_name import OFFSET_INDEX, TIME_INDEX
 from kdump.formats.record_batch import NO_TIMESTAMP
 
 TYPE_CHECKING = False
@@ -40,6 +43,7 @@ class OffsetIndex:
 
     def __init__(self, directory: Directory, file: File, base_offset: int) -> None:
         _check_size(file)
+        self._name = name_of(base_offset, OFFSET_INDEX)
         self._directory = directory
         self._file = file
         self._base_offset = base_offset
@@ -136,10 +140,10 @@ class OffsetIndex:
     def append(self, offset: int, position: int) -> None:
         assert self._made is not None
         if self._count >= self._max_entries:
-            raise BrokerException(f"the offset index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
+            raise BrokerException(f"the offset index is full with {self._count:,} entries", ILLEGAL_ARGUMENT, file=self._name)
         if self._count and offset <= self.last_offset:
             reason = f"offset {offset:,} at byte {position:,} is not above {self.last_offset:,}, the last in the index"
-            raise InvalidOffset(reason)
+            raise InvalidOffset(reason, file=self._name)
         self._made.append(offset - self._base_offset)
         self._made.append(position)
         self._count += 1
@@ -155,7 +159,7 @@ class OffsetIndex:
     def make_room(self, max_size: int) -> None:
         """Resize the index as for the newest segment; a larger one is refused."""
         is_file = self._made is None and self._remake is None
-        _check_room(self._count, offset_index.ENTRY_SIZE, max_size, is_file)
+        _check_room(self._name, self._count, offset_index.ENTRY_SIZE, max_size, is_file)
 
 
 class TimeIndex:
@@ -163,6 +167,7 @@ class TimeIndex:
 
     def __init__(self, file: File, base_offset: int) -> None:
         _check_size(file)
+        self._name = name_of(base_offset, TIME_INDEX)
         self._base_offset = base_offset
         self._count = file.size // time_index.ENTRY_SIZE
         self._is_file = True
@@ -188,15 +193,17 @@ class TimeIndex:
     def append(self, timestamp: int, offset: int, *, is_last: bool = False) -> None:
         """Add an entry if it is later than the last."""
         if not is_last and self._count >= self._max_entries - 1:  # the last slot is reserved for the last entry
-            raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
+            raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT, file=self._name)
         last_timestamp, last_offset = self._last
         if self._count and offset < last_offset:
-            raise InvalidOffset(f"offset {offset:,} is not above {last_offset:,}, the last in the time index")
+            reason = f"offset {offset:,} is not above {last_offset:,}, the last in the time index"
+            raise InvalidOffset(reason, file=self._name)
         if self._count and timestamp < last_timestamp:
-            raise BrokerException(f"timestamp {timestamp:,} is earlier than the last in the time index", ILLEGAL_STATE)
+            reason = f"timestamp {timestamp:,} is earlier than the last in the time index"
+            raise BrokerException(reason, ILLEGAL_STATE, file=self._name)
         if timestamp > last_timestamp:
             if self._count >= self._max_entries:
-                raise BrokerException("the time index has no room for its last entry", BUFFER_OVERFLOW)
+                raise BrokerException("the time index has no room for its last entry", BUFFER_OVERFLOW, file=self._name)
             self._count += 1
             self._last = (timestamp, offset)
 
@@ -206,7 +213,7 @@ class TimeIndex:
         return self._last
 
     def make_room(self, max_size: int) -> None:
-        _check_room(self._count, time_index.ENTRY_SIZE, max_size, self._is_file)
+        _check_room(self._name, self._count, time_index.ENTRY_SIZE, max_size, self._is_file)
 
 
 class TransactionIndex:
@@ -249,18 +256,20 @@ def check_transactions(directory: Directory, file: File, base_offset: int, *, ve
         for version, last_offset in zip(versions, last_offsets, strict=True):
             looked_at = version >> shift
             if not least <= looked_at <= _CURRENT_VERSION:
-                raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
+                name = os.path.basename(file.path)
+                raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA, file=name)
             if last_offset < base_offset:
                 raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")
 
 
 def _check_size(file: File) -> None:
     if file.size > _LARGEST_FILE:
-        raise BrokerException(f"an index of {file.size:,} bytes is too large to be mapped", ILLEGAL_ARGUMENT)
+        reason = f"an index of {file.size:,} bytes is too large to be mapped"
+        raise BrokerException(reason, ILLEGAL_ARGUMENT, file=os.path.basename(file.path))
 
 
-def _check_room(count: int, entry_size: int, max_size: int, is_file: bool) -> None:
+def _check_room(name: str, count: int, entry_size: int, max_size: int, is_file: bool) -> None:
     room = max_size // entry_size * entry_size
     if is_file and count * entry_size > room:
         reason = f"an index of {count * entry_size:,} bytes must fit into segment.index.bytes, {room:,}"
-        raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        raise BrokerException(reason, ILLEGAL_ARGUMENT, file=name)

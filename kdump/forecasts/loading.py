@@ -70,7 +70,8 @@ class Start:
     def run(self) -> None:
         """Raises BrokerException if the start fails, TooManySplits if what it does is not known."""
         rules = self.settings.rules
-        is_stray = self._is_stray()
+        name = tree.directory_name(self.directory.path)
+        is_stray = name is not None and name.state == tree.STRAY
         if is_stray and not rules.knows_strays:
             raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
         self._epochs = LeaderEpochs(self.directory, rules)
@@ -80,10 +81,6 @@ class Start:
         self.topic_id = partition_metadata.topic_id(self.directory, rules)
         if is_stray:
             self.log_end = None  # the loaded log is set aside: no client can read it
-
-    def _is_stray(self) -> bool:
-        name = tree.directory_name(self.directory.path)
-        return name is not None and name.state == tree.STRAY
 
     # --- loading
 

@@ -40,6 +40,7 @@ from kdump.formats import producer_snapshot
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID
 from kdump.messages.control_records import ABORT, COMMIT
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,15 +59,12 @@ _MARKER_SIZE = 17
 _MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
 
 
-class Completed:
+class Completed(Declared):
     """A transaction that a marker ended. Kafka: CompletedTxn."""
 
-    __slots__ = ("first_offset", "is_aborted", "last_offset")
-
-    def __init__(self, first_offset: int, last_offset: int, is_aborted: bool) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.is_aborted = is_aborted
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
 
 
 class AppendInfo:

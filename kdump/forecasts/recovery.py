@@ -21,6 +21,7 @@ from kdump.binary.batch_header import (
 from kdump.forecasts.exceptions import InvalidBatch, OffsetOverflow
 from kdump.forecasts.indexes import MAX_RELATIVE_OFFSET
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,15 +34,12 @@ if TYPE_CHECKING:
 _MAX_OFFSET = (1 << 63) - 1
 
 
-class Cut:
+class Cut(Declared):
     """The effect of a recovery on a segment: it lost `size` bytes from `position` on, because of `reason`."""
 
-    __slots__ = ("position", "reason", "size")
-
-    def __init__(self, position: int, size: int, reason: str) -> None:
-        self.position = position
-        self.size = size
-        self.reason = reason
+    position: int
+    size: int
+    reason: str
 
 
 def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | None, settings: Settings) -> Cut:

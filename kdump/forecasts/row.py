@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from kdump.forecasts import outcome, places
+from kdump.forecasts import outcome, places, settings
 from kdump.forecasts.events import Events
-from kdump.tables import Bool, Int64, Pair, Row, Text
+from kdump.tables import Bool, Int64, Pair, Row, Text, column
 
 
 class Change:
@@ -49,28 +49,40 @@ class Forecast(Row, kind="forecast"):
     `conditions` are assumptions that could not be verified.
     """
 
-    path: Text
-    release: Text
-    after: Text
-    recovery_point: Int64
-    recovery_point_is_assumed: Bool
-    outcome: Text
-    also: list[Text]
-    log_start: Int64 | None
-    log_end: Int64 | None
-    data_end: Int64 | None
-    end_differs: Bool
-    bytes_lost: Int64
-    lost_offsets: list[Pair]
-    lost_records: Int64
-    damaged_batches: Int64
-    consumers_stop_at: Int64 | None
-    segments: list[Pair] | None
-    segments_gone: list[Text]
-    files: list[dict[Text, Text | Int64 | None]]
-    exception: Text | None
-    reason: Text | None
-    conditions: list[Text]
+    path: Text = column("The partition directory, as found under the given path.")
+    release: Text = column("The release of the broker: of the known ones, the nearest to the one asked for.")
+    after: Text = column("The stop before the start.", settings.STOPS)
+    recovery_point: Int64 = column(
+        "The offset up to which segments are assumed to be flushed: an unclean start scans those after it."
+    )
+    recovery_point_is_assumed: Bool = column(
+        "Whether no checkpoint has the recovery point: one row has zero, another the end of the log."
+    )
+    outcome: Text = column("The outcome in one word: the first that applies.", outcome.OUTCOMES)
+    also: list[Text] = column("The other words that apply.")
+    log_start: Int64 | None = column("The log start offset of the loaded log; null if it is not loaded.")
+    log_end: Int64 | None = column("The log end offset of the loaded log; null if it is not loaded.")
+    data_end: Int64 | None = column(
+        "The offset after the last intact batch of the newest segment, after the start; its base if it has none."
+    )
+    end_differs: Bool = column("Whether the log end is not the data end: offsets are assigned a second time, or a gap is left.")
+    bytes_lost: Int64 = column(
+        "The size of all logs before, minus their size after; negative if files come in under another name."
+    )
+    lost_offsets: list[Pair] = column("Offset ranges of lost intact batches that no other batch covers.")
+    lost_records: Int64 = column("The number of records in intact batches that are in no log afterwards.")
+    damaged_batches: Int64 = column("The number of damaged batches that stay in the logs, because the start does not read them.")
+    consumers_stop_at: Int64 | None = column(
+        "The first offset that cannot be read because of damage that stays; null if there is none."
+    )
+    segments: list[Pair] | None = column("Base offset and size of each segment afterwards; null if the log is not loaded.")
+    segments_gone: list[Text] = column("The names of logs that no longer exist.")
+    files: list[dict[Text, Text | Int64 | None]] = column(
+        "Logs and leftovers that change in name or size, and indexes that are deleted: name, change, new name, sizes."
+    )
+    exception: Text | None = column("The class of the exception if loading fails.")
+    reason: Text | None = column("Why, in plain words; null if nothing happens.")
+    conditions: list[Text] = column("What the forecast depends on that could not be determined.")
 
     # Without annotations, these are not columns: only the text report uses them.
     events = Events()

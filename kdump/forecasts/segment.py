@@ -38,7 +38,9 @@ class Segment:
         self._file = directory.create(self.name)
         self.log = LogReader(directory, self._file)
         if self._file.size > MAX_LOG_SIZE:
-            raise BrokerException(f"a segment of {self._file.size:,} bytes is larger than a segment may be", KAFKA)
+            raise BrokerException(
+                f"a segment of {self._file.size:,} bytes is larger than a segment may be", KAFKA, file=self.name
+            )
 
     @property
     def name(self) -> str:
@@ -89,7 +91,7 @@ class Segment:
             return None
         if start > max_position:
             reason = f"a read would have a negative size, from byte {start:,} up to {max_position:,}"
-            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+            raise BrokerException(reason, ILLEGAL_ARGUMENT, file=self.name)
         return start, max_position
 
     def can_hold(self, offset: int) -> bool:
@@ -160,50 +162,46 @@ class Segments:
 
     def __init__(self) -> None:
         self._by_offset: dict[int, Segment] = {}
-        self._offsets: list[int] = []
+        self.base_offsets: list[int] = []
 
     def __len__(self) -> int:
-        return len(self._offsets)
+        return len(self.base_offsets)
 
     def __contains__(self, base_offset: int) -> bool:
         return base_offset in self._by_offset
 
     def __iter__(self) -> Iterator[Segment]:
-        return iter([self._by_offset[offset] for offset in self._offsets])
-
-    @property
-    def base_offsets(self) -> list[int]:
-        return self._offsets
+        return iter([self._by_offset[offset] for offset in self.base_offsets])
 
     @property
     def first(self) -> Segment:
-        return self._by_offset[self._offsets[0]]
+        return self._by_offset[self.base_offsets[0]]
 
     @property
     def last(self) -> Segment:
-        return self._by_offset[self._offsets[-1]]
+        return self._by_offset[self.base_offsets[-1]]
 
     def add(self, segment: Segment) -> None:
         if segment.base_offset not in self._by_offset:
-            self._offsets.insert(bisect_left(self._offsets, segment.base_offset), segment.base_offset)
+            self.base_offsets.insert(bisect_left(self.base_offsets, segment.base_offset), segment.base_offset)
         self._by_offset[segment.base_offset] = segment
 
     def remove(self, base_offset: int) -> None:
         if self._by_offset.pop(base_offset, None) is not None:
-            self._offsets.remove(base_offset)
+            self.base_offsets.remove(base_offset)
 
     def clear(self) -> None:
         self._by_offset.clear()
-        self._offsets.clear()
+        self.base_offsets.clear()
 
     def floor(self, offset: int) -> Segment | None:
         """The last segment whose base is not above an offset."""
-        at = bisect_right(self._offsets, offset)
-        return self._by_offset[self._offsets[at - 1]] if at else None
+        at = bisect_right(self.base_offsets, offset)
+        return self._by_offset[self.base_offsets[at - 1]] if at else None
 
     def above(self, base_offset: int) -> Segment | None:
-        at = bisect_right(self._offsets, base_offset)
-        return self._by_offset[self._offsets[at]] if at < len(self._offsets) else None
+        at = bisect_right(self.base_offsets, base_offset)
+        return self._by_offset[self.base_offsets[at]] if at < len(self.base_offsets) else None
 
     def between(self, start: int, end: int) -> list[Segment]:
         """The segments from the one that contains `start`, or else the first, up to those that start at `end`."""
@@ -211,5 +209,5 @@ class Segments:
             return []
         if start > end:
             raise BrokerException(f"segments are requested from offset {start:,} up to {end:,}", ILLEGAL_ARGUMENT)
-        at = max(bisect_right(self._offsets, start) - 1, 0)
-        return [self._by_offset[offset] for offset in self._offsets[at : bisect_left(self._offsets, end)]]
+        at = max(bisect_right(self.base_offsets, start) - 1, 0)
+        return [self._by_offset[offset] for offset in self.base_offsets[at : bisect_left(self.base_offsets, end)]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks.finding import Start
 from kdump.checks.wording import as_sentence, counted, number_range, offset_range, span
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
@@ -12,8 +13,6 @@ from kdump.formats import file_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from kdump.checks.finding import Start
 
 FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "unsure", "damage", "trims", "safe"
 """The first word: no start; records are lost; the log ends in the wrong place; it depends; only damage stays; bytes go
@@ -102,6 +101,11 @@ def summary(row: Forecast) -> str:
     else:
         parts.append("no intact record is lost")
     return start + "; ".join(parts)
+
+
+def start_of(row: Forecast) -> Start:
+    """The row of a check for a forecast."""
+    return Start.like(row, verdict=verdict(row), message=summary(row))
 
 
 def _scans(row: Forecast) -> str:

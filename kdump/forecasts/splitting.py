@@ -70,9 +70,11 @@ def _next_segment(segment: Segment, position: int) -> _NewSegment:
             break
         new_segment.end = batch.position + batch.size
     if new_segment is None:
-        raise BrokerException(f"the segment has no batch at byte {position:,}", "java.util.NoSuchElementException")
+        reason = f"the segment has no batch at byte {position:,}"
+        raise BrokerException(reason, "java.util.NoSuchElementException", file=segment.log.name)
     if new_segment.end == position:
-        raise BrokerException(f"no batch from byte {position:,} on fits into a segment that starts with it", ILLEGAL_STATE)
+        reason = f"no batch from byte {position:,} on fits into a segment that starts with it"
+        raise BrokerException(reason, ILLEGAL_STATE, file=segment.log.name)
     return new_segment
 
 

@@ -7,14 +7,8 @@ import os
 from kdump.binary.paths import parent
 from kdump.errors import CorruptData
 
-LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT = (
-    ".log",
-    ".checkpoint",
-    ".index",
-    ".timeindex",
-    ".txnindex",
-    ".snapshot",
-)
+LOG, CHECKPOINT, PRODUCER_SNAPSHOT = ".log", ".checkpoint", ".snapshot"
+OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX = ".index", ".timeindex", ".txnindex"
 SEGMENT_SUFFIXES = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
 """What stands after the number in the names of a segment's files."""
 

@@ -14,21 +14,19 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.formats import file_name, partition_metadata
+from kdump.tables import Declared
 
 _NODE_IDS = ("broker.id", "node.id")  # by version
 _RESERVED_IDS = 100
 
 
-class MetaProperties:
+class MetaProperties(Declared):
     """The properties of the file; None for a missing one."""
 
-    __slots__ = ("cluster_id", "directory_id", "node_id", "version")
-
-    def __init__(self, version: int, cluster_id: str | None, node_id: int | None, directory_id: bytes | None) -> None:
-        self.version = version
-        self.cluster_id = cluster_id
-        self.node_id = node_id
-        self.directory_id = directory_id
+    version: int
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: bytes | None
 
     @property
     def has_reserved_directory_id(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,25 +12,16 @@ if TYPE_CHECKING:
 HIGHEST_OFFSET = (1 << 63) - 1
 
 
-class Range:
+class Range(Declared):
     """A range of offsets and of timestamps in milliseconds, both ends included; None is open.
 
     What has no timestamp is of no time.
     """
 
-    __slots__ = ("from_offset", "from_time", "to_offset", "to_time")
-
-    def __init__(
-        self,
-        from_offset: int | None = None,
-        to_offset: int | None = None,
-        from_time: int | None = None,
-        to_time: int | None = None,
-    ) -> None:
-        self.from_offset = from_offset
-        self.to_offset = to_offset
-        self.from_time = from_time
-        self.to_time = to_time
+    from_offset: int | None = None
+    to_offset: int | None = None
+    from_time: int | None = None
+    to_time: int | None = None
 
     @property
     def has_offsets(self) -> bool:

@@ -27,7 +27,7 @@ from kdump.binary.batch_header import (
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats.long_headers import LongHeaders, start_of_headers
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
+from kdump.tables import Binary, Bool, Declared, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Record(Row):
     isvalid: Bool | None
 
 
-class Cut:
+class Cut(Declared):
     """Bytes after the last whole message in a wrapper: the start of another message, of which some bytes are missing.
 
     `data` are the first of them, no more than the header of a message has, `size` is how many there are, and `missing` how many
@@ -110,14 +110,11 @@ class Cut:
     as it is inside.
     """
 
-    __slots__ = ("count", "data", "last_offset", "missing", "size")
-
-    def __init__(self, count: int, last_offset: int, data: bytes, size: int, missing: int | None) -> None:
-        self.count = count
-        self.last_offset = last_offset
-        self.data = data
-        self.size = size
-        self.missing = missing
+    count: int
+    last_offset: int
+    data: bytes
+    size: int
+    missing: int | None
 
     @property
     def offset(self) -> int | None:
@@ -455,7 +452,8 @@ class BatchRecords:
         if not self.is_compressed:
             return iter(())
         if self._opened is not None:
-            self._take_opened(self._opened)
+            self._data, self._stream_error = self._opened.data, self._opened.error
+            self._whole_blocks, self.payload_size = self._opened.whole_blocks, self._opened.size
             return iter(())
         self._data = bytearray()
         self._whole_blocks = 0
@@ -463,11 +461,6 @@ class BatchRecords:
         blocks = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
         self._has_more(blocks, 0, {})
         return blocks
-
-    def _take_opened(self, opened: codecs.Payload) -> None:
-        """Take a payload that is decompressed already."""
-        self._data, self._stream_error = opened.data, opened.error
-        self._whole_blocks, self.payload_size = opened.whole_blocks, opened.size
 
     def _has_more(self, blocks: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
         """Whether the stream yielded more. `_data` then starts with the byte that was at `position`."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from kdump.errors import UsageError
 from kdump.formats import tree
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 
-class Selection:
+class Selection(Declared):
     """Topics by globs, and numbers of partitions; without globs every topic is meant, and with None every number."""
 
-    __slots__ = ("globs", "numbers")
-
-    def __init__(self, globs: Sequence[str] = (), numbers: Collection[int] | None = None) -> None:
-        self.globs = globs
-        self.numbers = numbers
+    globs: Sequence[str] = ()
+    numbers: Collection[int] | None = None
 
     @classmethod
     def of_texts(cls, topics: str | None, partitions: str | None, name: str = "--partitions") -> Selection:

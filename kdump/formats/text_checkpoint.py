@@ -14,6 +14,7 @@ from functools import cache
 
 from kdump.errors import CorruptData
 from kdump.formats import file_name
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-class Line:
+class Line(Declared):
     """A line: its number, counted from 1, where it starts and ends, and its entry or fault.
 
     `values` are those of an entry, or empty; then `fault` says what is wrong with the line, or with all lines:
@@ -69,23 +70,12 @@ class Line:
     version). `is_number_wanted` is true if the line has as many fields as an entry, but a number is missing.
     """
 
-    __slots__ = ("end", "fault", "is_number_wanted", "number", "start", "values")
-
-    def __init__(
-        self,
-        number: int,
-        start: int,
-        end: int,
-        values: Values = (),
-        fault: CorruptData | None = None,
-        is_number_wanted: bool = False,
-    ) -> None:
-        self.number = number
-        self.start = start
-        self.end = end
-        self.values = values
-        self.fault = fault
-        self.is_number_wanted = is_number_wanted
+    number: int
+    start: int
+    end: int
+    values: Values = ()
+    fault: CorruptData | None = None
+    is_number_wanted: bool = False
 
     @property
     def is_reset(self) -> bool:
@@ -97,14 +87,11 @@ class Line:
         return self.is_number_wanted or (self.fault is not None and self.fault.values.get("expected", 0) < 0)
 
 
-class PlainLines:
+class PlainLines(Declared):
     """Entries in ASCII with short numbers, one after the other: the number of the first line, and a list for each field."""
 
-    __slots__ = ("columns", "first")
-
-    def __init__(self, first: int, columns: Sequence[Sequence[int | str]]) -> None:
-        self.first = first
-        self.columns = columns
+    first: int
+    columns: Sequence[Sequence[int | str]]
 
     @classmethod
     def parse(cls, first: int, data: bytes, fields: Fields) -> PlainLines:

@@ -10,6 +10,7 @@ from kdump.binary import paths, system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,15 +97,12 @@ class PartitionFiles:
         return self.logs[following] if following < len(self.logs) else None
 
 
-class DirectoryName:
+class DirectoryName(Declared):
     """The parts of a partition directory's name: `topic-3`, or `topic-3.ID-delete` while it is being deleted or moved."""
 
-    __slots__ = ("partition", "state", "topic")
-
-    def __init__(self, topic: str, partition: int, state: str = "") -> None:
-        self.topic = topic
-        self.partition = partition
-        self.state = state
+    topic: str
+    partition: int
+    state: str = ""
 
     @property
     def is_going(self) -> bool:

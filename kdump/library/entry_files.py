@@ -79,7 +79,7 @@ class _RelativeIndex(IndexFile[RowType]):
 
     def __init__(self, path: str, source: Source) -> None:
         try:
-            self.base_offset = file_name.base_offset(file_name_of(path))
+            self.base_offset = file_name.base_offset(path.rpartition("/")[2])
         except CorruptData as fault:
             raise Unreadable(fault.code, "the name holds no base offset, to which the entries are relative", path=path) from fault
         super().__init__(path, source)
@@ -204,8 +204,3 @@ class LeaderEpochCheckpoint(TextFile[LeaderEpoch]):
 
     _row_class = LeaderEpoch
     _fields = text_checkpoint.EPOCH_FIELDS
-
-
-def file_name_of(path: str) -> str:
-    """The part after the last slash."""
-    return path.rpartition("/")[2]

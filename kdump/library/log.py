@@ -35,17 +35,8 @@ RowOfRecord = TypeVar("RowOfRecord", bound=Record)
 Time = int | datetime
 """Milliseconds since 1970, or a time with a zone."""
 
-_OF_BATCH = (
-    "position",
-    "magic",
-    "timestamp_type",
-    "compresscodec",
-    "producer_id",
-    "producer_epoch",
-    "partition_leader_epoch",
-    "is_transactional",
-    "is_control",
-)
+_OF_BATCH = [name for name in Record.__annotations__ if name in RecordBatch.column_names]
+"""The columns of a record that are those of its batch."""
 
 
 class Log(File[RecordBatch]):

@@ -14,7 +14,8 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings, current_time
 from kdump.formats import text_checkpoint, tree
-from kdump.formats.file_name import OFFSET_INDEX
+from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,15 +37,12 @@ _MOST_EPOCHS = 1 << 20  # bytes
 _ENTRY = Struct(">ii")  # of an offset index: relative offset, position
 
 
-class Attested:
+class Attested(Declared):
     """Offsets from `first` to `last`, and which file knows of them."""
 
-    __slots__ = ("first", "last", "reason")
-
-    def __init__(self, first: int, last: int, reason: str) -> None:
-        self.first = first
-        self.last = last
-        self.reason = reason
+    first: int
+    last: int
+    reason: str
 
 
 class Witnesses:
@@ -104,37 +102,54 @@ class Witnesses:
             self.after_end(next_offset)
         )
 
-    def strange_to(self, log: Source, base_offset: int) -> tuple[str, list[int]]:
+    def strange_to(self, log: Source, base_offset: int) -> tuple[str, list[int], list[tuple[int, int]]]:
         """The name of the offset index of a log, and its offsets that the batches at its positions do not have, ascending.
 
-        None of an index that contradicts itself.
+        Then the positions at which batches have other last offsets, and these, where the index is right beside that on both
+        sides. None of an index that contradicts itself.
         """
         name = self._partition.files.segments.get(base_offset, {}).get(OFFSET_INDEX)
         if name is None:
-            return "", []
+            return "", [], []
         with Source(os.path.join(self._path, name)) as source:
             data = source.read(0, source.size - source.size % _ENTRY.size)
         used = -(-len(data.rstrip(b"\0")) // _ENTRY.size) * _ENTRY.size
         entries = list(_ENTRY.iter_unpack(data[:used]))
         if any(first[0] >= second[0] or first[1] >= second[1] for first, second in pairwise(entries)):
-            return name, []
-        offsets = ((base_offset + offset, position) for offset, position in entries if offset >= 0 <= position)
-        return name, [offset for offset, position in offsets if not witnesses.is_at(log, position, offset)]
+            return name, [], []
+        found = [(position, base_offset + offset) for offset, position in entries if offset >= 0 <= position]
+        extents = [witnesses.extent_at(log, position) for position, _ in found]
+        fits = [witnesses.has_offset(extent, last) for extent, (_, last) in zip(extents, found, strict=True)]
+        around = [True, True, *fits, True, True]
+        wrong = [
+            place
+            for row, (extent, place) in enumerate(zip(extents, found, strict=True))
+            if extent is not None and extent[1] != place[1] and any(around[row : row + 2]) and any(around[row + 3 : row + 5])
+        ]
+        return name, [last for (_, last), is_there in zip(found, fits, strict=True) if not is_there], wrong
+
+    def ends_in(self, base_offset: int) -> tuple[int, set[int]]:
+        """Last offsets of batches: as the newest snapshot says, -1 without any; and the last entries of indexes of a segment."""
+        partition = self._partition
+        snapshots = (base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names)
+        return max(snapshots, default=0) - 1, witnesses.last_offsets(partition, base_offset)
 
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
         partition = self._partition
         if not partition.files.logs or witnesses.orphans(partition):
             return True
-        starts = self._epoch_starts()
+        starts = [start for _, start in self.epochs()]
         return bool(starts) and (min(starts) < partition.files.logs[0] or max(starts) > log_end)
 
-    def _epoch_starts(self) -> list[int]:
-        if tree.LEADER_EPOCHS not in self._partition.files.others:
+    def epochs(self) -> list[tuple[int, int]]:
+        """The leader epochs and their first offsets, as the file says."""
+        files = self._partition.files
+        if tree.LEADER_EPOCHS not in files.others or tree.LEADER_EPOCHS in files.directories:
             return []
         with Source(os.path.join(self._path, tree.LEADER_EPOCHS)) as source:
             entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
-            return [int(start) for _, start in entries]
+            return [(int(epoch), int(start)) for epoch, start in entries]
 
     def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
         """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.messages.cluster_metadata import CLIENT_QUOTA, CREDENTIAL_INFO, EARLIER_RECORDS, ENDPOINT, FEATURE
-from kdump.messages.schema import Field, Message
+from kdump.messages.schema import Field, Message, flexible_message
 
 # Version 0: 2.8.0, KIP-631 (KAFKA-12183)
 RECORDS: dict[int, Message] = {
@@ -40,14 +40,12 @@ RECORDS: dict[int, Message] = {
         Field("value", "string"),
         last_version=0,
     ),
-    5: Message(
+    5: flexible_message(
         "PartitionChangeRecord",
         Field("partitionId", "int32", default=-1),
         Field("topicId", "uuid"),
         Field("isr", "[]int32", nullable_since=0, tag=0, default_is_null=True),
         Field("leader", "int32", tag=1, default=-2),
-        flexible_since=0,
-        last_version=0,
     ),
     6: EARLIER_RECORDS[6],
     7: Message("FenceBrokerRecord", Field("id", "int32"), Field("epoch", "int64"), last_version=0),

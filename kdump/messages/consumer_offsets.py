@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kdump.messages.schema import Field, Message
+from kdump.messages.schema import Field, Message, flexible_message
 
+_GROUP, _MEMBER = Field("groupId", "string"), Field("memberId", "string")
 _MEMBER_METADATA = (
-    Field("memberId", "string"),
+    _MEMBER,
     Field("groupInstanceId", "string", since=3, nullable_since=3, default_is_null=True),
     Field("clientId", "string"),
     Field("clientHost", "string"),
@@ -119,39 +120,18 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
     3: (
-        Message(
-            "ConsumerGroupMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
-            "ConsumerGroupMetadataValue",
-            Field("epoch", "int32"),
-            Field("metadataHash", "int64", tag=0),
-            flexible_since=0,
-            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
-        ),
+        Message("ConsumerGroupMetadataKey", _GROUP),
+        # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
+        flexible_message("ConsumerGroupMetadataValue", Field("epoch", "int32"), Field("metadataHash", "int64", tag=0)),
     ),
     4: (
-        Message(
-            "ConsumerGroupPartitionMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
-            "ConsumerGroupPartitionMetadataValue",
-            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
-            flexible_since=0,
-            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
-        ),
+        Message("ConsumerGroupPartitionMetadataKey", _GROUP),
+        # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
+        flexible_message("ConsumerGroupPartitionMetadataValue", Field("topics", "[]TopicMetadata", *_TOPIC_METADATA)),
     ),
     5: (
-        Message(
-            "ConsumerGroupMemberMetadataKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ConsumerGroupMemberMetadataKey", _GROUP, _MEMBER),
+        flexible_message(
             "ConsumerGroupMemberMetadataValue",
             Field("instanceId", "string", nullable_since=0),
             Field("rackId", "string", nullable_since=0),
@@ -169,146 +149,90 @@ RECORDS: dict[int, tuple[Message, Message]] = {
                 nullable_since=0,
                 tag=0,
             ),
-            flexible_since=0,
             # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
         ),
     ),
     6: (
-        Message(
-            "ConsumerGroupTargetAssignmentMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("ConsumerGroupTargetAssignmentMetadataKey", _GROUP),
+        flexible_message(
             "ConsumerGroupTargetAssignmentMetadataValue",
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
-            flexible_since=0,
             # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
         ),
     ),
     7: (
-        Message(
-            "ConsumerGroupTargetAssignmentMemberKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ConsumerGroupTargetAssignmentMemberKey", _GROUP, _MEMBER),
+        flexible_message(
             "ConsumerGroupTargetAssignmentMemberValue",
             Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
-            flexible_since=0,
             # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
         ),
     ),
     8: (
-        Message(
-            "ConsumerGroupCurrentMemberAssignmentKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ConsumerGroupCurrentMemberAssignmentKey", _GROUP, _MEMBER),
+        flexible_message(
             "ConsumerGroupCurrentMemberAssignmentValue",
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
             Field("state", "int8"),
             Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
             Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
-            flexible_since=0,
             # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
-            last_version=0,
         ),
     ),
     10: (
-        Message(
-            "ShareGroupMemberMetadataKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ShareGroupMemberMetadataKey", _GROUP, _MEMBER),
+        flexible_message(
             "ShareGroupMemberMetadataValue",
             Field("rackId", "string", nullable_since=0),
             Field("clientId", "string"),
             Field("clientHost", "string"),
             Field("subscribedTopicNames", "[]string"),
-            flexible_since=0,
             # Version 0: 3.9.0, KIP-932 (KAFKA-16741)
-            last_version=0,
         ),
     ),
     11: (
-        Message(
-            "ShareGroupMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
-            "ShareGroupMetadataValue",
-            Field("epoch", "int32"),
-            Field("metadataHash", "int64"),
-            flexible_since=0,
-            # Version 0: 3.9.0, KIP-932 (KAFKA-16741)
-            last_version=0,
-        ),
+        Message("ShareGroupMetadataKey", _GROUP),
+        # Version 0: 3.9.0, KIP-932 (KAFKA-16741)
+        flexible_message("ShareGroupMetadataValue", Field("epoch", "int32"), Field("metadataHash", "int64")),
     ),
     12: (
-        Message(
-            "ShareGroupTargetAssignmentMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("ShareGroupTargetAssignmentMetadataKey", _GROUP),
+        flexible_message(
             "ShareGroupTargetAssignmentMetadataValue",
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
-            flexible_since=0,
             # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
-            last_version=0,
         ),
     ),
     13: (
-        Message(
-            "ShareGroupTargetAssignmentMemberKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ShareGroupTargetAssignmentMemberKey", _GROUP, _MEMBER),
+        flexible_message(
             "ShareGroupTargetAssignmentMemberValue",
             Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
-            flexible_since=0,
             # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
-            last_version=0,
         ),
     ),
     14: (
-        Message(
-            "ShareGroupCurrentMemberAssignmentKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("ShareGroupCurrentMemberAssignmentKey", _GROUP, _MEMBER),
+        flexible_message(
             "ShareGroupCurrentMemberAssignmentValue",
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
             Field("state", "int8"),
             Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITION, is_common=True),
-            flexible_since=0,
             # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
-            last_version=0,
         ),
     ),
     15: (
-        Message(
-            "ShareGroupStatePartitionMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("ShareGroupStatePartitionMetadataKey", _GROUP),
+        flexible_message(
             "ShareGroupStatePartitionMetadataValue",
             Field("initializingTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO, is_common=True),
             Field("initializedTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO, is_common=True),
             Field("deletingTopics", "[]TopicInfo", *_TOPIC_INFO, is_common=True),
-            flexible_since=0,
             # Version 0: 4.0.0, KIP-932
-            last_version=0,
         ),
     ),
     16: (
@@ -317,22 +241,17 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("groupId", "string"),
             Field("regularExpression", "string"),
         ),
-        Message(
+        flexible_message(
             "ConsumerGroupRegularExpressionValue",
             Field("topics", "[]string"),
             Field("version", "int64"),
             Field("timestamp", "int64"),
-            flexible_since=0,
             # Version 0: 4.0.0, KIP-848 (KAFKA-17593)
-            last_version=0,
         ),
     ),
     17: (
-        Message(
-            "StreamsGroupMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupMetadataKey", _GROUP),
+        flexible_message(
             "StreamsGroupMetadataValue",
             Field("epoch", "int32"),
             Field("metadataHash", "int64"),
@@ -340,18 +259,12 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_KEY_VALUE, is_common=True, nullable_since=0, tag=1),
             Field("storedDescriptionTopologyEpoch", "int32", tag=2, default=-1),
             Field("failedDescriptionTopologyEpoch", "int32", tag=3, default=-1),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
     19: (
-        Message(
-            "StreamsGroupMemberMetadataKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupMemberMetadataKey", _GROUP, _MEMBER),
+        flexible_message(
             "StreamsGroupMemberMetadataValue",
             Field("instanceId", "string", nullable_since=0),
             Field("rackId", "string", nullable_since=0),
@@ -362,48 +275,31 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("processId", "string"),
             Field("userEndpoint", "Endpoint", *_ENDPOINT, is_common=True, nullable_since=0, default_is_null=True),
             Field("clientTags", "[]KeyValue", *_KEY_VALUE, is_common=True),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
     20: (
-        Message(
-            "StreamsGroupTargetAssignmentMetadataKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupTargetAssignmentMetadataKey", _GROUP),
+        flexible_message(
             "StreamsGroupTargetAssignmentMetadataValue",
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
     21: (
-        Message(
-            "StreamsGroupTargetAssignmentMemberKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupTargetAssignmentMemberKey", _GROUP, _MEMBER),
+        flexible_message(
             "StreamsGroupTargetAssignmentMemberValue",
             Field("activeTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
             Field("standbyTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
             Field("warmupTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
     22: (
-        Message(
-            "StreamsGroupCurrentMemberAssignmentKey",
-            Field("groupId", "string"),
-            Field("memberId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupCurrentMemberAssignmentKey", _GROUP, _MEMBER),
+        flexible_message(
             "StreamsGroupCurrentMemberAssignmentValue",
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
@@ -414,17 +310,12 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("activeTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
             Field("standbyTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
             Field("warmupTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
     23: (
-        Message(
-            "StreamsGroupTopologyKey",
-            Field("groupId", "string"),
-        ),
-        Message(
+        Message("StreamsGroupTopologyKey", _GROUP),
+        flexible_message(
             "StreamsGroupTopologyValue",
             Field("epoch", "int32"),
             Field(
@@ -444,9 +335,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
                     Field("repartitionSourceTopics", "[]int16"),
                 ),
             ),
-            flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
-            last_version=0,
         ),
     ),
 }
@@ -454,14 +343,9 @@ RECORDS: dict[int, tuple[Message, Message]] = {
 
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     9: (
-        Message("ShareGroupPartitionMetadataKey", Field("groupId", "string")),
-        Message(
-            "ShareGroupPartitionMetadataValue",
-            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
-            flexible_since=0,
-            # Version 0: 3.9.0, KIP-932
-            last_version=0,
-        ),
+        Message("ShareGroupPartitionMetadataKey", _GROUP),
+        # Version 0: 3.9.0, KIP-932
+        flexible_message("ShareGroupPartitionMetadataValue", Field("topics", "[]TopicMetadata", *_TOPIC_METADATA)),
     ),
 }
 """Record types from the early access of share groups that are no longer used."""

@@ -7,6 +7,7 @@ numbers.
 from __future__ import annotations
 
 from kdump.messages.schema import default_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class FieldLayout:
             self.struct = _struct(field.fields, version, is_flexible=is_flexible)
 
 
-class StructLayout:
+class StructLayout(Declared):
     """A struct at one version: a message, or a struct in it.
 
     `fields` are read first, in this order. If `is_flexible`, tagged fields follow, those of `tagged` in any order; bytes with
@@ -43,22 +44,11 @@ class StructLayout:
     tagged field is left out if it has its default.
     """
 
-    __slots__ = ("fields", "is_flexible", "later_tags", "shown", "tagged")
-
-    def __init__(
-        self,
-        fields: tuple[FieldLayout, ...],
-        tagged: tuple[FieldLayout, ...],
-        shown: tuple[FieldLayout, ...],
-        later_tags: tuple[int, ...],
-        *,
-        is_flexible: bool,
-    ) -> None:
-        self.fields = fields
-        self.tagged = tagged
-        self.shown = shown
-        self.later_tags = later_tags
-        self.is_flexible = is_flexible
+    fields: tuple[FieldLayout, ...]
+    tagged: tuple[FieldLayout, ...]
+    shown: tuple[FieldLayout, ...]
+    later_tags: tuple[int, ...]
+    is_flexible: bool
 
 
 def layout_of(message: Message, version: int) -> StructLayout | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.messages.schema import Field, Message
+from kdump.messages.schema import Field, Message, flexible_message
 
 _TOPIC_ID_PARTITION = Field(
     "topicIdPartition", "TopicIdPartitionEntry", Field("name", "string"), Field("id", "uuid"), Field("partition", "int32")
@@ -24,33 +24,23 @@ _SEGMENT = (
 
 # Version 0, unless a record says otherwise: 3.0.0, KIP-405 (KAFKA-12429)
 RECORDS: dict[int, Message] = {
-    0: Message("RemoteLogSegmentMetadataRecord", _SEGMENT_ID, *_SEGMENT, flexible_since=0, last_version=0),
-    1: Message(
+    0: flexible_message("RemoteLogSegmentMetadataRecord", _SEGMENT_ID, *_SEGMENT),
+    1: flexible_message(
         "RemoteLogSegmentMetadataUpdateRecord",
         _SEGMENT_ID,
         Field("brokerId", "int32"),
         Field("eventTimestampMs", "int64"),
         _CUSTOM_METADATA,
         Field("remoteLogSegmentState", "int8"),
-        flexible_since=0,
-        last_version=0,
     ),
-    2: Message(
+    2: flexible_message(
         "RemotePartitionDeleteMetadataRecord",
         _TOPIC_ID_PARTITION,
         Field("brokerId", "int32"),
         Field("eventTimestampMs", "int64"),
         Field("remotePartitionDeleteState", "int8"),
-        flexible_since=0,
-        last_version=0,
     ),
-    3: Message(
-        "RemoteLogSegmentMetadataSnapshotRecord",
-        Field("segmentId", "uuid"),
-        *_SEGMENT,
-        flexible_since=0,
-        # Version 0: 3.1.0, KIP-405 (KAFKA-12802)
-        last_version=0,
-    ),
+    # Version 0: 3.1.0, KIP-405 (KAFKA-12802)
+    3: flexible_message("RemoteLogSegmentMetadataSnapshotRecord", Field("segmentId", "uuid"), *_SEGMENT),
 }
 """The messages by record id."""

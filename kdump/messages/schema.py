@@ -44,24 +44,6 @@ class Field:
     `value_names`, of an integer, are what JSON has for its values, from 0 on; without them it has numbers.
     """
 
-    __slots__ = (
-        "default",
-        "default_is_null",
-        "fields",
-        "is_array",
-        "is_common",
-        "is_keyed",
-        "name",
-        "nullable_since",
-        "since",
-        "struct_name",
-        "tag",
-        "tagged_since",
-        "type",
-        "until",
-        "value_names",
-    )
-
     def __init__(
         self,
         name: str,
@@ -125,6 +107,11 @@ class Message:
         self.bounds_counts = bounds_counts
 
 
+def flexible_message(name: str, *fields: Field, last_version: int = 0) -> Message:
+    """A message that has compact lengths, and may have tagged fields, in all its versions."""
+    return Message(name, *fields, flexible_since=0, last_version=last_version)
+
+
 def with_bounded_counts(message: Message) -> Message:
     """The message as Kafka reads it since 4.4.0."""
     versions = {"flexible_since": message.flexible_since, "last_version": message.last_version}
@@ -175,8 +162,7 @@ def without_nulls(message: Message, *names: str) -> Message:
 
 def _copy(field: Field) -> Field:
     copy = Field.__new__(Field)
-    for slot in Field.__slots__:
-        setattr(copy, slot, getattr(field, slot))
+    vars(copy).update(vars(field))
     return copy
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.messages.schema import Field, Message
+from kdump.messages.schema import Field, Message, flexible_message
 
 _KEY = (
     Field("groupId", "string"),
@@ -22,7 +22,7 @@ _STATE_BATCHES = Field(
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),
-        Message(
+        flexible_message(
             "ShareSnapshotValue",
             Field("snapshotEpoch", "int32"),
             Field("stateEpoch", "int32"),
@@ -32,21 +32,17 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("createTimestamp", "int64"),
             Field("writeTimestamp", "int64"),
             _STATE_BATCHES,
-            flexible_since=0,
-            last_version=0,
         ),
     ),
     1: (
         Message("ShareUpdateKey", *_KEY),
-        Message(
+        flexible_message(
             "ShareUpdateValue",
             Field("snapshotEpoch", "int32"),
             Field("leaderEpoch", "int32"),
             Field("startOffset", "int64"),
             Field("deliveryCompleteCount", "int32", tag=0, default=-1),
             _STATE_BATCHES,
-            flexible_since=0,
-            last_version=0,
         ),
     ),
 }
@@ -56,27 +52,23 @@ RECORDS: dict[int, tuple[Message, Message]] = {
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),
-        Message(
+        flexible_message(
             "ShareSnapshotValue",
             Field("snapshotEpoch", "uint16"),
             Field("stateEpoch", "int32"),
             Field("leaderEpoch", "int32"),
             Field("startOffset", "int64"),
             _STATE_BATCHES,
-            flexible_since=0,
-            last_version=0,
         ),
     ),
     1: (
         Message("ShareUpdateKey", *_KEY),
-        Message(
+        flexible_message(
             "ShareUpdateValue",
             Field("snapshotEpoch", "uint16"),
             Field("leaderEpoch", "int32"),
             Field("startOffset", "int64"),
             _STATE_BATCHES,
-            flexible_since=0,
-            last_version=0,
         ),
     ),
 }

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, Finding
-from kdump.forecasts import forecast
-from kdump.forecasts.outcome import OUTCOMES
-from kdump.forecasts.row import Forecast
-from kdump.forecasts.settings import STOPS
-from kdump.mending import row
 from kdump.output import check, mending
 from kdump.output import forecast as forecast_output
-from kdump.output.rows import fates, forecast_summary, hits, listing
-from kdump.output.rows.forecast_summary import ForecastSummary
+from kdump.output.rows import fates, hits, listing
 from kdump.overview import map_rows
 from kdump.overview import row as overview
 
@@ -52,35 +45,7 @@ _LISTED: tuple[type[Row], ...] = (
 ROWS: dict[str, type[Row]] = {row_class.row_kind: row_class for row_class in (*_LISTED, *_REPORTS)}
 """The rows that have a schema, by their kind."""
 
-_DESCRIPTIONS = {
-    **DESCRIPTIONS,
-    Forecast: forecast.DESCRIPTIONS,
-    ForecastSummary: forecast_summary.DESCRIPTIONS,
-    **row.DESCRIPTIONS,
-    **hits.DESCRIPTIONS,
-    **fates.DESCRIPTIONS,
-    **overview.DESCRIPTIONS,
-    **map_rows.DESCRIPTIONS,
-}
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
-_ENUMS: dict[tuple[type[Row], str], list[str]] = {
-    (Finding, "severity"): list(SEVERITIES),
-    (Forecast, "after"): list(STOPS),
-    (Forecast, "outcome"): list(OUTCOMES),
-    (fates.Fate, "answer"): list(fates.ANSWERS),
-    (hits.SearchVerdict, "verdict"): list(hits.VERDICTS),
-    (hits.VerifiedFile, "status"): list(hits.STATUSES),
-    (row.Companion, "action"): list(row.ACTIONS),
-    (row.Companion, "before"): list(row.BEFORE),
-    (row.RedactedFile, "action"): list(row.REDACT_ACTIONS),
-    (row.RedactDifference, "only_in"): list(row.SIDES),
-    (overview.InfoSummary, "level"): list(overview.LEVELS),
-    (overview.Place, "what"): list(overview.PLACES),
-    (map_rows.MapSpan, "status"): list(map_rows.KINDS),
-    (map_rows.MapMark, "role"): list(map_rows.ROLES),
-    (map_rows.MapRun, "what"): list(map_rows.RUNS),
-    (overview.TriageEvent, "heading"): list(overview.HEADINGS),
-}
 
 
 def schema_of(name: str) -> dict[str, object]:
@@ -90,7 +55,7 @@ def schema_of(name: str) -> dict[str, object]:
     if row_class in _REPORTS:
         properties["kind"] = {"const": name, "description": "What this line is."}
     for column in row_class.schema:
-        properties[column.key] = _property(row_class, column)
+        properties[column.key] = _property(column)
     return {
         "$schema": _DRAFT,
         "title": name,
@@ -102,17 +67,12 @@ def schema_of(name: str) -> dict[str, object]:
     }
 
 
-def _property(row_class: type[Row], column: Column) -> dict[str, object]:
+def _property(column: Column) -> dict[str, object]:
     if column.type == "Json":  # what a decoder makes of bytes
         return {"type": ["object", "array", "string", "number", "boolean", "null"]}
     json_type, more = _type(column.type)
     property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **more}
-    if (row_class, column.name) in _ENUMS:
-        property_["enum"] = _ENUMS[row_class, column.name]
-    description = _DESCRIPTIONS.get(row_class, {}).get(column.name)
-    if description:
-        property_["description"] = description
-    return property_
+    return property_ | column.about
 
 
 def _type(name: str) -> tuple[str, dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Bool, Int16, Int64, Row, Text
+from kdump.tables import Bool, Int16, Int64, Row, Text, column
 
 SOUND, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED, GOES = "sound", "salvaged", "damaged", "zero", "not_examined", "goes"
 KINDS = (DAMAGED, NOT_EXAMINED, SALVAGED, GOES, ZERO, SOUND)
@@ -32,23 +32,27 @@ be read."""
 class MapSegment(Row, kind="map-segment"):
     """A segment: offsets and times of what was read of it. `end_offset` is after the last; null if nobody knows it."""
 
-    path: Text
-    log: Text
-    base_offset: Int64
+    path: Text = column("The partition directory.")
+    log: Text = column("The log file.")
+    base_offset: Int64 = column("The number in its name.")
     end_offset: Int64 | None
     size: Int64
-    batches: Int64
+    batches: Int64 = column("How many batches were read.")
     oldest_timestamp: Int64 | None
     newest_timestamp: Int64 | None
-    indexed_to: Int64 | None
-    notes: list[Text]
+    indexed_to: Int64 | None = column(
+        "The byte to which the last entry of the offset index leads; null if there is no index to read."
+    )
+    notes: list[Text] = column("What is wrong with its other files, and what a start does with it.")
 
 
 class MapSpan(Row, kind="map-span"):
     """Bytes of a segment of one kind, `end` exclusive; offsets and times are those of its batches, null of what has none."""
 
     log: Text
-    status: Text
+    status: Text = column(
+        f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash.", KINDS
+    )
     start: Int64
     end: Int64
     first_offset: Int64 | None
@@ -61,11 +65,13 @@ class MapMark(Row, kind="map-mark"):
     """Something at a place: a finding (`what` is its code), where a leader epoch begins, or where readers of commits wait."""
 
     log: Text
-    role: Text
-    what: Text
+    role: Text = column(
+        f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).", ROLES
+    )
+    what: Text = column("The code of the finding, or the epoch.")
     start: Int64
     end: Int64
-    offset: Int64 | None
+    offset: Int64 | None = column("The offset that it is about.")
     message: Text
 
 
@@ -81,9 +87,9 @@ class MapProducer(Row, kind="map-producer"):
     newest_timestamp: Int64 | None
     batches: Int64
     size: Int64
-    committed: Int64
+    committed: Int64 = column("How many of its transactions have a marker that commits them.")
     aborted: Int64
-    is_open: Bool
+    is_open: Bool = column("Whether it has a transaction without a marker, as far as the logs were read.")
 
 
 class MapRun(Row, kind="map-run"):
@@ -92,7 +98,10 @@ class MapRun(Row, kind="map-run"):
     path: Text
     producer_id: Int64
     producer_epoch: Int16
-    what: Text
+    what: Text = column(
+        f"{', '.join(RUNS)}: batches without a transaction, or how a transaction ended; `{ENDED}` if its marker cannot be read.",
+        RUNS,
+    )
     first_offset: Int64
     last_offset: Int64
     oldest_timestamp: Int64 | None
@@ -102,28 +111,3 @@ class MapRun(Row, kind="map-run"):
 
 
 ROW_CLASSES: tuple[type[Row], ...] = (MapSegment, MapSpan, MapMark, MapProducer, MapRun)
-
-DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
-    MapSegment: {
-        "path": "The partition directory.",
-        "log": "The log file.",
-        "base_offset": "The number in its name.",
-        "batches": "How many batches were read.",
-        "indexed_to": "The byte to which the last entry of the offset index leads; null if there is no index to read.",
-        "notes": "What is wrong with its other files, and what a start does with it.",
-    },
-    MapSpan: {"status": f"What these bytes are: {', '.join(KINDS)}; `goes` is sound, but deleted by a start after a crash."},
-    MapMark: {
-        "role": f"{FINDING}, {EPOCH} (a leader epoch begins) or {READERS} (readers of committed records wait here).",
-        "what": "The code of the finding, or the epoch.",
-        "offset": "The offset that it is about.",
-    },
-    MapProducer: {
-        "committed": "How many of its transactions have a marker that commits them.",
-        "is_open": "Whether it has a transaction without a marker, as far as the logs were read.",
-    },
-    MapRun: {
-        "what": f"{', '.join(RUNS)}: batches without a transaction, or how a transaction ended; `{ENDED}` if its marker cannot be"
-        " read.",
-    },
-}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from functools import partial
 
 from kdump import exit_codes
 from kdump.binary import system
 from kdump.binary.paths import absolute
-from kdump.checks.check_processes import Isolation
+from kdump.checks.check_processes import rows_of
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, jobs
 from kdump.checks.settings import HEADERS, Settings, current_time
@@ -162,19 +163,9 @@ def overview_of(
     started = time.monotonic()
     overview = Overview(level)
     all_jobs = wanted_jobs(paths, is_wanted)
-    do = partial(_do, level)
-    settings = Settings(now=current_time())
-    if not processes:
-        for job in all_jobs:
-            do(job, settings, overview.take)
-    else:
-        results = Isolation(all_jobs, settings, processes=processes, do=do, on_wait=on_wait).results()
-        try:
-            for _, rows in results:
-                for found in rows:
-                    overview.take(found)
-        finally:
-            results.close()
+    with closing(rows_of(all_jobs, Settings(now=current_time()), partial(_do, level), processes, on_wait)) as rows:
+        for _, found in rows:
+            overview.take(found)
     overview.add_places(all_jobs, paths, is_wanted=is_wanted)
     overview.seconds = time.monotonic() - started
     return overview

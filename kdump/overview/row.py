@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from kdump.checks.settings import FULL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
-from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text
+from kdump.tables import Bool, Float64, Int16, Int32, Int64, Row, Text, column
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, STUCK, UNREADABLE
 
 LOG_DIRECTORY, PARTITION, FILE = "log-directory", "partition", "file"
@@ -24,51 +26,49 @@ HEADINGS = (DOES_NOT_START, SET_ASIDE, LOSES_AT_START, UNREADABLE, STUCK, MAYBE_
 """What is wrong, the worst first: words of a verdict, and four of a triage alone."""
 
 
-def _no_paths() -> list[str]:
-    return []
-
-
 class Place(Row, kind="place"):
     """A log directory, a partition or a file that was looked at, and whose it is."""
 
-    path: Text
-    what: Text
-    broker: Text | None
-    cluster: Text | None
-    mode: Text | None
-    written_by: Text | None
-    stop: Text | None
+    path: Text = column("The path, as found under the given one.")
+    what: Text = column("What it is.", PLACES)
+    broker: Text | None = column("The id of the broker, by meta.properties; null if that does not say.")
+    cluster: Text | None = column("The id of the cluster, by meta.properties.")
+    mode: Text | None = column("KRaft or ZooKeeper, by meta.properties.")
+    written_by: Text | None = column("A guess, by the formats of the files, which releases wrote them.")
+    stop: Text | None = column(
+        "Whether a broker is running on it, or how the last one stopped; null unless it is a broker's log directory."
+    )
 
 
 class Space(Row, kind="space"):
     """What some of the files in a place take. All rows of a place add up to what `du` says of it."""
 
-    path: Text
-    what: Text
-    files: Int64
-    size: Int64
-    disk: Int64
-    largest: Text | None
+    path: Text = column("The place.")
+    what: Text = column("Which files: logs, indexes, and so on.")
+    files: Int64 = column("How many there are.")
+    size: Int64 = column("Their sizes: what `du --apparent-size` adds up.")
+    disk: Int64 = column("What they take on the disk: what `du` adds up.")
+    largest: Text | None = column("The file that takes most, of what is not Kafka's.")
 
 
 class TopicSum(Row, kind="topic"):
     """The partitions of a topic in a place, added up."""
 
-    path: Text
-    topic: Text
-    partitions: Int64
-    segments: Int64
-    size: Int64
-    offsets: Int64 | None
-    records: Int64 | None
-    oldest_timestamp: Int64 | None
-    newest_timestamp: Int64 | None
-    codec: Text | None
-    codec_share: Float64 | None
-    saving: Float64 | None
-    producers: Int64
-    open_transactions: Int64
-    partitions_broken: Int64
+    path: Text = column("The place.")
+    topic: Text = column("The topic.")
+    partitions: Int64 = column("How many of its partitions are here.")
+    segments: Int64 = column("How many segments these have.")
+    size: Int64 = column("The size of their logs.")
+    offsets: Int64 | None = column("From the first offset to the end, of all partitions; null if the end of one was not found.")
+    records: Int64 | None = column("How many records the headers claim; null unless all were read and say so.")
+    oldest_timestamp: Int64 | None = column("The oldest timestamp of the batches that were read, in milliseconds since 1970.")
+    newest_timestamp: Int64 | None = column("The newest timestamp of these.")
+    codec: Text | None = column("The codec that holds most of the bytes that were read.")
+    codec_share: Float64 | None = column("Its part of these.")
+    saving: Float64 | None = column("How many times as large the measured batches are without compression.")
+    producers: Int64 = column("Producers with an id.")
+    open_transactions: Int64 = column("Transactions without a marker, as far as was read.")
+    partitions_broken: Int64 = column("Partitions in which something was met that is no batch.")
 
 
 class PartitionSum(Row, kind="partition"):
@@ -78,29 +78,31 @@ class PartitionSum(Row, kind="partition"):
     `largest_batch` are those of the batches that were read. The bytes that are damaged are null unless all was read.
     """
 
-    path: Text
-    topic: Text | None
-    partition: Int32 | None
-    state: Text | None
-    segments: Int64
-    size: Int64
-    read_bytes: Int64
-    is_read_whole: Bool
-    first_offset: Int64 | None
-    end_offset: Int64 | None
-    batches: Int64
-    records: Int64 | None
-    oldest_timestamp: Int64 | None
-    newest_timestamp: Int64 | None
-    magics: list[Int32]
-    codecs: dict[Text, Int64]
-    saving: Float64 | None
-    largest_batch: Int64
-    producers: Int64
-    open_transactions: Int64
-    bytes_damaged: Int64 | None
-    bytes_zero: Int64 | None
-    broken_at: Text | None
+    path: Text = column("The partition directory, or the log.")
+    topic: Text | None = column("The topic, by the name of the directory.")
+    partition: Int32 | None = column("The partition, by the name of the directory.")
+    state: Text | None = column("What the name says: delete, future or stray; null of an ordinary one.")
+    segments: Int64 = column("How many logs there are.")
+    size: Int64 = column("The size of all logs.")
+    read_bytes: Int64 = column("The size of the batches whose headers were read.")
+    is_read_whole: Bool = column("Whether all batches were read.")
+    first_offset: Int64 | None = column("The first offset.")
+    end_offset: Int64 | None = column("The offset after the last; null if the end was not found.")
+    batches: Int64 = column("How many batches were read.")
+    records: Int64 | None = column("How many records the headers of these claim; null if old messages do not say.")
+    oldest_timestamp: Int64 | None = column("The oldest timestamp of these, in milliseconds since 1970.")
+    newest_timestamp: Int64 | None = column("The newest timestamp of these.")
+    magics: list[Int32] = column("The formats of these.")
+    codecs: dict[Text, Int64] = column("The bytes of these by codec.")
+    saving: Float64 | None = column(
+        "How many times as large the measured ones are without compression; null if none was measured."
+    )
+    largest_batch: Int64 = column("The size of the largest of these.")
+    producers: Int64 = column("Producers with an id: in these, or in the newest producer snapshot.")
+    open_transactions: Int64 = column("Transactions without a marker, as far as was read.")
+    bytes_damaged: Int64 | None = column("Bytes that are damaged; null unless all was read.")
+    bytes_zero: Int64 | None = column("Bytes of runs of zeros; null unless all was read.")
+    broken_at: Text | None = column("Where something was met first that is no batch.")
 
     # Not columns: what the savings of topics are added up from.
     measured = uncompressed = 0
@@ -109,79 +111,79 @@ class PartitionSum(Row, kind="partition"):
 class OpenTransaction(Row, kind="open-transaction"):
     """A transaction without a marker, as far as the log was read."""
 
-    path: Text
-    producer_id: Int64
-    producer_epoch: Int16
-    first_offset: Int64
-    timestamp: Int64 | None
-    open_for_ms: Int64 | None
-    is_certain: Bool
-    is_hanging: Bool
+    path: Text = column("The partition directory.")
+    producer_id: Int64 = column("The producer.")
+    producer_epoch: Int16 = column("Its epoch.")
+    first_offset: Int64 = column("Where the transaction begins, and read-committed consumers wait.")
+    timestamp: Int64 | None = column("The timestamp of its first batch, or, by a snapshot, of its last.")
+    open_for_ms: Int64 | None = column("How long the log goes on after that.")
+    is_certain: Bool = column("Whether all was read in which a marker may be.")
+    is_hanging: Bool = column("Whether it is certain, and open for longer than any transaction may last.")
 
 
 class Group(Row, kind="group"):
     """A group in `__consumer_offsets`, by the last records that are about it."""
 
-    path: Text
-    group: Text
-    type: Text
-    state: Text
-    members: Int64
-    committed: Int64
+    path: Text = column("The partition directory of __consumer_offsets.")
+    group: Text = column("The group.")
+    type: Text = column("classic, consumer, share or streams.")
+    state: Text = column("stable, rebalancing, empty, with-members or offsets-only, by its records.")
+    members: Int64 = column("How many members it has.")
+    committed: Int64 = column("Of how many partitions it has committed offsets.")
 
 
 class Unseen(Row, kind="unseen"):
     """Something that could not be looked at."""
 
-    path: Text
-    message: Text
+    path: Text = column("The path.")
+    message: Text = column("Why it could not be looked at.")
 
 
 class InfoSummary(Row, kind="info-summary"):
     """How much was looked at, and how much of it was read."""
 
-    level: Text
-    places: Int64
-    partitions: Int64
-    files: Int64
-    size: Int64
-    disk: Int64
-    log_bytes: Int64
-    read_bytes: Int64
-    unseen: Int64
-    seconds: Float64
-    exit_code: Int32
+    level: Text = column("How much was read: headers or full.", LEVELS)
+    places: Int64 = column("Log directories, partitions and files that were looked at.")
+    partitions: Int64 = column("Partition directories in these, and logs that were named themselves.")
+    files: Int64 = column("All files.")
+    size: Int64 = column("Their sizes, with those of the directories: what `du --apparent-size` says.")
+    disk: Int64 = column("What they take on the disk: what `du` says.")
+    log_bytes: Int64 = column("The size of all logs.")
+    read_bytes: Int64 = column("The size of the batches whose headers were read.")
+    unseen: Int64 = column("How much could not be looked at.")
+    seconds: Float64 = column("How long it took.")
+    exit_code: Int32 = column("The exit code of the command.")
 
 
 class TriageEvent(Row, kind="event"):
     """One thing that is wrong, or several that are the same. `path` is the first of them."""
 
-    heading: Text
-    path: Text
-    places: Int64
-    message: Text
-    codes: list[Text]
-    records: Int64 | None
-    offset: Int64 | None
-    commands: list[Text]
+    heading: Text = column("What is wrong, in a word or two.", HEADINGS)
+    path: Text = column("The partition, the directory or the file; the first of several.")
+    places: Int64 = column("How many there are.")
+    message: Text = column("What it is.")
+    codes: list[Text] = column("The faults of `kdump check` that say so.")
+    records: Int64 | None = column("How many records are lost.")
+    offset: Int64 | None = column("The offset at which consumers wait.")
+    commands: list[Text] = column("What to type, in this order.")
 
     # Not a column, because it has no annotation: of these only the first is.
-    paths = _no_paths()
+    paths = cast("list[str]", [])
 
 
 class TriageSummary(Row, kind="triage-summary"):
     """The verdict, and how much was read for it."""
 
-    level: Text
-    partitions: Int64
-    disk: Int64
-    log_bytes: Int64
-    read_bytes: Int64
-    partitions_not_forecast: Int64
-    seconds: Float64
-    exit_code: Int32
-    verdict: Text
-    reasons: list[Text]
+    level: Text = column("How much was read: headers, or as for `kdump check`.")
+    partitions: Int64 = column("How many partition directories there are.")
+    disk: Int64 = column("What everything takes on the disk.")
+    log_bytes: Int64 = column("The size of all logs.")
+    read_bytes: Int64 = column("The size of the batches whose headers were read, or of what was checked.")
+    partitions_not_forecast: Int64 = column("Partitions of which a start scans too much for this level.")
+    seconds: Float64 = column("How long it took.")
+    exit_code: Int32 = column("The exit code of the command.")
+    verdict: Text = column("The verdict, as of a check.")
+    reasons: list[Text] = column("Why.")
 
 
 TRIAGE_CLASSES: tuple[type[Row], ...] = (TriageEvent, TriageSummary)
@@ -198,120 +200,3 @@ ROW_CLASSES: tuple[type[Row], ...] = (
     InfoSummary,
 )
 """What an overview consists of, as rows. The first is what CSV and tables show."""
-
-DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
-    Place: {
-        "path": "The path, as found under the given one.",
-        "what": "What it is.",
-        "broker": "The id of the broker, by meta.properties; null if that does not say.",
-        "cluster": "The id of the cluster, by meta.properties.",
-        "mode": "KRaft or ZooKeeper, by meta.properties.",
-        "written_by": "A guess, by the formats of the files, which releases wrote them.",
-        "stop": "Whether a broker is running on it, or how the last one stopped; null unless it is a broker's log directory.",
-    },
-    Space: {
-        "path": "The place.",
-        "what": "Which files: logs, indexes, and so on.",
-        "files": "How many there are.",
-        "size": "Their sizes: what `du --apparent-size` adds up.",
-        "disk": "What they take on the disk: what `du` adds up.",
-        "largest": "The file that takes most, of what is not Kafka's.",
-    },
-    TopicSum: {
-        "path": "The place.",
-        "topic": "The topic.",
-        "partitions": "How many of its partitions are here.",
-        "segments": "How many segments these have.",
-        "size": "The size of their logs.",
-        "offsets": "From the first offset to the end, of all partitions; null if the end of one was not found.",
-        "records": "How many records the headers claim; null unless all were read and say so.",
-        "oldest_timestamp": "The oldest timestamp of the batches that were read, in milliseconds since 1970.",
-        "newest_timestamp": "The newest timestamp of these.",
-        "codec": "The codec that holds most of the bytes that were read.",
-        "codec_share": "Its part of these.",
-        "saving": "How many times as large the measured batches are without compression.",
-        "producers": "Producers with an id.",
-        "open_transactions": "Transactions without a marker, as far as was read.",
-        "partitions_broken": "Partitions in which something was met that is no batch.",
-    },
-    PartitionSum: {
-        "path": "The partition directory, or the log.",
-        "topic": "The topic, by the name of the directory.",
-        "partition": "The partition, by the name of the directory.",
-        "state": "What the name says: delete, future or stray; null of an ordinary one.",
-        "segments": "How many logs there are.",
-        "size": "The size of all logs.",
-        "read_bytes": "The size of the batches whose headers were read.",
-        "is_read_whole": "Whether all batches were read.",
-        "first_offset": "The first offset.",
-        "end_offset": "The offset after the last; null if the end was not found.",
-        "batches": "How many batches were read.",
-        "records": "How many records the headers of these claim; null if old messages do not say.",
-        "oldest_timestamp": "The oldest timestamp of these, in milliseconds since 1970.",
-        "newest_timestamp": "The newest timestamp of these.",
-        "magics": "The formats of these.",
-        "codecs": "The bytes of these by codec.",
-        "saving": "How many times as large the measured ones are without compression; null if none was measured.",
-        "largest_batch": "The size of the largest of these.",
-        "producers": "Producers with an id: in these, or in the newest producer snapshot.",
-        "open_transactions": "Transactions without a marker, as far as was read.",
-        "bytes_damaged": "Bytes that are damaged; null unless all was read.",
-        "bytes_zero": "Bytes of runs of zeros; null unless all was read.",
-        "broken_at": "Where something was met first that is no batch.",
-    },
-    OpenTransaction: {
-        "path": "The partition directory.",
-        "producer_id": "The producer.",
-        "producer_epoch": "Its epoch.",
-        "first_offset": "Where the transaction begins, and read-committed consumers wait.",
-        "timestamp": "The timestamp of its first batch, or, by a snapshot, of its last.",
-        "open_for_ms": "How long the log goes on after that.",
-        "is_certain": "Whether all was read in which a marker may be.",
-        "is_hanging": "Whether it is certain, and open for longer than any transaction may last.",
-    },
-    Group: {
-        "path": "The partition directory of __consumer_offsets.",
-        "group": "The group.",
-        "type": "classic, consumer, share or streams.",
-        "state": "stable, rebalancing, empty, with-members or offsets-only, by its records.",
-        "members": "How many members it has.",
-        "committed": "Of how many partitions it has committed offsets.",
-    },
-    TriageEvent: {
-        "heading": "What is wrong, in a word or two.",
-        "path": "The partition, the directory or the file; the first of several.",
-        "places": "How many there are.",
-        "message": "What it is.",
-        "codes": "The faults of `kdump check` that say so.",
-        "records": "How many records are lost.",
-        "offset": "The offset at which consumers wait.",
-        "commands": "What to type, in this order.",
-    },
-    TriageSummary: {
-        "level": "How much was read: headers, or as for `kdump check`.",
-        "partitions": "How many partition directories there are.",
-        "disk": "What everything takes on the disk.",
-        "log_bytes": "The size of all logs.",
-        "read_bytes": "The size of the batches whose headers were read, or of what was checked.",
-        "partitions_not_forecast": "Partitions of which a start scans too much for this level.",
-        "seconds": "How long it took.",
-        "exit_code": "The exit code of the command.",
-        "verdict": "The verdict, as of a check.",
-        "reasons": "Why.",
-    },
-    Unseen: {"path": "The path.", "message": "Why it could not be looked at."},
-    InfoSummary: {
-        "level": "How much was read: headers or full.",
-        "places": "Log directories, partitions and files that were looked at.",
-        "partitions": "Partition directories in these, and logs that were named themselves.",
-        "files": "All files.",
-        "size": "Their sizes, with those of the directories: what `du --apparent-size` says.",
-        "disk": "What they take on the disk: what `du` says.",
-        "log_bytes": "The size of all logs.",
-        "read_bytes": "The size of the batches whose headers were read.",
-        "unseen": "How much could not be looked at.",
-        "seconds": "How long it took.",
-        "exit_code": "The exit code of the command.",
-    },
-}
-"""What each column says, for schemas."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from functools import partial
 
 from kdump.binary import system
-from kdump.checks.check_processes import Isolation
+from kdump.checks.check_processes import rows_of
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEFAULT_LEVEL, FULL, HEADERS, LEVELS, Settings, current_time
@@ -108,17 +109,9 @@ def ticket_of(
         if not isinstance(found, Finding) or not told.is_told(found):
             ticket.take(found, group)
 
-    if processes:
-        results = Isolation(all_jobs, settings, processes=processes, do=do, on_wait=on_wait).results()
-        try:
-            for job, rows in results:
-                for found in rows:
-                    take(found, job.path)
-        finally:
-            results.close()
-    else:
-        for job in all_jobs:
-            do(job, settings, partial(take, group=job.path))
+    with closing(rows_of(all_jobs, settings, do, processes, on_wait)) as rows:
+        for job, found in rows:
+            take(found, job.path)
     around = Surroundings(all_jobs, paths)
     for job in all_jobs:
         around.report(job, settings, lambda found: take(found, found.path))

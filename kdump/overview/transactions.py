@@ -27,7 +27,7 @@ class Transactions:
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[int, int, int]] = {}  # epoch, first offset and timestamp, by producer
-        self._from = 0
+        self.starts_at = 0  # the offset from which on batches count
         self.producers = 0
         """Those in the snapshot."""
 
@@ -45,12 +45,7 @@ class Transactions:
                             found[state.producer_id] = state.producer_epoch, state.current_txn_first_offset, state.timestamp
         except KdumpError:
             return
-        self._open, self._from, self.producers = found, offset, count
-
-    @property
-    def starts_at(self) -> int:
-        """The offset from which on batches count."""
-        return self._from
+        self._open, self.starts_at, self.producers = found, offset, count
 
     def take(self, item: Batches) -> None:
         """Follow the next batches."""
@@ -62,7 +57,7 @@ class Transactions:
         names = ("is_transactional", "is_control", "producer_id", "producer_epoch", "base_offset", "timestamp")
         rows = zip(item.statuses, *(batches[name] for name in names), strict=True)
         for status, is_transactional, is_control, producer, epoch, offset, timestamp in rows:
-            if not is_transactional or status == DAMAGED or offset < self._from:
+            if not is_transactional or status == DAMAGED or offset < self.starts_at:
                 continue
             if is_control:
                 self._open.pop(producer, None)

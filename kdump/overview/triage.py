@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from functools import partial
 
 from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
-from kdump.checks.check_processes import Isolation
+from kdump.checks.check_processes import rows_of
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
@@ -20,8 +21,7 @@ from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
-from kdump.forecasts.sentences import FAILS, NO_START, one_stop, rank, summary
-from kdump.forecasts.sentences import verdict as word_of
+from kdump.forecasts.sentences import FAILS, NO_START, one_stop, rank, start_of
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import file_name, tree
 from kdump.overview import row
@@ -153,17 +153,9 @@ def triage_of(
     triage.left = list(left.items())
     triage.verdict.leave_starts(len(left))
     do = partial(_do, level, starts, frozenset(left))
-    if processes:
-        results = Isolation(all_jobs, settings, processes=processes, do=do, on_wait=on_wait).results()
-        try:
-            for _, rows in results:
-                for found in rows:
-                    triage.take(found)
-        finally:
-            results.close()
-    else:
-        for job in all_jobs:
-            do(job, settings, triage.take)
+    with closing(rows_of(all_jobs, settings, do, processes, on_wait)) as rows:
+        for _, found in rows:
+            triage.take(found)
     around = Surroundings(all_jobs, paths)
     with_partitions = {tree.parent(job.path) for job in all_jobs if job.kind == Job.PARTITION}
     for job in all_jobs:
@@ -239,7 +231,7 @@ def _forecast(job: Job, starts: NextStarts, emit: Emit) -> None:
     try:
         for one in starts.of(job.path, is_found=job.root != job.path, finds_damage=False):
             if not one.is_sound:
-                emit(_start(one))
+                emit(start_of(one))
     except Unreadable as error:
         emit(Unseen(error.path or job.path, error.message))
     except KdumpError:
@@ -293,21 +285,6 @@ class NextStarts:
                 after = (CLEAN,) if found.was_stopped_cleanly else (UNCLEAN,)
             self._directories[above] = found, Request(after=after)
         return self._directories[above]
-
-
-def _start(one: Forecast) -> Start:
-    return Start(
-        one.path,
-        one.release,
-        one.after,
-        one.recovery_point,
-        one.recovery_point_is_assumed,
-        word_of(one),
-        one.lost_records,
-        one.bytes_lost,
-        one.consumers_stop_at,
-        summary(one),
-    )
 
 
 def _size_from(path: str, offset: int) -> int:

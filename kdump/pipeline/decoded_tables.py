@@ -50,7 +50,9 @@ def write(folder: str, shapes: Mapping[str, tuple[NotedShapes, NotedShapes]]) ->
                 columns = typed.get(topic)
                 if columns is None:
                     continue
-                batch = _with_types(rows, columns)
+                fields = [rows.schema.field(name) for name in _PLACE]
+                arrays = [rows.column(name) for name in _PLACE]
+                batch = pa.RecordBatch.from_arrays([*arrays, *columns.typed(rows)], schema=pa.schema([*fields, *columns.fields]))
                 if topic not in files:
                     place = os.path.join(folder, FOLDER, f"{_TOPIC}={topic}")
                     os.makedirs(place, exist_ok=True)
@@ -77,9 +79,3 @@ def _by_topic(path: str) -> Iterator[tuple[str, pa.RecordBatch]]:
                 if row == len(topics) or topics[row] != topics[start]:
                     yield topics[start], batch.slice(start, row - start)
                     start = row
-
-
-def _with_types(rows: pa.RecordBatch, columns: DecodedColumns) -> pa.RecordBatch:
-    fields = [rows.schema.field(name) for name in _PLACE]
-    arrays = [rows.column(name) for name in _PLACE]
-    return pa.RecordBatch.from_arrays([*arrays, *columns.typed(rows)], schema=pa.schema([*fields, *columns.fields]))

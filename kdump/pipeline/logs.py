@@ -97,48 +97,30 @@ def _batches_of(section: salvage.Section, *, headers_only: bool) -> Batches:
 Watch = Callable[[Batches | salvage.Damage], None]
 """Called for each item of a walk through a whole log, before its rows are made."""
 
-Notice = Callable[[salvage.Damage | CorruptData], None]
-"""Called for damage: for a range without batches, and for a batch that is damaged itself."""
-
-
-def fail(damage: salvage.Damage | CorruptData) -> None:
-    """Stop at damage. Raises CorruptData."""
-    if isinstance(damage, salvage.Damage):
-        damage = CorruptData(damage.code, damage.message, position=damage.start)
-    raise damage
-
 
 def sections(
-    source: Source,
-    file_slice: FileSlice,
-    options: Options,
-    report: SliceReport,
-    notice: Notice | None = None,
-    watch: Watch | None = None,
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, watch: Watch | None = None
 ) -> Iterator[Batches]:
-    """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned."""
+    """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned.
+
+    Raises CorruptData at the first damage if the options ask for that.
+    """
     for item in walk(source, file_slice, headers_only=options.table == "batches"):
         if watch is not None:
             watch(item)
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
-            if notice is not None:
-                notice(item)
+            if options.fails_fast:
+                raise CorruptData(item.code, item.message, position=item.start)
             continue
         report.cover(item.start, item.end)
         for part in _in_range(item, options):
-            if notice is not None and salvage.DAMAGED in part.statuses:
-                _notice_damaged(part, source.path, notice)
+            if options.fails_fast and salvage.DAMAGED in part.statuses:
+                fault = batch_faults.of_batch(part.chunk.batches, part.statuses.index(salvage.DAMAGED))
+                fault.path = source.path
+                raise fault
             report.count(len(part), part.records)
             yield part
-
-
-def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
-    for row, status in enumerate(item.statuses):
-        if status == salvage.DAMAGED:
-            fault = batch_faults.of_batch(item.chunk.batches, row)
-            fault.path = path
-            notice(fault)
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
@@ -169,16 +151,11 @@ def _may_lie(item: Batches, row: int, options: Options) -> bool:
 
 
 def batches(
-    source: Source,
-    file_slice: FileSlice,
-    options: Options,
-    report: SliceReport,
-    notice: Notice | None = None,
-    watch: Watch | None = None,
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, watch: Watch | None = None
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
     scales = Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
-    for item in sections(source, file_slice, options, report, notice, watch):
+    for item in sections(source, file_slice, options, report, watch):
         sizes = scales.sizes(item) if scales is not None else None
         yield columns_of(item, sizes), len(item)
 
@@ -206,9 +183,7 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
         yield from batches(source, FileSlice(file_slice.item, end), options, report)
 
 
-def record_rows(
-    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
-) -> Iterator[tuple[Columns, int]]:
+def record_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
     """The columns of records, and their number. A record that does not decode is left out, with the rest of its batch.
 
     Raises KdumpError if a sound batch yields a different number of records than its header says.
@@ -224,7 +199,7 @@ def record_rows(
             report.shapes = by_schema.noted_shapes
             _report_unread_schemas(options.decoding.unread(source.path), options, report)
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
-    for item in sections(source, file_slice, options, report, notice):
+    for item in sections(source, file_slice, options, report):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         rows = 0
@@ -232,8 +207,8 @@ def record_rows(
         missing: int | None = 0
         for part in past_bad_batches(source, item.chunk, columns=wanted):
             if isinstance(part, UnreadableBatch):
-                if notice is not None:
-                    notice(part.fault)
+                if options.fails_fast:
+                    raise part.fault
                 said = records_said(item.chunk.slice(part.row, part.row + 1))
                 left_out = None if said is None else max(0, said - given.count_at(part.position))
                 missing = None if missing is None or left_out is None else missing + left_out

@@ -230,11 +230,11 @@ def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _repor
 def _batches(source: Source, file_slice: FileSlice, options: Options, report: SliceReport, watch: Watch | None) -> Rows:
     if watch is None and not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
         return logs.header_rows(source, file_slice, options, report)
-    return logs.batches(source, file_slice, options, report, logs.fail if options.fails_fast else None, watch)
+    return logs.batches(source, file_slice, options, report, watch)
 
 
 def _records(source: Source, file_slice: FileSlice, options: Options, report: SliceReport, _watch: Watch | None) -> Rows:
-    return logs.record_rows(source, file_slice, options, report, logs.fail if options.fails_fast else None)
+    return logs.record_rows(source, file_slice, options, report)
 
 
 _READERS: dict[str, Reader] = {

@@ -47,20 +47,6 @@ class SliceReport:
     these.
     """
 
-    __slots__ = (
-        "batches",
-        "first",
-        "inode",
-        "last",
-        "path",
-        "records",
-        "rows",
-        "shapes",
-        "size",
-        "skipped",
-        "sums",
-    )
-
     def __init__(self, path: str) -> None:
         self.path = path
         self.size: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
-from kdump.reading.items import DAMAGED, Damage, Patches
+from kdump.reading.items import DAMAGED, INTACT, Damage, Patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DamagedOffsets:
                 if is_legacy and (self._is_after_wrapper or batches["compresscodec"][row] != CODECS[NONE]):
                     first, self._after_damaged = self._after_damaged, first + 1
                 self._note(start, start + batches["size"][row], True, first)
-            else:
+            elif statuses[row] == INTACT or first_offsets[row] >= self._expected:  # others are out of line
                 self._end_ranges(first_offsets[row])
                 self._expect(last_offsets[row] + 1)
                 self._is_after_message = is_legacy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import compress
 
-from kdump.tables import Table
+from kdump.tables import Declared, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Section:
         return self._statuses
 
 
-class Damage:
+class Damage(Declared):
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
@@ -116,30 +116,15 @@ class Damage:
     batch was probably lost here.
     """
 
-    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
-
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        code: str,
-        message: str,
-        row: Row | None = None,
-        through: str = "",
-        *,
-        status: str = DAMAGED,
-        resync: str = BY_SCAN,
-        is_batch: bool = True,
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.code = code
-        self.message = message
-        self.row = row
-        self.through = through
-        self.status = status
-        self.resync = resync
-        self.is_batch = is_batch
+    start: int
+    end: int
+    code: str
+    message: str
+    row: Row | None = None
+    through: str = ""
+    status: str = DAMAGED
+    resync: str = BY_SCAN
+    is_batch: bool = True
 
     @property
     def claimed_offset(self) -> int | None:
@@ -167,19 +152,16 @@ class Damages:
         return iter(self._damages)
 
 
-class Patches:
+class Patches(Declared):
     """Batches and damaged ranges in turn: what would else be many short items of a walk.
 
     `section` has the batches, which are of one family. `damages` are in order; `counts` says how many of the batches stand
     before each. There is at least one batch.
     """
 
-    __slots__ = ("counts", "damages", "section")
-
-    def __init__(self, section: Section, damages: Damages, counts: Sequence[int]) -> None:
-        self.section = section
-        self.damages = damages
-        self.counts = counts
+    section: Section
+    damages: Damages
+    counts: Sequence[int]
 
     @property
     def start(self) -> int:

@@ -20,21 +20,6 @@ _MOST_BYTES = 1 << 20
 class PatchesUnderWay:
     """Batches and damaged ranges that come together, until a walk hands them over."""
 
-    __slots__ = (
-        "_claimed",
-        "_counts",
-        "_damages",
-        "_data",
-        "_headers",
-        "_is_legacy",
-        "_nested",
-        "_positions",
-        "_size",
-        "_starts",
-        "_statuses",
-        "_valid",
-    )
-
     def __init__(self, is_legacy: bool) -> None:
         self._is_legacy = is_legacy
         self._nested: list[bool] = []

@@ -26,6 +26,7 @@ from kdump.reading.plausible import (
     value_size_at,
 )
 from kdump.reading.tuning import DEFAULT
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ _BYTES_PER_TRY = 8  # searched for each header examined
 _TRIES_FOR_LARGE = 32  # what a look at the evidence for a large batch costs, in headers that are only looked at
 
 
-class Candidates:
+class Candidates(Declared):
     """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
     `pattern` is a regular expression that matches the magic of a header of at least 26 bytes. `may_be` decides, given the bytes
@@ -69,12 +70,9 @@ class Candidates:
     batch will do that is whole in the log; None if it does not know these candidates.
     """
 
-    __slots__ = ("is_any_whole", "may_be", "pattern")
-
-    def __init__(self, pattern: bytes, may_be: Callable[[bytes, int], bool], *, is_any_whole: bool | None = None) -> None:
-        self.pattern = pattern
-        self.may_be = may_be
-        self.is_any_whole = is_any_whole
+    pattern: bytes
+    may_be: Callable[[bytes, int], bool]
+    is_any_whole: bool | None = None
 
 
 PLAUSIBLE = Candidates(

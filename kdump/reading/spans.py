@@ -38,7 +38,8 @@ class HeadersAhead:
             del self.known[:]
             self.end = start
         self.start = start
-        self._forget_before(start)
+        if len(self.known) > _MAX_PASSED:
+            del self.known[: bisect_left(self.known, start)]
         known = self.known
         yield from known[bisect_left(known, start) : bisect_left(known, limit)]
         if self.end >= limit:
@@ -48,11 +49,6 @@ class HeadersAhead:
             self.end = position + 1
             yield position
         self.end = limit
-
-    def _forget_before(self, start: int) -> None:
-        """Forget those before this position, if they are many."""
-        if len(self.known) > _MAX_PASSED:
-            del self.known[: bisect_left(self.known, start)]
 
 
 def fitting_end(search: Search, ahead: HeadersAhead, position: int, header_bytes: bytes, claimed_end: int | None) -> int:

@@ -79,7 +79,7 @@ class Order:
         self._stray: Extent | None = None  # the last batch, if it was out of line
         self._found: Extent | None = None  # the last batch in doubt
         self._undecided: Extent | None = None
-        self._is_in_doubt = False
+        self.is_in_doubt = False  # the next batch follows damage, and no batch since is beyond doubt; it is up to `nested_end`
         self._run: Run | None = None  # batches found that are out of line
         self._size = 0  # of the batches beyond doubt so far
         # of each run beyond doubt: the last offset before it, the leader epoch there, and the size of all before it
@@ -88,23 +88,18 @@ class Order:
 
     def doubt(self, claimed_end: int) -> None:
         """Record that a search was needed: what follows is in doubt."""
-        self._is_in_doubt = True
+        self.is_in_doubt = True
         self._found = None
         self.nested_end = max(self.nested_end, claimed_end)
 
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether the next batch follows damage, and no batch since then is beyond doubt; so it is up to `nested_end`."""
-        return self._is_in_doubt
-
     def take_salvaged(self, extent: Extent, size: int) -> None:
         """Record a batch that is intact except for its length. If it is in order, the order continues after it."""
-        if not self._is_in_doubt and self.fits(extent):
+        if not self.is_in_doubt and self.fits(extent):
             self._move(extent, size)
 
     def wants_summary(self) -> bool:
         """Whether it can take the next batches by their summary."""
-        return not self._is_in_doubt and self._stray is None and self._undecided is None
+        return not self.is_in_doubt and self._stray is None and self._undecided is None
 
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt.
@@ -208,7 +203,7 @@ class Order:
             return SALVAGED
         if not self.fits(found) and not self._yields_to(self._run):
             return SALVAGED
-        self._is_in_doubt = False
+        self.is_in_doubt = False
         self._stray = self._run = None
         self._runs.append((self._last_offset, self._epoch, self._size))
         if len(self._runs) > _MOST_RUNS:

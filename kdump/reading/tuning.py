@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kdump.binary.source import WINDOW_SIZE
+from kdump.tables import Declared
 
 
-class ReadTuning:
+class ReadTuning(Declared):
     """How much of a log is read at once, and how much work goes into what is damaged.
 
     `window_bytes` are read at once, `near_bytes` first where what is looked for may be close. A stretch that is summarized ahead
@@ -15,34 +16,13 @@ class ReadTuning:
     A search may feed `free_crc_bytes` to checksums and look at `free_tries` headers, however small the log is.
     """
 
-    __slots__ = (
-        "free_crc_bytes",
-        "free_tries",
-        "max_stretch_batches",
-        "near_bytes",
-        "pause_bytes",
-        "stretch_bytes",
-        "window_bytes",
-    )
-
-    def __init__(
-        self,
-        *,
-        window_bytes: int = WINDOW_SIZE,
-        near_bytes: int = 16 << 10,
-        stretch_bytes: int = 4 << 20,
-        max_stretch_batches: int = 1 << 14,  # their columns take a few MiB when all are asked for
-        pause_bytes: int = 1 << 20,
-        free_crc_bytes: int = 64 << 20,
-        free_tries: int = 1 << 18,
-    ) -> None:
-        self.window_bytes = window_bytes
-        self.near_bytes = near_bytes
-        self.stretch_bytes = stretch_bytes
-        self.max_stretch_batches = max_stretch_batches
-        self.pause_bytes = pause_bytes
-        self.free_crc_bytes = free_crc_bytes
-        self.free_tries = free_tries
+    window_bytes: int = WINDOW_SIZE
+    near_bytes: int = 16 << 10
+    stretch_bytes: int = 4 << 20
+    max_stretch_batches: int = 1 << 14  # their columns take a few MiB when all are asked for
+    pause_bytes: int = 1 << 20
+    free_crc_bytes: int = 64 << 20
+    free_tries: int = 1 << 18
 
 
 DEFAULT = ReadTuning()

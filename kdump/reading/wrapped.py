@@ -18,6 +18,8 @@ from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.reading.search import Search
     from kdump.reading.trust import Order
 
@@ -27,6 +29,9 @@ _LARGEST_PAYLOAD = 1 << 20
 _MOST_PER_BYTE = 8
 """Messages of magic 1, of 34 bytes or more, in a byte of a payload: lz4 makes 255 bytes of one at most, snappy fewer."""
 
+_MOST_SHIFTED = 3
+"""Bytes that may have been lost or inserted in a header. Its lack of a key, four bytes of ones, still says what it was."""
+
 _MOST_RUNS = 64  # of messages in one payload
 
 
@@ -35,9 +40,9 @@ class WrapperContents:
 
     Where the header of their wrapper is destroyed, a search finds them. They stand in a log of wrappers, are not compressed
     themselves, and either their offsets are out of line, as those are that count from 0 in each wrapper of magic 1, or nothing
-    that continues a log comes after the last of them: no batch, no header, no zeros and no end. In magic 1, offsets that are too
-    high to count messages in a payload that starts after the sound batch, and near those of that, are of the log, whatever comes
-    after them.
+    that continues a log comes after the last of them: no batch, no header, no zeros and no end. Offsets in order and near those
+    of the sound batch are of the log, whatever comes after them; in magic 1, if they are too high to count messages in a payload
+    that starts after that. In magic 0, contents have such offsets, too: they are the records that they say.
     """
 
     def __init__(self, search: Search, order: Order, start: int) -> None:
@@ -61,7 +66,7 @@ class WrapperContents:
         header_bytes = self._search.source.read(position, BATCH_HEADER_SIZE)
         extent = extent_of(header_bytes)
         most = (position - self._sound_end()) * _MOST_PER_BYTE
-        is_absolute = header_bytes[MAGIC_AT] == 1 and extent[0] > most and self._order.is_near(extent, most)
+        is_absolute = (header_bytes[MAGIC_AT] == 0 or extent[0] > most) and self._order.is_near(extent, most)
         return 0 if self._order.fits(extent) and (is_absolute or self._continues(end)) else end
 
     def _sound_end(self) -> int:
@@ -91,7 +96,7 @@ class WrapperContents:
 
     def _stands_among_wrappers(self, position: int, damaged: bytes) -> bool:
         """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
-        if is_wrapper(damaged) and _has_no_key(damaged):
+        if any(is_wrapper(header_bytes) and _has_no_key(header_bytes) for header_bytes in _shifted(damaged)):
             return True
         if self.sound_batch is not None:
             if self._looked_at != self.sound_batch:
@@ -116,6 +121,14 @@ class WrapperContents:
 
     def _is_intact(self, position: int, header_bytes: bytes) -> bool:
         return may_be_header(header_bytes, self._search.source.size - position) and self._search.is_intact(position, header_bytes)
+
+
+def _shifted(header_bytes: bytes) -> Iterator[bytes]:
+    """A header as it is, and as it would be with a few bytes more or less before its magic."""
+    yield header_bytes
+    for count in range(1, _MOST_SHIFTED + 1):
+        yield header_bytes[count:]
+        yield bytes(count) + header_bytes
 
 
 def _has_no_key(header_bytes: bytes) -> bool:

@@ -17,6 +17,7 @@ from kdump.releases.exception_texts import Words
 from kdump.releases.history import ControlType, Option
 from kdump.releases.known import RELEASES
 from kdump.releases.timeline import History, Part, version_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,14 +80,11 @@ class Fact:
         return f"{self.name}: {' → '.join(shown)}" if max(map(len, shown)) <= _SHORT else f"{self.name} reworded"
 
 
-class Group:
+class Group(Declared):
     """Neighbouring releases with the same output, and the changes in the first of them."""
 
-    __slots__ = ("changes", "releases")
-
-    def __init__(self, releases: list[str], changes: list[Change]) -> None:
-        self.releases = releases
-        self.changes = changes
+    releases: list[str]
+    changes: list[Change]
 
 
 def changes(old: str, new: str) -> list[Change]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from kdump.releases.timeline import FIRST
+from kdump.tables import Declared
 
 
-class Words:
+class Words(Declared):
     """An exception as the tool prints it: class and message. `message` is None if the exception has none.
 
     Without a class it is not an exception but a line on stderr, and the run continues.
     """
 
-    __slots__ = ("exception", "message")
-
-    def __init__(self, exception: str, message: str | None = None) -> None:
-        self.exception = exception
-        self.message = message
+    exception: str
+    message: str | None = None
 
 
 _CORRUPT_RECORD = "org.apache.kafka.common.errors.CorruptRecordException"

@@ -7,36 +7,28 @@ until which release it exists. To add a release, add rows here; no other module 
 from __future__ import annotations
 
 from kdump.releases.timeline import FIRST, Part
+from kdump.tables import Declared
 
 MAX_INT = 0x7FFFFFFF
 
 # The command line ------------------------------------------------------------------------------------------------------
 
 
-class Option:
+_NO_DEFAULTS: dict[str, str] = {}
+
+
+class Option(Declared):
     """An option of the tool: `argument` is ``, `required` or `optional`; `hint` names it on the help screen.
 
     `texts` is the description by release; before the first release the option does not exist. `defaults` appear in it.
     """
 
-    __slots__ = ("argument", "defaults", "hint", "is_number", "name", "texts")
-
-    def __init__(
-        self,
-        name: str,
-        texts: dict[str, str],
-        *,
-        argument: str = "",
-        hint: str = "",
-        defaults: dict[str, str] | None = None,
-        is_number: bool = False,
-    ) -> None:
-        self.name = name
-        self.texts = texts
-        self.argument = argument
-        self.hint = hint
-        self.defaults = defaults or {}
-        self.is_number = is_number
+    name: str
+    texts: dict[str, str]
+    argument: str = ""
+    hint: str = ""
+    defaults: dict[str, str] = _NO_DEFAULTS
+    is_number: bool = False
 
 
 _STRING_DECODER = {FIRST: "kafka.serializer.StringDecoder", "3.8.0": "org.apache.kafka.tools.api.StringDecoder"}
@@ -444,18 +436,15 @@ FAILS_ON_LENGTH_OVERFLOW = {FIRST: True, "1.1.1": False}
 """Whether a length that overflows 32 bits together with the 12 bytes before it throws instead of ending the log."""
 
 
-class ControlType:
+class ControlType(Declared):
     """A type of control records: its `name`, and how the value is shown: `marker`, or as JSON after a `heading`.
 
     Without either, the type itself is shown.
     """
 
-    __slots__ = ("heading", "is_marker", "name")
-
-    def __init__(self, name: str, *, is_marker: bool = False, heading: str = "") -> None:
-        self.name = name
-        self.is_marker = is_marker
-        self.heading = heading
+    name: str
+    is_marker: bool = False
+    heading: str = ""
 
     def start(self, number: int) -> str:
         """The text before the epoch of a marker or the JSON of a message, or all that is shown; `number` is that of the type."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class _PlainMessage(Message):
         return 6
 
 
-class MessageRules:
+class MessageRules(Declared):
     """What a reader of messages accepts as valid.
 
     `knows_timestamps`: magic 1 has its own layout; otherwise any magic is read as 0.
@@ -37,52 +38,19 @@ class MessageRules:
     `quirks` says how compressed payloads are read. `wrappers_give_timestamp_type`: a wrapper of magic 0 gives its messages none.
     """
 
-    __slots__ = (
-        "checks_size_first",
-        "checks_slices",
-        "codec_count",
-        "codec_mask",
-        "ends",
-        "ignores_early_end",
-        "knows_timestamps",
-        "quirks",
-        "refuses_nested",
-        "slices_overflow",
-        "unwraps",
-        "wants_equal_magic",
-        "wrappers_give_timestamp_type",
-    )
-
-    def __init__(
-        self,
-        *,
-        knows_timestamps: bool,
-        codec_mask: int,
-        codec_count: int,
-        ends: str,
-        checks_size_first: bool,
-        unwraps: str,
-        wants_equal_magic: bool,
-        refuses_nested: bool,
-        ignores_early_end: bool,
-        checks_slices: bool,
-        slices_overflow: bool,
-        quirks: CodecQuirks,
-        wrappers_give_timestamp_type: bool,
-    ) -> None:
-        self.knows_timestamps = knows_timestamps
-        self.codec_mask = codec_mask
-        self.codec_count = codec_count
-        self.ends = ends
-        self.checks_size_first = checks_size_first
-        self.unwraps = unwraps
-        self.wants_equal_magic = wants_equal_magic
-        self.refuses_nested = refuses_nested
-        self.ignores_early_end = ignores_early_end
-        self.checks_slices = checks_slices
-        self.slices_overflow = slices_overflow
-        self.quirks = quirks
-        self.wrappers_give_timestamp_type = wrappers_give_timestamp_type
+    knows_timestamps: bool
+    codec_mask: int
+    codec_count: int
+    ends: str
+    checks_size_first: bool
+    unwraps: str
+    wants_equal_magic: bool
+    refuses_nested: bool
+    ignores_early_end: bool
+    checks_slices: bool
+    slices_overflow: bool
+    quirks: CodecQuirks
+    wrappers_give_timestamp_type: bool
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:
         """A message in the layouts that the release knows."""

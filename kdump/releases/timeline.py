@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.errors import UsageError
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,20 +21,17 @@ def version_of(release: str) -> tuple[int, ...]:
     return tuple(int(number) for number in release.split("."))
 
 
-class Part:
+class Part(Declared):
     """A part of a line, from the release `since` up to but not including `until`.
 
     `{names}` stand for fields of a row. `starts_write` marks where the tool begins another write: if it fails there, everything
     before it is already on stdout.
     """
 
-    __slots__ = ("since", "starts_write", "text", "until")
-
-    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_write: bool = False) -> None:
-        self.text = text
-        self.since = since
-        self.until = until
-        self.starts_write = starts_write
+    text: str
+    since: str = FIRST
+    until: str = ""
+    starts_write: bool = False
 
 
 class History:

@@ -9,6 +9,7 @@ from kdump.schemas.avro import AvroDecoder
 from kdump.schemas.bounds import FINGERPRINT_UNKNOWN, GUID_UNKNOWN, ID_UNKNOWN, MISSING, undecodable
 from kdump.schemas.framing import BARE, Framed
 from kdump.schemas.schema import AVRO, JSON, KINDS, guid_text
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,21 +28,16 @@ _UNDECODABLE = "undecodable"
 _NO_REGISTRY = ", because no _schemas-0 is beside the data; --schemas DIR says where one is"
 
 
-class PartDecoded:
+class PartDecoded(Declared):
     """A key or value decoded: its value for JSON, the schema as an object, and why it could not be decoded.
 
     `schema` is None for data without one: null, and plain bytes. `has_value` says whether there is a value, which may be null.
     """
 
-    __slots__ = ("fault", "has_value", "schema", "value")
-
-    def __init__(
-        self, value: Any = None, schema: Json | None = None, fault: CorruptData | None = None, *, has_value: bool = False
-    ) -> None:
-        self.value = value
-        self.schema = schema
-        self.fault = fault
-        self.has_value = has_value
+    value: Any = None
+    schema: Json | None = None
+    fault: CorruptData | None = None
+    has_value: bool = False
 
 
 class PartDecoder:

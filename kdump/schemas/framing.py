@@ -7,6 +7,8 @@ the fingerprint of the schema.
 
 from __future__ import annotations
 
+from kdump.tables import Declared
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.kernel import Headers
@@ -19,30 +21,18 @@ HEADER_NAMES = {"key": b"__key_schema_id", "value": b"__value_schema_id"}
 _ID_SIZE, _GUID_SIZE, _FINGERPRINT_SIZE = 5, 17, 10
 
 
-class Framed:
+class Framed(Declared):
     """How a key or value names its schema, and where what follows that starts.
 
     `in_header` is the rest of the header: the numbers of a Protobuf message, which otherwise are the start of the data.
     """
 
-    __slots__ = ("fingerprint", "framing", "guid", "id", "in_header", "start")
-
-    def __init__(
-        self,
-        framing: str,
-        start: int = 0,
-        *,
-        id: int | None = None,
-        guid: bytes = b"",
-        fingerprint: bytes = b"",
-        in_header: bytes = b"",
-    ) -> None:
-        self.framing = framing
-        self.start = start
-        self.id = id
-        self.guid = guid
-        self.fingerprint = fingerprint
-        self.in_header = in_header
+    framing: str
+    start: int = 0
+    id: int | None = None
+    guid: bytes = b""
+    fingerprint: bytes = b""
+    in_header: bytes = b""
 
     @property
     def is_message(self) -> bool:

@@ -9,6 +9,7 @@ import json
 
 from kdump.schemas.bounds import MAX_SCHEMA_SIZE
 from kdump.schemas.schema import ACTIVE, AVRO, HARD_DELETED, SOFT_DELETED, STATES, TYPES, Reference, Schema, guid_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +28,13 @@ _MAX_RECORD = 8 << 20  # bytes of a key or value
 _MAX_SAID = 5  # records of the registry's topic of which one message each is kept
 
 
-class Registered:
+class Registered(Declared):
     """A schema with its id. `subjects` are the versions of subjects that have it, or had it if none has it now."""
 
-    __slots__ = ("id", "schema", "state", "subjects")
-
-    def __init__(self, id: int | None, schema: Schema, subjects: list[str], state: str) -> None:
-        self.id = id
-        self.schema = schema
-        self.subjects = subjects
-        self.state = state
+    id: int | None
+    schema: Schema
+    subjects: list[str]
+    state: str
 
 
 class Registry:
@@ -52,20 +50,15 @@ class Registry:
         self._carriers: dict[tuple[str, int], dict[Version, None]] = {}  # all versions that ever had an id
         self._subjects: dict[str, set[int]] = {}  # versions of a subject that there ever were
         self._held_bytes = 0
-        self._problem_count = 0
+        self.problem_count = 0  # with those that `problems` leaves out
         self.problems: list[str] = []
         """What is wrong with the registry's topic, the first few."""
         self.is_read = True
         """Whether the system gave all that the topic holds, damaged or not."""
 
-    @property
-    def problem_count(self) -> int:
-        """How many problems there are, including those that `problems` leaves out."""
-        return self._problem_count
-
     def note(self, problem: str) -> None:
         """Add a problem."""
-        self._problem_count += 1
+        self.problem_count += 1
         if len(self.problems) < _MAX_SAID:
             self.problems.append(problem)
 

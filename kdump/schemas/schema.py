@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from itertools import islice
 
+from kdump.tables import Declared
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,15 +22,12 @@ STATES = (ACTIVE, SOFT_DELETED, HARD_DELETED)
 """What became of a version of a subject, the best first."""
 
 
-class Reference:
+class Reference(Declared):
     """What a schema calls another one, and the version of the subject that it is."""
 
-    __slots__ = ("name", "subject", "version")
-
-    def __init__(self, name: str, subject: str, version: int) -> None:
-        self.name = name
-        self.subject = subject
-        self.version = version
+    name: str
+    subject: str
+    version: int
 
 
 class Schema:

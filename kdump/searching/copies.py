@@ -21,6 +21,7 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
     TRANSACTIONAL_BIT,
 )
+from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.decoding.markers import marker_type
@@ -32,6 +33,7 @@ from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,35 +60,26 @@ class Batch(NamedTuple):
     last: int
 
 
-class Sighting:
+class Sighting(Declared):
     """A record in one file: the fields of its batch, its key, and whether it has a value."""
 
-    __slots__ = (
-        "batch",
-        "has_value",
-        "is_control",
-        "is_in_cut_wrapper",
-        "is_served",
-        "is_transactional",
-        "key",
-        "leader_epoch",
-        "offset",
-        "producer_id",
-    )
+    offset: int
+    batch: Batch
+    leader_epoch: int | None
+    producer_id: int
+    attributes: int
+    is_served: bool
+    is_in_cut_wrapper: bool = False  # of magic 1, where offsets count back from that of the wrapper
+    key: bytes | None = None
+    has_value: bool = True
 
-    def __init__(
-        self, offset: int, batch: Batch, leader_epoch: int | None, producer_id: int, attributes: int, *, is_served: bool
-    ) -> None:
-        self.offset = offset
-        self.batch = batch
-        self.leader_epoch = leader_epoch
-        self.producer_id = producer_id
-        self.is_control = bool(attributes & CONTROL_BIT)
-        self.is_transactional = bool(attributes & TRANSACTIONAL_BIT)
-        self.is_served = is_served
-        self.is_in_cut_wrapper = False  # of magic 1, where offsets count back from that of the wrapper
-        self.key: bytes | None = None
-        self.has_value = True
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def claimed_offset(self) -> int:
@@ -120,6 +113,14 @@ class UnreadableRange(DamagedRange):
         super().__init__(batch.position, batch.end, True, offset, batch.last + 1)
         self.log = batch.path
         self.reason = reason
+
+
+class Wrapper(NamedTuple):
+    """Compressed messages of magic 1: the offset after the batch before, and that of the first message inside."""
+
+    batch: Batch
+    expected: int
+    first: int
 
 
 class Marker(NamedTuple):
@@ -336,8 +337,33 @@ class Copy:
             if status == salvage.DAMAGED:
                 continue
             if look.may_hold_row(chunk, row):
+                self._open_passed(source, look)
                 self._note_records(source, chunk.slice(row, row + 1), look, is_intact=status == salvage.INTACT)
+            else:
+                look.passed = chunk, row, look.expected
             look.expected = chunk.batches["last_offset"][row] + 1
+
+    def _open_passed(self, source: TolerantSource, look: _Look) -> None:
+        """Read the wrapper before the first that is read: its offset may be the one that is wrong."""
+        (chunk, row, before), look.passed = look.passed or (None, 0, 0), None
+        if chunk is not None and _is_relative(chunk, row):
+            expected, look.expected = look.expected, before
+            self._note_records(source, chunk.slice(row, row + 1), look, is_intact=False)
+            look.expected = expected
+
+    def _judge_wrapper(self, look: _Look, first: int) -> None:
+        """Doubt all offsets in a wrapper that overlaps a neighbour by as much as it is away from the other: its own is wrong.
+
+        `first` is the first offset in what follows it.
+        """
+        if look.wrapper is None:
+            return
+        batch, expected, own = look.wrapper
+        if look.expected == batch.last + 1 and own != expected and own - expected == batch.last + 1 - first:
+            self.sightings = [sighting for sighting in self.sightings if sighting.batch != batch]
+            message = f"its header claims offset {batch.last:,}, and the batches around it leave only {first - 1:,}"
+            fault = CorruptData("uncovered-header-rot", message)
+            self._note_unreadable(batch._replace(last=first - 1), expected, fault, is_served=look.is_served)
 
     def _note_records(self, source: TolerantSource, chunk: Chunk, look: _Look, *, is_intact: bool) -> None:
         """Note what the only batch of a chunk holds of the wanted offsets."""
@@ -353,12 +379,15 @@ class Copy:
         known = len(self.sightings)
         seen: set[int] = set()
         is_read = True
+        inner_first: int | None = None
         for part in past_bad_batches(source, chunk):
             if isinstance(part, UnreadableBatch):
                 is_read = False
                 self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
                 continue
             bad = batch_faults.of_messages(part)
+            if chunk.is_legacy and inner_first is None and part.records["offset"]:
+                inner_first = part.records["offset"][0]
             for row, offset in enumerate(part.records["offset"]):
                 unread = max(unread, offset + 1)
                 if not look.wants(offset):
@@ -371,6 +400,10 @@ class Copy:
                 sighting.key = part.records["key"][row]
                 sighting.has_value = part.records["value"][row] is not None
                 self.sightings.append(sighting)
+        if inner_first is not None:
+            self._judge_wrapper(look, inner_first)
+        is_relative = inner_first is not None and _is_relative(chunk, 0)
+        look.wrapper = Wrapper(batch, look.expected, inner_first or 0) if is_relative else None
         unseen = [offset for offset in look.between(first, batch.last) if offset not in seen] if is_read else []
         if (unseen or seen) and chunk.is_legacy and is_cut(source, chunk, 0):
             for sighting in self.sightings[known:]:
@@ -477,6 +510,8 @@ class _Look:
         self._item = item
         self.is_served = is_served(item)
         self.expected = item.base_offset or 0
+        self.wrapper: Wrapper | None = None  # the last batch that was read, if it is one
+        self.passed: tuple[Chunk, int, int] | None = None  # the batch before the first that is read, and what was expected there
 
     def wants(self, offset: int) -> bool:
         return _are_between(self._wanted, offset, offset)
@@ -524,6 +559,13 @@ class _Look:
         for status, first, position in zip(statuses, firsts, batches["position"], strict=True):
             if status != salvage.DAMAGED:
                 self._near.note(first, self._item, position)
+
+
+def _is_relative(chunk: Chunk, row: int) -> bool:
+    """Whether a batch is a wrapper in which offsets count back from its own."""
+    batches = chunk.batches
+    offset: int = batches["last_offset"][row]  # old versions of librdkafka wrote 0
+    return offset > 0 and batches["magic"][row] == 1 and batches["compresscodec"][row] != CODECS[NONE]
 
 
 def _are_between(numbers: list[int], first: int, last: int) -> bool:

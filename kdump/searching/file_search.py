@@ -10,6 +10,7 @@ from kdump.output.rows.hits import NotRead, SearchedFile
 from kdump.reading.items import DAMAGED
 from kdump.searching.log_search import Found, Gap, LogSearch
 from kdump.searching.partitioner import partition_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,60 +25,33 @@ if TYPE_CHECKING:
 _MAX_ROWS = 2048  # that are shown at once
 
 
-class FileSettings:
+class FileSettings(Declared):
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
     `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
     `progress` receives how many bytes of the file were searched; `decoding` says how keys and values are decoded for conditions.
     """
 
-    __slots__ = ("context", "decoding", "digests", "limit", "names", "partitions", "progress", "query")
-
-    def __init__(
-        self,
-        query: Query,
-        *,
-        context: int = 0,
-        limit: int | None = None,
-        digests: bool = False,
-        partitions: int | None = None,
-        names: Mapping[str, str] | None = None,
-        progress: Callable[[int], None] | None = None,
-        decoding: Decoding | None = None,
-    ) -> None:
-        self.decoding = decoding
-        self.query = query
-        self.context = context
-        self.limit = limit
-        self.digests = digests
-        self.partitions = partitions
-        self.names = names or {}
-        self.progress = progress
+    query: Query
+    context: int = 0
+    limit: int | None = None
+    digests: bool = False
+    partitions: int | None = None
+    names: Mapping[str, str] = {}
+    progress: Callable[[int], None] | None = None
+    decoding: Decoding | None = None
 
 
-class FileResult:
+class FileResult(Declared):
     """What is known of a file after its search."""
 
-    __slots__ = ("damaged_hits", "file", "is_whole", "known_fields", "misplaced", "not_read", "not_read_bytes")
-
-    def __init__(
-        self,
-        file: SearchedFile,
-        not_read: list[NotRead],
-        *,
-        damaged_hits: int = 0,
-        misplaced: int = 0,
-        is_whole: bool = True,
-        not_read_bytes: int = 0,
-        known_fields: KnownFields | None = None,
-    ) -> None:
-        self.known_fields = known_fields
-        self.file = file
-        self.not_read = not_read
-        self.damaged_hits = damaged_hits
-        self.misplaced = misplaced
-        self.is_whole = is_whole
-        self.not_read_bytes = not_read_bytes
+    file: SearchedFile
+    not_read: list[NotRead]
+    damaged_hits: int = 0
+    misplaced: int = 0
+    is_whole: bool = True
+    not_read_bytes: int = 0
+    known_fields: KnownFields | None = None
 
 
 class FileSearch:

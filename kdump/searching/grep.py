@@ -91,7 +91,7 @@ class Search:
         ]
         if partition_count is not None:
             self._refuse_too_few(partition_count)
-        self._decoding = decoding
+        self.decoding = decoding
         self._hit_decoder: tuple[str, LogDecoder] | None = None
         self._hit_shapes: tuple[NotedShapes, NotedShapes] | None = None
         if decoding is None and query.decoded_parts:
@@ -106,11 +106,6 @@ class Search:
 
             self.schemas = SchemaFiles(*schemas_of(decoding, self.places.logs))
             self.not_read += self.schemas.not_read
-
-    @property
-    def decoding(self) -> Decoding | None:
-        """How keys and values are decoded."""
-        return self._decoding
 
     def _refuse_too_few(self, count: int) -> None:
         """Raise UsageError if the topic has more partitions than it is said to have."""
@@ -129,8 +124,8 @@ class Search:
         try:
             yield from self._found()
         finally:
-            if self._decoding is not None:
-                self._decoding.close()
+            if self.decoding is not None:
+                self.decoding.close()
         if self.schemas is not None:
             self.not_read += self.schemas.changed()
 
@@ -144,7 +139,7 @@ class Search:
             partitions=self.partition_count,
             names=self._names,
             progress=None if self._progress is None else self._report,
-            decoding=self._decoding,
+            decoding=self.decoding,
         )
         logs = self.places.logs
         self._bytes = sum(item.size for item in logs)
@@ -210,12 +205,12 @@ class Search:
             yield self._table(item, piece, decoded)
 
     def _decoder_of_hits(self, item: FileItem) -> LogDecoder | None:
-        if self._decoding is None:
+        if self.decoding is None:
             return None
         if self._hit_decoder is None or self._hit_decoder[0] != item.path:
             if self._hit_shapes is not None and self._hit_decoder is not None:
                 self._hit_decoder[1].give_shapes(*self._hit_shapes)
-            self._hit_decoder = item.path, self._decoding.of_hits(item)
+            self._hit_decoder = item.path, self.decoding.of_hits(item)
         return self._hit_decoder[1]
 
     def note_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:

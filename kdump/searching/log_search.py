@@ -28,6 +28,7 @@ from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.undecidable import Undecidable
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,22 +44,17 @@ if TYPE_CHECKING:
     from kdump.searching.query import Query
 
 _NO_CODEC = 1  # as the codecs of a summary
-_NOT_READ = -2  # of the kernel
-_MAGIC = 2  # of compressed batches
 _MAX_GAPS = 20_000  # of one file that are kept apart
 _TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: all from there on
 
 
-class Found:
+class Found(Declared):
     """Records of a log: `rows` are those that match, and `matched` says where. `statuses` are those of the batches."""
 
-    __slots__ = ("matched", "part", "rows", "statuses")
-
-    def __init__(self, part: RecordChunk, statuses: list[str], rows: list[int], matched: list[list[str]]) -> None:
-        self.part = part
-        self.statuses = statuses
-        self.rows = rows
-        self.matched = matched
+    part: RecordChunk
+    statuses: list[str]
+    rows: list[int]
+    matched: list[list[str]]
 
 
 class Gap:
@@ -154,7 +150,9 @@ class LogSearch:
             return
         chunk, statuses = section.chunk, section.statuses
         self._note_damaged(section)
-        self._count_rows(chunk)
+        self._count(len(chunk), len(chunk) if chunk.is_legacy else sum(max(header[RECORD_COUNT], 0) for header in chunk.headers))
+        firsts = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"]
+        self._extend(min(firsts), max(chunk.batches["last_offset"]))
         rows = [row for row in range(len(chunk)) if self._may_match(chunk, row, is_sound=statuses[row] != salvage.DAMAGED)]
         yield from self._in_batches(chunk, rows, statuses)
         self._position = chunk.batches["position"][-1] + chunk.batches["size"][-1]
@@ -239,27 +237,12 @@ class LogSearch:
             )
         payload = self._decompressed(codec, compressed)
         if payload is None:
-            return self._may_be_in_blocks(codec, bytes(compressed)) or is_sound
+            return True  # large, or it cannot be decompressed: its records are looked at
         return (
             literal.place_in(payload) >= 0
             or is_sound
             and (native is None or native.ordinary_records(window, start, payload, False) is None)
         )
-
-    def _may_be_in_blocks(self, codec: int, payload: bytes) -> bool:
-        """Whether the literal stands in a payload that is not decompressed at once, or it cannot be decompressed."""
-        literal = self._query.literal
-        assert literal is not None
-        rest = b""
-        try:
-            for block in codecs.decompressed(codec, payload, _MAGIC):
-                held = rest + block
-                if literal.place_in(held) >= 0:
-                    return True
-                rest = held[max(0, len(held) - len(literal.data) + 1) :]
-        except (CorruptData, MissingPackage):
-            return True  # the walk says why
-        return False
 
     def _decompressed(self, codec: int, payload: memoryview) -> Buffer | None:
         try:
@@ -293,7 +276,9 @@ class LogSearch:
     def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
         """What matches in the batches in these rows."""
         if chunk.is_legacy:
-            self._note_cut_wrappers(chunk, rows)
+            for row in rows:
+                if is_cut(self._source, chunk, row):
+                    self._note_batch(chunk, row, "wrapper-cut", CUT_MESSAGE)
         for first, end in _runs(rows):
             try:
                 yield from self._in_whole_batches(chunk.slice(first, end), statuses[first:end])
@@ -326,12 +311,6 @@ class LogSearch:
             raise
         finally:
             self._count_decoded(chunk, decoded, bad)
-
-    def _note_cut_wrappers(self, chunk: Chunk, rows: Sequence[int]) -> None:
-        """Note wrappers that end inside a message."""
-        for row in rows:
-            if is_cut(self._source, chunk, row):
-                self._note_batch(chunk, row, "wrapper-cut", CUT_MESSAGE)
 
     def _matching(self, part: RecordChunk, statuses: list[str]) -> Found:
         query, records = self._query, part.records
@@ -379,11 +358,6 @@ class LogSearch:
             self.records += count - claimed
             if chunk.is_legacy:
                 self.claimed_records += count - (row not in bad)
-
-    def _count_rows(self, chunk: Chunk) -> None:
-        self._count(len(chunk), len(chunk) if chunk.is_legacy else sum(max(header[RECORD_COUNT], 0) for header in chunk.headers))
-        firsts = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"]
-        self._extend(min(firsts), max(chunk.batches["last_offset"]))
 
     def _extend(self, first: int, last: int) -> None:
         self.first_offset = first if self.first_offset is None else min(first, self.first_offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from kdump.binary import system
 from kdump.binary.paths import real
@@ -10,10 +11,11 @@ from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, foreign, tree
 from kdump.pipeline import discovery
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kdump.pipeline.discovery import FileItem
 
@@ -21,7 +23,6 @@ _LOGS = ("log", "checkpoint")
 _STATES = ("deleted", "cleaned", "swap", tree.DELETE, tree.STRAY)
 """How files and directories are marked that brokers no longer serve."""
 
-_MAX_DEPTH = 32  # of directories that are looked at for what was passed over
 _COMPANIONS = ("index", "timeindex", "txnindex", "snapshot")
 _OTHERS = frozenset(
     (
@@ -37,15 +38,12 @@ _OTHERS = frozenset(
 """Kafka's files that hold no records of clients."""
 
 
-class Unsearched:
+class Unsearched(Declared):
     """A file or directory that cannot be searched: why."""
 
-    __slots__ = ("code", "message", "path")
-
-    def __init__(self, path: str, code: str, message: str) -> None:
-        self.path = path
-        self.code = code
-        self.message = message
+    path: str
+    code: str
+    message: str
 
 
 class Places:
@@ -171,15 +169,12 @@ def _holds_anything(path: str) -> bool:
         return True
 
 
-def _directories(root: str, depth: int = _MAX_DEPTH) -> Iterator[str]:
-    """A directory, and those below it that are not links."""
-    yield root
-    if depth == 0:
-        return
-    try:
-        inner: Iterable[str] = [entry.path for entry in system.entries(root) if entry.is_directory and not entry.is_link]
-    except Unreadable:
-        return
-    for path in inner:
-        if os.path.basename(path) != tree.REMOTE_INDEX_CACHE:
-            yield from _directories(path, depth - 1)
+def _directories(root: str) -> Iterator[str]:
+    """A directory, and those below it that are not links, however deep."""
+    waiting = [root]
+    while waiting:
+        path = waiting.pop()
+        yield path
+        with suppress(Unreadable):
+            inner = [entry for entry in system.entries(path) if entry.is_directory and not entry.is_link]
+            waiting += [entry.path for entry in reversed(inner) if entry.name != tree.REMOTE_INDEX_CACHE]

@@ -31,27 +31,6 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.fleet.query import Query
 
-__all__ = [
-    "ask",
-    "behind",
-    "cleaner_behind",
-    "codecs",
-    "compaction_duplicates",
-    "continuity",
-    "divergence",
-    "fleet",
-    "largest_records",
-    "missing_markers",
-    "producers",
-    "retention_blocked",
-    "sequence_breaks",
-    "sizes",
-    "skew",
-    "throughput",
-    "tombstones_overdue",
-    "top_keys",
-]
-
 
 @with_brief_errors
 def ask(query: Query, tables: Mapping[str, DataFrame]) -> DataFrame:

@@ -6,7 +6,7 @@ from kdump.binary.paths import absolute
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, INFO, WARNING, Finding, Start
+from kdump.checks.finding import ERROR, INFO, WARNING, Finding
 from kdump.checks.jobs import Job
 from kdump.errors import KdumpError
 from kdump.formats import tree
@@ -76,7 +76,7 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
     if not forecasts or not watcher.fails and not watcher.is_doubtful and all(row.is_sound for row in forecasts):
         return
     from kdump.forecasts.outcome import KEEP
-    from kdump.forecasts.sentences import rank, sentences, stop, summary, verdict
+    from kdump.forecasts.sentences import rank, sentences, start_of, stop, verdict
 
     shown = _stop_shown_around(job.path)
     forecasts.sort(key=lambda row: (verdict(row) in LOSING, not row.is_sound and row.after == shown, rank(row)), reverse=True)
@@ -89,20 +89,7 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
         message = f"After {stop([worst])}: {' '.join(sentences(worst))}"
         context.report(code, 0, 0, message, offsets=offsets, found=worst.outcome, forecast=word)
     for row in forecasts:
-        emit(
-            Start(
-                row.path,
-                row.release,
-                row.after,
-                row.recovery_point,
-                row.recovery_point_is_assumed,
-                verdict(row),
-                row.lost_records,
-                row.bytes_lost,
-                row.consumers_stop_at,
-                summary(row),
-            )
-        )
+        emit(start_of(row))
 
 
 def _stop_shown_around(path: str) -> str | None:

@@ -345,15 +345,36 @@ def test_records_are_those_of_the_reference(records: bytes, data: st.DataObject)
         assert _walked(kernel.walk_records, buffer, *arguments) == _walked(reference.walk_records, buffer, *arguments)
 
 
-@pytest.mark.parametrize("behind", [b"", varint(1) + b"v"])
-@pytest.mark.parametrize("with_data", [False, True])
-def test_a_header_without_key_makes_a_record_irregular(with_data: bool, behind: bytes) -> None:
-    sound = encode_record(record(value=b"v"))
-    null_key = encode_record(record(value=b"v", headers_count=1, trailing=varint(-1) + behind))
+def _of_fields(timestamp: bytes = b"\0", offset: bytes = b"\0", rest: bytes = b"") -> bytes:
+    body = b"\0" + timestamp + offset + varint(-1) + varint(1) + b"v" + varint(0) + rest
+    return varint(len(body)) + body
+
+
+@each(
+    ("odd", "numbers"),
+    [
+        *((_of_fields(offset=b"\x80" * 4 + bytes([last])), (0, (last & 15) << 27)) for last in (0, 7, 0x10, 0x7F)),
+        *((_of_fields(timestamp=b"\x80" * 9 + bytes([last])), ((last & 1) << 62, 0)) for last in (0, 1, 2, 0x7F)),
+        *((_of_fields(**{field: b"\x80" * most + b"\0"}), None) for field, most in (("offset", 5), ("timestamp", 10))),
+        *((_of_fields(rest=rest), None if rest else (0, 0)) for rest in (b"", b"\0", b"x" * 9)),
+        *((encode_record(record(value=b"vw", value_length=size)), (0, 0) if size == 2 else None) for size in (1, 2, 3, 1 << 30)),
+        *((encode_record(record(key=b"kl", key_length=size)), (0, 0) if size == 2 else None) for size in (1, 2, 9, 1 << 30)),
+        *(
+            (encode_record(record(headers=[("h", b"v")], headers_count=count)), (0, 0) if count == 1 else None)
+            for count in (-1, 0, 1, 2)
+        ),
+        *((encode_record(record(headers_count=1, trailing=varint(-1) + after)), None) for after in (b"", varint(1) + b"v")),
+        *((encode_record(record(value=b"v"))[:-1], None), (b"\0", None), (b"\1", None)),
+    ],
+)
+def test_a_record_is_regular_if_its_fields_fill_it_and_no_number_is_too_long(odd: bytes, numbers: tuple[int, int] | None) -> None:
+    """Bits that a number has no room for count for nothing, as in Kafka."""
+    data = encode_record(record(value=b"v")) + odd
     with kernels.using(kernel.C):
         for walk in (kernel.walk_records, reference.walk_records):
-            (end, *_), rows = _walked(walk, sound + null_key, 0, len(sound + null_key), 2, 1 << 60, with_data)
-            assert (end, len(rows)) == (len(sound), 1)
+            (end, *_), rows = _walked(walk, data, 0, len(data), 2, 1 << 60, True)
+            assert end == len(data) if numbers else len(data) - len(odd)
+            assert [row[:2] for row in rows[1:]] == ([] if numbers is None else [numbers])
 
 
 @pytest.mark.parametrize(("length", "count"), [(13, 0), (14, 1)])
@@ -566,18 +587,18 @@ class Stretches:
 def stretches(monkeypatch: pytest.MonkeyPatch) -> Stretches:
     """What becomes of the stretches of this test."""
     noted = Stretches()
-    take_over, to_end = parallel_text.SharedDump._take_over, parallel_text.SharedDump.to_end
+    take_over, to_end = parallel_text.ParallelLog.take_over, parallel_text.SharedDump.to_end
 
-    def noting_take_over(dump: parallel_text.SharedDump, stretch: parallel_text.Stretch) -> None:
+    def noting_take_over(log: parallel_text.ParallelLog, stretch: parallel_text.Stretch) -> None:
         noted.ends.append(stretch.reached)
-        take_over(dump, stretch)
+        take_over(log, stretch)
 
     def noting_to_end(dump: parallel_text.SharedDump) -> None:
         to_end(dump)
         assert not dump.is_lost
         noted.runs_to_end.append(dump.position == dump.end)
 
-    monkeypatch.setattr(parallel_text.SharedDump, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel_text.ParallelLog, "take_over", noting_take_over)
     monkeypatch.setattr(parallel_text.SharedDump, "to_end", noting_to_end)
     return noted
 

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -270,6 +271,12 @@ def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path
     broken.rename(copy)
     assert _run("check", copy, "--baseline", baseline)[0] == CLEAN
     assert _run("check", copy / LOG, "--baseline", baseline)[0] == CLEAN
+    another = tmp_path / "another" / broken.name  # which nobody knew, though its findings are those of the first
+    shutil.copytree(copy, another)
+    code, out, _ = _run("check", copy, another, "--baseline", baseline, "--output", "ndjson")
+    assert (code, _lines(out)[-1]["known"]) == (FINDINGS, 3)
+    baseline.write_text(_run("check", copy, another, "--output", "ndjson")[1])
+    assert _run("check", copy, another, "--baseline", baseline)[0] == CLEAN
 
 
 def test_what_is_new_since_the_baseline_fails(broken: Path, tmp_path: Path) -> None:

@@ -115,6 +115,25 @@ def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_
     assert (found.offset_first, found.offset_last) == offsets
 
 
+@each(
+    ("stated", "told"),
+    [
+        (5 + (1 << 20), [("uncovered-header-rot", 3, "5", "1048581")]),
+        (5 + 16, [("uncovered-header-rot", 3, "5", "21")]),
+        (5 + 48, [("epochs-disagree", 3, "5 from 0 on, 53 from 3 on", "5 from 0 on")]),
+        (7, [("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")]),  # there may have been two elections
+    ],
+)
+def test_a_bit_of_the_epoch_of_the_last_batch_is_wrong_if_the_file_does_not_know_it(
+    tmp_path: Path, stated: int, told: list[tuple[str, int, str, str]]
+) -> None:
+    directory = _partition(
+        tmp_path, {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}, {EPOCHS: checkpoint(entries=[(5, 0)])}
+    )
+    found = _of(directory, "epochs-disagree", "uncovered-header-rot")
+    assert [(one.code, one.offset_first, one.expected, one.found) for one in found] == told
+
+
 def test_epochs_that_disagree_from_a_wrong_offset_on_have_no_last_before_their_first(tmp_path: Path) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(1 << 51, 3, epoch=6)], 6: [_batch(6, 3, epoch=6)]}
     epochs = checkpoint(entries=[(5, 0), (6, 3), (7, 9)])

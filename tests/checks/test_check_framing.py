@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.finding import Finding
+from kdump.cli.commands import main
 from tests import kernels
 from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
@@ -203,6 +204,48 @@ def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_onl
     directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]}, producer_snapshots={1: [], 2: [], 9: []})
     found = [one for one in _findings(directory) if one.code == "truncated-at-boundary"]
     assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
+
+
+@each(
+    ("first", "snapshot", "told"),
+    [
+        (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
+        (13, 14, [("uncovered-header-rot", "11", "13")]),
+        (1035, 14, [("uncovered-header-rot", "11", "1035")]),
+        (1035, 15, []),  # where nothing ends
+        (12, 11, []),
+        (12, 15, []),
+        (12, 13, []),  # there is no room
+        (11, 13, []),  # nor a gap
+    ],
+)
+def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], first: int, snapshot: int, told: list[tuple[str, str, str]]
+) -> None:
+    """It has three records."""
+    last = batch(base_offset=first, records=[record(offset_delta=delta) for delta in range(3)])
+    directory = _partition(tmp_path, {0: [*map(_batch, range(11)), last]}, producer_snapshots={snapshot: []})
+    found = [(one.code, one.expected, one.found) for one in _findings(directory) if one.code == "uncovered-header-rot"]
+    assert found == told
+    main(["check", str(directory)])
+    assert f", offsets 0 to {13 if told else first + 2:,} " in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing(tmp_path: Path) -> None:
+    first = _batch(0, value=bytes(500))
+    directory = _cut_partition(tmp_path, index=index_of(entries=[(1, len(first) + SIZE)]))
+    _write(directory / LOG, first + _batch(1))
+    assert "truncated-at-boundary" in _codes(_findings(directory))
+    _write(directory / LOG, first[:200] + _batch(1))
+    assert "truncated-at-boundary" not in _codes(_findings(directory))
+
+
+@each("offset", [0, 1])
+def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    _write(directory / LOG, _with(_log(0, offset) if offset else _batch(0), offset * SIZE, b"\x80"))
+    codes = _codes(_findings(directory))
+    assert "offset-negative" in codes and "epochs-beyond-log" not in codes
 
 
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The offsets that `kdump check` says are missing are those that no batch has, whatever damaged headers claim."""
 
+import gzip
 import random
 import re
 from pathlib import Path
@@ -233,3 +234,26 @@ def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
     first.write_bytes((1 << bit).to_bytes(8, "big") + first.read_bytes()[8:])
     main(["check", str(path)])
     assert f"Consumers cannot read 3 of {1200 if bit == 11 else 1197:,} offsets: 150 to 152." in capfd.readouterr().out
+
+
+def test_a_segment_without_a_batch_lacks_all_offsets_up_to_the_next(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = b"".join(LOG)
+    for name, rest in (
+        ("noise", random.Random(3).randbytes(len(data))),
+        ("zeros", bytes(len(data))),
+        ("gzip", gzip.compress(data)),
+    ):
+        (folder := tmp_path / name).mkdir()
+        path = _partition(folder, data)
+        (path / f"{600:020}.log").write_bytes(rest)
+        (path / f"{1200:020}.log").write_bytes(b"".join(_log(seed=2, base=1200)))
+        assert _headline(path, capfd) == 600, name
+
+
+def test_batches_whose_offsets_an_inserted_byte_has_moved_are_no_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """CRLF conversion: it stands before the last byte but one of their offsets, from 2,560 on."""
+    parts = [batch(base_offset=row, records=[record(value=b"v" * 90)]) for row in range(2500, 2700)]
+    parts[61:63] = [part[:6] + b"\r" + part[6:] for part in parts[61:63]]
+    last = batch(base_offset=2699, records=[record(value=b"v" * 20_000)])
+    parts[-1] = last[:5000] + b"\r" * 300 + last[5000:]
+    assert _headline(_partition(tmp_path, b"".join(parts), 2500), capfd) == 3

@@ -12,8 +12,18 @@ pytestmark = pytest.mark.both_kernels
 
 _OFFSETS = list(range(5000, 6000))
 _UNEVEN = [number * number for number in range(700)]
+_EXTREMES = [-(1 << 63), 0, (1 << 63) - 1] * 100
+_STEADY = [1_700_000_000_000] * 600
 _SHORT = [7, 9, 12]
 _MIXED = [*range(256), *_UNEVEN[256:512], *range(1 << 40, (1 << 40) + 256, 1), 1 << 41]
+_SPANS = [
+    base + far
+    for base in (0, -5, 1 << 62)
+    for bits in (8, 16, 32)
+    for span in ((1 << bits) - 1, 1 << bits)
+    for far in (0, span, *[span // 2, 1] * 127)
+]
+"""Blocks whose numbers are as far apart as one, two or four bytes can say, or one farther."""
 
 
 def _column(numbers: list[int], step: int = 100) -> PackedInts:
@@ -21,6 +31,20 @@ def _column(numbers: list[int], step: int = 100) -> PackedInts:
     for start in range(0, len(numbers), step):
         column.extend(tuple(numbers[start : start + step]))
     return column
+
+
+@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED, _SPANS])
+@each("step", [1, 100, 1024])
+def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
+    column = _column(numbers, step)
+    assert list(column) == numbers
+    assert len(column) == len(numbers)
+    assert bool(column) is bool(numbers)
+    assert [column[row] for row in range(len(numbers))] == numbers
+    assert [column[row] for row in range(-len(numbers), 0)] == numbers
+    assert column.at(array("q", range(len(numbers)))).tolist() == numbers
+    for start, end in ((0, 3), (250, 260), (256, 512), (-5, None), (300, 100)):
+        assert column[start:end].tolist() == numbers[start:end]
 
 
 @each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _MIXED])

@@ -163,3 +163,24 @@ def test_a_wrapper_whose_offset_was_damaged_loses_the_offsets_between_its_neighb
     parts[bad][0] ^= 0x80
     found = _found(_log(tmp_path, *map(bytes, parts)), level="deep")
     assert ("legacy-wrapper-offset", "error", 3 * bad, 3 * bad + 2) in found
+
+
+@each("way", kernels.WAYS)
+@each("magic", [0, 1])
+@each("bad", [1, 2, 3])
+@each("shift", [-2, 2])
+def test_the_offset_of_a_wrapper_that_overlaps_its_neighbours_is_wrong(
+    tmp_path: Path, shift: int, bad: int, magic: int, way: str
+) -> None:
+    """It lies between theirs, so that only the messages inside contradict it; not even a topic that is compacted explains it."""
+    parts = [_wrapper(4 * row, 4, magic) for row in range(6)]
+    parts[bad] = (4 * bad + 3 + shift).to_bytes(8, "big") + parts[bad][8:]
+    with kernels.coming_upon_batches(way):
+        for logs in (parts, parts[: bad + 2]):
+            rows = _rows(_log(tmp_path, *logs), level="deep", cleanup_policy="compact")
+            (found,) = [row for row in rows if isinstance(row, Finding)]
+            assert (found.code, found.start, found.expected) == (
+                "uncovered-header-rot",
+                sum(map(len, parts[:bad])),
+                str(4 * bad + 3),
+            )

@@ -8,9 +8,11 @@ from click.shell_completion import ShellComplete
 
 from kdump.binary import throttle
 from kdump.binary.source import Source
-from kdump.cli import command_names
+from kdump.checks.settings import Settings
+from kdump.cli.checking.options import CheckOptions
+from kdump.cli.checking.request import CheckRequest
 from kdump.cli.click_parser import Invocation, parser_of
-from kdump.cli.commands import COMMANDS, main
+from kdump.cli.commands import main
 from kdump.cli.dropin import DropinOptions, all_options, read_dropin
 from kdump.cli.options import FILES, Command, CommandOptions, arguments, choice, flag, integer, text
 from kdump.cli.plain_command_line import read_plain
@@ -102,10 +104,6 @@ def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None
 # --- the commands of kdump
 
 
-def test_the_commands_are_known_by_their_names_before_their_options_are_loaded() -> None:
-    assert tuple(COMMANDS) == command_names.COMMANDS
-
-
 def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:
     names = [name for option in all_options(profile_of("4.3.1")) for name in option.names]
     assert len(names) == len(set(names)) == 22
@@ -116,6 +114,23 @@ def test_options_of_the_drop_in_form_are_distinguished_from_values_of_kafkas() -
     assert vars(options) == {"release": "4.4.0", "is_strict": False, "jobs": 2, "is_nice": False, "rate": "5MB/s"}
     assert kafkas == ["--files", "--nice", "--deep-iteration", "--", "--nice"]
     assert vars(DropinOptions()) == {"release": "4.4.0", "is_strict": False, "jobs": 0, "is_nice": False, "rate": ""}
+
+
+def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
+    shared = {name for name in CheckOptions.OPTIONS if name in Settings.field_names}
+    given = {
+        "level": "deep",
+        "cleanup_policy": "compact",
+        "is_pedantic": True,
+        "max_findings": 3,
+        "max_message_bytes": 4,
+        "time_limit": 5.0,
+        "follows_links": True,
+        "file_type": "log",
+    }
+    assert shared == given.keys()
+    settings = CheckRequest(CheckOptions(paths=(), **given)).settings
+    assert {name: getattr(settings, name) for name in given} == given
 
 
 @pytest.mark.parametrize("command", ["log", "check"])

@@ -342,7 +342,8 @@ def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Pat
     path = _partition(tmp_path, (0, batches))
     options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
     row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **options)
-    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", "the time index is full with 2 entries")
+    name = f"{0:020d}.timeindex"
+    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", f"{name}: the time index is full with 2 entries")
     assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
 
 

@@ -38,9 +38,10 @@ def test_an_offset_too_far_above_the_base_starts_a_segment(tmp_path: Path, monke
         with LogWriter(directory) as logs:
             for offset in (4, 4 + far, 5 + far):
                 logs.add(_batch(offset), offset, offset)
-            monkeypatch.setattr(log_writer, "LARGEST_SIZE", len(_batch(0)) + 1)
-            logs.add(_batch(6 + far), 6 + far, 6 + far)
-        assert logs.bases == [4, 5 + far, 6 + far]
+            monkeypatch.setattr(log_writer, "LARGEST_SIZE", 2 * len(_batch(0)))
+            for offset in (6, 7, 8, 9):
+                logs.add(_batch(offset + far), offset + far, offset + far)
+        assert logs.bases == [4, 5 + far, 7 + far, 9 + far]
 
 
 def test_what_a_start_would_not_keep_is_refused_where_it_is(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import kdump
 from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.files import time_index, write_partition
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
 
 PAGE = 16 << 10
@@ -42,7 +43,7 @@ def _swapped(data: bytes, one: int, other: int) -> bytes:
 
 def _partition(folder: Path, data: bytes) -> Path:
     path = folder / "orders-0"
-    path.mkdir()
+    path.mkdir(parents=True)
     (path / f"{0:020}.log").write_bytes(data)
     return path
 
@@ -87,6 +88,28 @@ def test_every_intact_batch_is_kept_in_its_place_whatever_page_is_misplaced(kind
     assert sum(row.batches for row in _of(Recovered, rows)) == len(intact)
     lost = sorted(offset for row in _of(Hole, rows) for offset in range(row.offset_first, row.offset_last + 1))
     assert lost == [offset for row, one in enumerate(LOG) if one not in data for offset in range(3 * row, 3 * row + 3)]
+
+
+ORDERS = {
+    "a batch moved on": [*LOG[:150], *LOG[151:300], LOG[150], *LOG[300:]],
+    "batches moved on": [*LOG[:20], *LOG[23:300], *LOG[20:23], *LOG[300:]],
+    "batches moved back": [*LOG[:20], *LOG[297:300], *LOG[20:297], *LOG[300:]],
+    "batches here twice": [*LOG[:200], *LOG[50:100], *LOG[200:]],
+}
+
+
+@each("kind", ORDERS)
+def test_whole_batches_that_were_moved_or_copied_are_where_their_offsets_are(kind: str, tmp_path: Path) -> None:
+    recovered, rows = _recovered(tmp_path, b"".join(ORDERS[kind]))
+    assert recovered == b"".join(LOG)
+    assert sum(row.batches for row in _of(Dropped, rows)) == len(ORDERS[kind]) - len(LOG)
+    assert not any(row.is_lost for row in _of(Dropped, rows)) and not _of(Hole, rows)
+
+
+def test_batches_of_a_replica_fill_a_gap_where_nothing_is_damaged(tmp_path: Path) -> None:
+    paths = [_partition(tmp_path / str(row), b"".join(batches)) for row, batches in enumerate((LOG[:20] + LOG[23:], LOG[20:23]))]
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join(LOG)
 
 
 def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_path: Path) -> None:
@@ -193,6 +216,15 @@ def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_p
     assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
 
 
+def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
+    """The index has the last batch where the log has ended by now."""
+    whole = b"".join(LOG[:100])
+    path = _partition(tmp_path, whole[: len(LOG[0]) * 50] + whole[len(LOG[0]) * 51 + 300 :])
+    (path / f"{0:020}.index").write_bytes((299).to_bytes(4, "big") + (len(whole) - len(LOG[99])).to_bytes(4, "big"))
+    (hole,) = _of(Hole, list(kdump.recover(path, tmp_path / "out")))
+    assert (hole.offset_first, hole.offset_last) == (150, 155)
+
+
 def _messages(count: int, magic: int) -> list[bytes]:
     """Messages without compression, of some 280 bytes."""
     chance = random.Random(5)
@@ -280,6 +312,15 @@ def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_into_others(magic: int, tmp_path: Path) -> None:
+    """Several bits are wrong, and the one before it is damaged: nothing says which offset is right."""
+    messages = _wrappers(100, magic)
+    hurt = [*messages[:29], messages[29][:-1] + b"!", (157).to_bytes(8, "big") + messages[30][8:], *messages[31:]]
+    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(one for row, one in enumerate(hurt) if row != 29)
+
+
 @each("magic", [0, 1, 2])
 def test_an_offset_of_which_a_bit_is_wrong_is_put_right_among_damaged_batches(magic: int, tmp_path: Path) -> None:
     """It would fit where one of them was, and the one that has it would not."""
@@ -320,6 +361,70 @@ def test_offsets_of_which_a_bit_is_wrong_are_put_right_one_after_the_other(magic
     assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(batches)
     assert [row.offset_first for row in _of(Rewritten, rows)] == [size * row for row in FLIPS[kind]]
     assert _of(Dropped, rows) == _of(Hole, rows) == []
+
+
+CONTRADICTED = {
+    "the last offset, inside of which is a snapshot": ({99: 297 ^ 2}, {}, {".snapshot"}),
+    "the last offset, far above a snapshot": ({99: 297 ^ 1 << 20}, {}, {".snapshot"}),
+    "the last offset, by a time index": ({99: 297 ^ 1 << 20}, {}, {".timeindex"}),
+    "the last offset, in which many bits are wrong": ({99: 297 + SHIFT}, {}, {".snapshot"}),
+    "the last leader epoch, which is negative": ({}, {99: 1 << 31}, {"leader-epoch-checkpoint"}),
+    "offsets between gaps": ({140: 1120 ^ 8, 142: 1136 ^ 1 << 33}, {}, {".index"}),
+    "offsets between gaps, one after the other": ({140: 1120 ^ 2, 141: 1128 ^ 2}, {}, {".index"}),
+    "an offset that is still between its neighbours": ({140: 1120 ^ 1}, {}, {".index"}),
+    "the last leader epoch": ({}, {99: 1 << 20}, {"leader-epoch-checkpoint"}),
+    "the last leader epoch but one": ({}, {98: 1 << 20}, {"leader-epoch-checkpoint"}),
+    "a leader epoch before a damaged batch": ({}, {60: 1 << 27}, {"leader-epoch-checkpoint"}),
+}
+
+
+@each("kind", CONTRADICTED)
+def test_what_companions_contradict_is_put_right(kind: str, tmp_path: Path) -> None:
+    """From batch 100 on there are gaps of five offsets between the batches, as compaction leaves. Batch 61 may be damaged."""
+    offsets, epochs, companions = CONTRADICTED[kind]
+    batches = LOG[:100] if max({**offsets, **epochs}) < 100 else [*LOG[:100], *_gappy(100, 200)]
+    path = write_partition(
+        tmp_path, segments={0: batches}, topic="orders", index_interval_bytes=0, producer_snapshots={3 * len(batches): []}
+    )
+    (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 299)]))
+    for file in path.iterdir():
+        if not companions & {file.suffix, file.name}:
+            file.unlink()
+    for sound in (True, False):
+        hurt = list(batches)
+        for row, offset in offsets.items():
+            hurt[row] = offset.to_bytes(8, "big") + batches[row][8:]
+        for row, epoch in epochs.items():
+            hurt[row] = batches[row][:12] + epoch.to_bytes(4, "big") + batches[row][16:]
+        if 60 in epochs:
+            hurt[61] = batches[61][:-1] + b"!"
+        (path / f"{0:020}.log").write_bytes(b"".join(batches if sound else hurt))
+        rows = list(kdump.recover(path, tmp_path / str(sound)))
+        kept = [one for row, one in enumerate(batches) if row != 61 or hurt[61] == one or sound]
+        assert (tmp_path / str(sound) / f"{0:020}.log").read_bytes() == b"".join(kept)
+        wrong = [] if sound else [int.from_bytes(batches[row][:8], "big") for row in (*offsets, *epochs)]
+        assert [row.offset_first for row in _of(Rewritten, rows)] == wrong
+        assert len(_of(Dropped, rows)) == len(_of(Hole, rows)) == len(batches) - len(kept)
+
+
+def test_a_batch_after_one_that_is_gone_keeps_its_offset_whatever_an_index_knows_of_that(tmp_path: Path) -> None:
+    path = _partition(tmp_path, b"".join([*LOG[:9], LOG[10]]))
+    (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 29)]))  # not closed: of the batch that is gone
+    kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join([*LOG[:9], LOG[10]])
+
+
+def _gappy(start: int, end: int) -> list[bytes]:
+    return [(8 * row).to_bytes(8, "big") + one[8:] for row, one in enumerate(LOG[start:end], start)]
+
+
+def test_the_only_batches_of_a_log_start_where_its_name_says(tmp_path: Path) -> None:
+    """Of two, one has a wrong offset; nothing else says which."""
+    path = _partition(tmp_path, LOG[0])
+    (path / f"{3:020}.log").write_bytes((3 ^ 1 << 23).to_bytes(8, "big") + LOG[1][8:] + LOG[2] + LOG[3][:-1] + b"!")
+    rows = kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / f"{3:020}.log").read_bytes() == LOG[1] + LOG[2]
+    assert [row.offset_first for row in _of(Rewritten, list(rows))] == [3]
 
 
 def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> None:

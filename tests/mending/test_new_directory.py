@@ -2,12 +2,15 @@
 
 import _thread
 import os
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
+from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
 
 
@@ -108,21 +111,76 @@ def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("copies", [True, False])
-@pytest.mark.parametrize("size", [0, 1, (3 << 20) + 1])
-def test_a_clone_has_the_bytes_of_the_file(copies: bool, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not copies:
+@pytest.mark.parametrize("most", [None, 0, 1000])
+@pytest.mark.parametrize("size", [0, 1, (3 << 20) + 1, 7000])
+def test_a_file_has_all_bytes_however_few_the_system_takes_at_once(
+    most: int | None, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without `most`, it copies as much as it likes, with 0 nothing at all, and else up to so many bytes."""
+    write, copy = os.write, getattr(os, "copy_file_range", None)
 
-        def refuse(*_arguments: object) -> int:
+    def some(source: int, target: int, count: int, position: int) -> int:
+        if not most or copy is None:
             raise OSError(18, "Invalid cross-device link")
+        return copy(source, target, min(count, most), position)  # type: ignore[no-any-return]
 
-        monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
+    if most is not None:
+        monkeypatch.setattr(os, "copy_file_range", some, raising=False)
+        monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[: 1 << 16]))
     data = os.urandom(size)
     (tmp_path / "x").write_bytes(data)
     with Source(str(tmp_path / "x")) as source, NewDirectory(str(tmp_path / "out"), []) as directory:
         directory.clone(source, "y")
+        with directory.create("z") as file:
+            file.copy(source, size // 2, size)
+            file.write(data)
+        assert file.size == size - size // 2 + size
         directory.place()
     assert (tmp_path / "out" / "y").read_bytes() == data
+    assert (tmp_path / "out" / "z").read_bytes() == data[size // 2 :] + data
+
+
+@pytest.mark.parametrize(
+    ("change", "is_seen"),
+    [
+        (lambda path: path.read_bytes(), False),
+        (lambda path: path.with_name("other").write_bytes(b"x"), True),
+        (lambda path: path.rename(path.with_name("other")), True),
+        (lambda path: path.unlink(), True),
+        (lambda path: path.write_bytes(b"longer"), True),
+        (lambda path: _rewrite(path, 5), True),
+        (lambda path: _rewrite(path, 7, os.rename), True),
+        (lambda path: path.parent.rename(path.parent.with_name("moved")), True),
+    ],
+)
+def test_whatever_happens_to_an_input_is_seen(change: Callable[[Path], object], is_seen: bool, tmp_path: Path) -> None:
+    path = tmp_path / "in" / "x"
+    path.parent.mkdir()
+    path.write_bytes(b"x")
+    os.utime(path, ns=(0, 7))
+    inputs = Inputs()
+    inputs.note_directory(str(path.parent))
+    with Source(str(path)) as source:
+        inputs.note(source)
+    change(path)
+    if path.exists():
+        with Source(str(path)) as source, pytest.raises(Unreadable) if is_seen and _is_other(path) else nullcontext():
+            inputs.note(source)
+    with pytest.raises(Unreadable) if is_seen else nullcontext():
+        inputs.require_unchanged()
+
+
+def _rewrite(path: Path, time_ns: int, rename: Callable[[str, str], None] | None = None) -> None:
+    """Write as many other bytes, or as many into another file of the same time."""
+    if rename is not None:
+        rename(str(path), str(path.parent.parent / "old"))
+    path.write_bytes(b"y")
+    os.utime(path, ns=(0, time_ns))
+
+
+def _is_other(path: Path) -> bool:
+    """Whether a file is another one than it was, not only one of several now."""
+    return not path.with_name("other").exists()
 
 
 def test_a_file_that_shrinks_is_not_cloned(tmp_path: Path) -> None:

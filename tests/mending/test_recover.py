@@ -184,9 +184,12 @@ def test_a_wrong_length_is_put_right(tmp_path: Path) -> None:
 def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: Path) -> None:
     logs = {
         0: [
-            *map(_batch, range(3)),
+            b"\x80" + _batch(0)[1:],
+            *map(_batch, range(1, 3)),
             b"\0\0\1" + _batch(3)[3:],
-            *map(_batch, range(4, 7)),
+            _batch(4),
+            b"\x80" + _batch(5)[1:],
+            _batch(6),
             _batch(7, epoch=9),
             _batch(8),
             _batch(9),
@@ -194,7 +197,7 @@ def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: 
     }
     rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join(map(_batch, range(10)))
-    assert [row.offset_first for row in _of(Rewritten, rows)] == [3, 7]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [0, 3, 5, 7]
 
 
 @pytest.mark.parametrize("place", ["alone", "last", "first"])
@@ -696,6 +699,50 @@ def test_the_lineage_of_the_higher_leader_epoch_wins(tmp_path: Path) -> None:
         ("leader-epoch-regression", 2),
         ("leader-epoch-regression", 3),
     ]
+
+
+def test_batches_of_a_lower_epoch_end_where_a_higher_one_starts_in_another_replica(tmp_path: Path) -> None:
+    """The batches of the first replica are one piece, up to those of the highest epoch."""
+    one = [*(_batch(offset, epoch=1) for offset in range(7)), *(_batch(offset, epoch=3) for offset in range(7, 10))]
+    other = [*one[:4], *(_batch(offset, value=b"new", epoch=2) for offset in (4, 5))]
+    paths = _replicas(tmp_path, one, other)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join([*other, *one[7:]])
+    left = [(row.code, row.offset_first, row.offset_last) for row in _of(Dropped, rows)]
+    assert left == [("leader-epoch-regression", 4, 4), ("leader-epoch-regression", 5, 6)]
+
+
+def test_of_two_replicas_of_which_one_was_cleaned_the_first_counts(tmp_path: Path) -> None:
+    full = _batch(1, 3)
+    cleaned = batch(base_offset=1, records=[record(value=b"v", offset_delta=2)], last_offset_delta=2)
+    for row, (first, second) in enumerate([(full, cleaned), (cleaned, full)]):
+        paths = _replicas(tmp_path / str(row), [_batch(0), first], [_batch(0), second])
+        rows = kdump.recover(paths[0], tmp_path / f"{row}-new", merge=paths[1:])
+        assert _log(tmp_path / f"{row}-new") == _batch(0) + first
+        assert not any(one.is_lost for one in _of(Dropped, rows))
+
+
+UNOPENABLE: dict[str, dict[str, Any]] = {
+    "no value": {"has_null_value": True},
+    "an empty value": {"payload": b""},
+    "no messages": {"messages": []},
+    "no compressed bytes": {"payload": b"garbage" * 10},
+    "one in another": {"messages": [wrapper(messages=[message()], magic=1)]},
+}
+
+
+@each("is_long", [False, True])
+@each("kind", UNOPENABLE)
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_that_a_start_cannot_open_is_left_out(magic: int, kind: str, is_long: bool, tmp_path: Path) -> None:
+    """Its checksum fits, and its length may be wrong."""
+    sound = [wrapper(messages=[message(magic=magic)] * 5, magic=magic, base_offset=base) for base in (0, 10, 15)]
+    bad = wrapper(magic=magic, offset=9, **UNOPENABLE[kind])
+    bad = bad[:8] + (7000).to_bytes(4, "big") + bad[12:] if is_long else bad
+    rows = kdump.recover(_partition(tmp_path, {0: [sound[0], bad, *sound[1:]]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(sound) and _is_safe(tmp_path / "out")
+    (left,) = _of(Dropped, rows)
+    assert (left.code, left.offset_first, left.is_lost) == ("legacy-wrapper-null", 9, True)
 
 
 def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> None:

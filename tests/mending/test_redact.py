@@ -20,6 +20,7 @@ from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
 from kdump.mending.redact.contents import Contents
+from kdump.mending.redact.redact import _Positions
 from kdump.mending.redact.redacting import Redacting
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
@@ -29,6 +30,7 @@ from tests.builders.records import (
     TIMESTAMP,
     Record,
     batch,
+    encode_message,
     encode_record,
     message,
     message_set,
@@ -250,6 +252,28 @@ def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix:
     assert len(made) == companion.stat().st_size
 
 
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "partition.metadata", "quorum-state"])
+@pytest.mark.parametrize("sound", ["", "0\n1\n0 0\n", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"])
+def test_no_word_is_left_in_the_text_files_of_a_partition(sound: str, name: str, tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    (source / name).write_text(f"{sound}Smith secret: 0\n")
+    kdump.redact(source, tmp_path / "out")
+    made = (tmp_path / "out" / name).read_text()
+    assert len(made) == len(sound) + 16 and not any(word in made for word in ("Smith", "secret"))
+
+
+def test_positions_stay_in_their_batches_and_in_order_whatever_the_sizes_become() -> None:
+    before, after = [0, 100, 150, 230, 240], [0, 100, 110, 190, 193]  # the same, shorter, the same, shorter; then the end
+    positions = _Positions()
+    for old, new in zip(before, after, strict=True):
+        positions.add(old, new)
+    moved = [positions.moved(position) for position in range(240)]
+    assert moved == sorted(moved) and [moved[position] for position in before[:-1]] == after[:-1]
+    for start, end, new, new_end in zip(before, before[1:], after, after[1:], strict=False):
+        assert all(new < moved[inside] < new_end for inside in range(start + 1, end))
+    assert [positions.moved(240 + past) for past in (0, 1, 50)] == [193, 194, 243]
+
+
 def test_no_text_is_left_after_the_metadata_of_a_partition(tmp_path: Path) -> None:
     source = _partition(tmp_path)
     metadata = source / "partition.metadata"
@@ -283,6 +307,22 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
 
 
 # --- damage
+
+
+def test_nothing_is_left_of_any_batch_with_a_wrong_bit_nor_of_what_follows_it() -> None:
+    """Wherever in its header the bit is, and whether its end is cut off; also of a sound one, and of what is taken for none."""
+    inner = [message(value=SECRET, magic=1)] * 3
+    sound = [batch(records=[record(key=SECRET, value=SECRET)] * 3, codec=codec) for codec in CODECS[:2]]
+    sound += [encode_message(message(key=SECRET, value=SECRET, magic=magic)) for magic in (0, 1)] + [wrapper(messages=inner)]
+    redacting, parts = Redacting(Contents(b"1")), [SECRET[at : at + 4] for at in range(len(SECRET) - 3)]
+    for data in sound:
+        for place in range(-1, min(len(data), 70)):
+            wrong = bytearray(data)
+            if place >= 0:
+                wrong[place] ^= 1 << place % 8
+            for given in (bytes(wrong), bytes(wrong[:-1]), bytes(wrong) + SECRET, bytes(wrong) + SECRET * 20):
+                for made in (redacting.damaged(given), redacting.garbage(given)):
+                    assert len(made) == len(given) and not any(part in made for part in parts), (place, given)
 
 
 @each(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kdump.mending.recover.contradicted import Known
 from kdump.mending.recover.copies import _Copy, _with_wrong_offsets
 from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import Headers, Log, Piece
@@ -33,7 +34,7 @@ def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spa
 def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[str, Any], worse: dict[str, Any]) -> None:
     kept, left = _piece((5, 6), **better), _piece((6, 7), **worse)
     for order in ((kept, left), (left, kept)):
-        resolution = _Resolution(order, Headers())
+        resolution = _Resolution(order, Headers(), Known())
         assert resolution._decided(*order) == (kept, left)
 
 
@@ -45,7 +46,7 @@ def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int
     same = [_piece((row, row), 1) for row in range(3)]  # each in a log of its own
     assert all(piece.is_sure for piece in with_doubts(same, Headers()))
     chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs) if epoch is not None]
-    _Resolution(chain, Headers())._with_true_epochs(chain)
+    _Resolution(chain, Headers(), Known())._with_true_epochs(chain)
     assert [piece.first_epoch for piece in chain[-2:]] == [then, epochs[2]]
 
 

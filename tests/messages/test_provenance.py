@@ -20,6 +20,8 @@ ORIGIN = re.compile(
     r" (?P<release>[\d.]+)(, KIP-\d+)?( \(KAFKA-\d+(, KAFKA-\d+)*\))?"
 )
 
+MAKERS = ("Message", "flexible_message")
+
 
 class Declared(NamedTuple):
     """A message as a file declares it: its last version, and the release that its comments name for each version."""
@@ -36,8 +38,8 @@ def _declared(text: str, file: str = "") -> Iterator[Declared]:
         if isinstance(statement, ast.Assign | ast.AnnAssign):
             common = _releases(lines[_first_comment(lines, statement.lineno) : statement.lineno - 1])
             for call in ast.walk(statement):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Message":
-                    own = _releases(lines[call.lineno - 1 : call.end_lineno])
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in MAKERS:
+                    own = _releases(lines[_first_comment(lines, call.lineno) : call.end_lineno])
                     name = ast.literal_eval(call.args[0])
                     yield Declared(f"{file}:{call.lineno}", name, _last_version(call), common | own)
 
@@ -45,7 +47,7 @@ def _declared(text: str, file: str = "") -> Iterator[Declared]:
 def _first_comment(lines: list[str], number: int) -> int:
     """The place of the first line of the comment that ends above a line."""
     place = number - 1
-    while place and lines[place - 1].startswith("#"):
+    while place and lines[place - 1].lstrip().startswith("#"):
         place -= 1
     return place
 
@@ -104,6 +106,7 @@ def test_the_releases_are_those_that_the_decoders_go_by() -> None:
         ('# Version 0: 2.8.0, KIP-631 (KAFKA-12183)\nA = Message("A", last_version=0)\n', {0: "2.8.0"}),
         ('# Version 0: 2.8.0\n\nA = Message("A", last_version=0)\n', {}),
         ('A = Message(\n    "A",\n    # Version 0: 3.0.0 (KAFKA-1, KAFKA-2)\n    last_version=0,\n)\n', {0: "3.0.0"}),
+        ('A = {\n    # Version 0: 3.0.0\n    0: flexible_message("A"),\n}\n', {0: "3.0.0"}),
     ],
 )
 def test_a_version_without_a_release_is_seen(text: str, releases: dict[int, str]) -> None:

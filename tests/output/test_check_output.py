@@ -470,6 +470,47 @@ def test_only_files_that_are_damaged_are_drawn() -> None:
     assert "and 3 more files" in lines
 
 
+def test_a_broker_fits_on_two_screens() -> None:
+    findings = [
+        (_finding(code, severity, f"/data/topic-{number}/{LOG}", message=f"it is of {number}"), f"/data/topic-{number}")
+        for code, severity in (("crc-mismatch", "error"), ("start-loses", "error"), ("partition-metadata-bad", "warning"))
+        for number in range(60)
+    ]
+    reports = [(_report(f"/data/sound-{number}/{LOG}", ("intact", 9, 1)), f"/data/sound-{number}") for number in range(3)]
+    lines = _lines(*findings, reports=reports, width=80)
+    assert len(lines) <= 48
+    assert lines[0] == "63 directories, 27 bytes: 60 with errors, 3 fine"
+    assert [line.split() for line in lines[1:14]] == [
+        line.split()
+        for code, severity in (("crc-mismatch", "error"), ("start-loses", "error"), ("partition-metadata-bad", "warning"))
+        for line in (
+            f"{severity} /data/topic-0/{LOG}, bytes 0 to 99",
+            f"{code}: it is of 0.",
+            f"{severity} /data/topic-1/{LOG}, bytes 0 to 99",
+            f"{code}: it is of 1. And 58 more in 58 other files.",
+        )
+    ] + [["--all", "shows", "each", "finding."]]
+
+
+def test_of_many_directories_none_is_drawn() -> None:
+    names = [f"/data/{letter}-0" for letter in "abcd"]
+    findings = [(_finding(path=f"{name}/{LOG}"), name) for name in names]
+    reports = [(_report(f"{name}/{LOG}", ("damaged", 9, 1)), name) for name in names]
+    for count, shown in ((3, 3), (4, 0)):
+        lines = _lines(*findings[:count], reports=reports[:count])
+        assert sum(line in names for line in lines) == shown
+        assert ("What is lost, and what to do" in lines) == (count == 3)
+
+
+def test_faults_with_one_remedy_lose_what_one_of_them_does() -> None:
+    lines = _lines(
+        (_finding("uncovered-header-rot", path=f"{A}/{LOG}"), A), (_finding("zero-hole", path=f"{A}/{LOG}", start=200), A)
+    )
+    at = lines.index("What is lost, and what to do")
+    assert lines[at + 1].split() == ["uncovered-header-rot,", "zero-hole"]
+    assert lines[at + 2].startswith("  lost     the batches that were in the hole; ")
+
+
 def test_colours_tell_severities_apart_and_change_no_character() -> None:
     findings = [(_finding("torn-tail", severity, path=f"{A}/{severity}.log"), A) for severity in ("error", "warning", "info")]
     colored = _text("text", findings, has_colors=True)

@@ -34,7 +34,7 @@ def _shown(value: object) -> object:
 
 
 def _slots(value: object) -> object:
-    return {name: getattr(value, name) for name in value.__slots__} if isinstance(value, CodecQuirks) else value
+    return vars(value) if isinstance(value, CodecQuirks) else value
 
 
 def _profile(release: str) -> Json:
@@ -48,7 +48,7 @@ def _profile(release: str) -> Json:
     values |= {code: _shown(profile.words(code)) for code in exception_texts.WORDS}
     values |= {f"help of {name}": profile.description_of(name) for name in profile.options}
     rules = profile.message_rules()
-    values["rules"] = rules and {name: _slots(getattr(rules, name)) for name in rules.__slots__}
+    values["rules"] = rules and {name: _slots(getattr(rules, name)) for name in rules.field_names}
     return values
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+FILE = r"\d+(?:\.[a-z]+)+"
 NUMBER = r"(-?[\d,]+)"
 INVALID = r"Found invalid messages in log segment \S+ at byte offset {0}(?:\. \| \S+|:) "
 THROWN = r"^(?!WARN )"
@@ -175,7 +176,7 @@ def what_is_missing(reason: str | None, line: Mapping[str, Any]) -> str | None:
     if reason is None:
         return next((f"no reason for {text}" for text in said if NOTHING_SAID.search(text)), None)
     for wording, evidence in EVIDENCE:
-        if found := re.fullmatch(wording, reason):
+        if found := re.fullmatch(rf"(?:{FILE}: )?{wording}", reason):
             wanted = evidence
             for row, group in enumerate(found.groups("")):
                 wanted = wanted.replace(f"{{{row}}}", re.escape(group.replace(",", "")))

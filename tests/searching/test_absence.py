@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.errors import Unreadable
+from kdump.binary import system
+from kdump.errors import Unreadable, UsageError
+from kdump.formats import foreign
+from kdump.formats.ranges import Range
 from kdump.reading import salvage
 from kdump.searching import log_search
 from kdump.searching.file_search import _covered_bytes
@@ -19,12 +22,12 @@ from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import batch, encode_message, message, record, transaction_marker, wrapper
+from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
-BLOCK = 65_536  # of a payload
 
 
 def _partition(folder: Path, *batches: bytes) -> Path:
@@ -129,6 +132,40 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
     assert (search.verdict.verdict, [gap.code for gap in search.not_read]) == ("not proven", [code])
 
 
+@pytest.mark.both_kernels
+@each("added", [-1, 1, 1 << 20])
+def test_a_batch_whose_length_is_wrong_proves_nothing_though_it_is_read(added: int, tmp_path: Path) -> None:
+    wrong = bytearray(batch(base_offset=1, records=[record(value=b"v" * 100)]))
+    wrong[8:12] = (len(wrong) - 12 + added).to_bytes(4, "big")
+    path = _partition(tmp_path, batch(records=[record()]), bytes(wrong), batch(base_offset=2, records=[record()]))
+    assert _searched(path) == ([], "not proven", ["batch-length-mismatch"])
+    assert _searched(path, b"vv") == ([1], "found", ["batch-length-mismatch"])
+
+
+def test_a_proof_takes_nothing_that_would_leave_a_part_unread(tmp_path: Path) -> None:
+    path = str(_partition(tmp_path, batch(records=[record()])))
+    parts: list[dict[str, Any]] = [{"limit": 1}, {"stops_at_hit": True}, {"partition_count": 1}]
+    ranges = [Range(from_offset=0), Range(to_offset=9), Range(from_time=0), Range(to_time=9)]
+    for given, wanted in [*((part, Range()) for part in parts), *(({}, part) for part in ranges)]:
+        with pytest.raises(UsageError, match="reads everything"):
+            Search([path], Query(NEEDLE, range=wanted), proves_absence=True, **given)
+
+
+def test_context_is_what_lies_around_each_match_once_and_in_order(tmp_path: Path) -> None:
+    """Of many choices of matches among ten records, in five parts of a log."""
+    chance = random.Random(62)
+    for number in range(40):
+        matches = {offset for offset in range(10) if chance.random() < 0.25}
+        values = [NEEDLE if offset in matches else b"v" for offset in range(10)]
+        pairs = (batch(base_offset=at, records=[record(value=value) for value in values[at : at + 2]]) for at in range(0, 10, 2))
+        path = _partition(tmp_path / str(number), *(part for pair in pairs for part in (pair, b"\xff" * 300)))
+        for count in (1, 2, 3):
+            search = Search([str(path)], Query(NEEDLE), context=count)
+            shown = [(hit.offset, bool(hit.matched)) for hit in search]
+            near = [offset for offset in range(10) if any(abs(offset - match) <= count for match in matches)]
+            assert shown == [(offset, offset in matches) for offset in near]
+
+
 def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> None:
     hit, bad = batch(records=[record(value=NEEDLE)] * 2), batch(base_offset=2, records=[record()], crc=1)
     for number, data in enumerate(([hit, bad, bad], [bad], [batch(records=[record()])])):
@@ -204,19 +241,6 @@ def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
     assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
 
 
-@pytest.mark.parametrize("codec", ["lz4", "snappy"])
-def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
-    """Payloads of more than 8 MiB are searched block by block; noise, so that the batch is larger than a window."""
-    edge = 140 * BLOCK
-    noise = random.Random(1).randbytes(1 << 20) * 10
-    path = tmp_path / "00000000000000000000.log"
-    for shift in SHIFTS:
-        at = edge + shift - 12
-        value = noise[:at] + NEEDLE + noise[at + len(NEEDLE) : edge + BLOCK]
-        path.write_bytes(batch(codec=codec, records=[record(value=value)]))
-        assert _searched(path) == ([0], "found", []), shift
-
-
 def _value_with_needle(place: int, size: int) -> bytes:
     """A value in which the text stands at a place, counted from the start of its record, which has 12 bytes before its value."""
     at = place - 12
@@ -253,6 +277,35 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
     assert _searched(tmp_path) == ([], "absent", [])
 
 
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [
+        (f"{'d/' * 40}a-0/{0:020}.log", "file-not-examined"),
+        (f"a-0/b-0/{0:020}.log", "file-not-examined"),
+        (f"a-0/c/{0:020}.log", "file-not-examined"),
+        (f"a-0/{NAME}", foreign.CODE),
+        (f"a-0/{0:020}.log", "directory-unlisted"),
+    ],
+)
+def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _partition(tmp_path / "data", batch(records=[record()]))
+    path = tmp_path / "data" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = batch(records=[record(value=NEEDLE)])
+    path.write_bytes(redpanda_batch(data) if code == foreign.CODE else data)
+    if code == "directory-unlisted":
+        entries = system.entries
+
+        def denied(of: str) -> Any:
+            if of == str(path.parent):
+                raise Unreadable("file-permission", "Permission denied", path=of)
+            return entries(of)
+
+        monkeypatch.setattr(system, "entries", denied)
+    hits, verdict, codes = _searched(tmp_path / "data")
+    assert (hits, verdict, set(codes)) == ([], "not proven", {code})
+
+
 def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run: Run, tmp_path: Path) -> None:
     path, outside = _partition(tmp_path / "data", batch(records=[record()])), tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
@@ -267,14 +320,20 @@ def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run
         (path / name).write_bytes(outside.read_bytes())
         assert run("--verify", tmp_path / "c.json")[0] == expected
         (path / name).unlink()
+    (path / "copy.bak").write_bytes(b"x")
+    assert run("--prove-absent", "--certificate", tmp_path / "d.json", "x", tmp_path / "data")[0] == 3
+    code, out, _ = run("--verify", tmp_path / "d.json")
+    assert (code, "copy.bak" in out) == (3, False), "it was not read then, either"
 
 
-@pytest.mark.parametrize("place", ["c.json", "a-0/c.json"])
-def test_a_certificate_is_not_written_anywhere_into_what_is_read(place: str, run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "data"
+def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_path: Path) -> None:
+    data, link = tmp_path / "data", tmp_path / "link"
     _partition(data, batch(records=[record()]))
-    assert run("--prove-absent", "--certificate", data / place, "x", data)[0] == 2
-    assert not (data / place).exists()
+    link.symlink_to(data)
+    for searched in (data, link):
+        for folder in (data, link, data / "a-0", link / "a-0" / "."):
+            assert run("--prove-absent", "--certificate", folder / "c.json", "x", searched)[0] == 2
+    assert not list(data.glob("**/*.json"))
     beside = tmp_path / "data.json"  # its name begins alike
     assert run("--prove-absent", "--certificate", beside, "x", data)[0] == 1
     assert json.loads(beside.read_text())["verdict"] == "absent"
@@ -292,6 +351,30 @@ def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before
     assert [fate.answer for offset in (2, 3, 4, 5) for fate in kdump.where(f"a-0@{offset}", path)] == [
         *("present", "damaged", "damaged", "present")
     ]
+
+
+def test_offsets_that_are_missing_after_damage_are_not_in_it(tmp_path: Path) -> None:
+    """The damage ends where the next intact batch begins, not where the next segment does."""
+    segment = [batch(base_offset=offset, records=[record()], crc=1 if offset == 1 else None) for offset in (0, 1, 2)]
+    path = write_partition(tmp_path, topic="a", segments={0: segment, 6: [batch(base_offset=6, records=[record()])]})
+    answers = [fate.answer for offset in range(8) for fate in kdump.where(f"a-0@{offset}", path)]
+    assert answers == ["present", "damaged", "present", *["missing"] * 3, "present", "not-written"]
+
+
+def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(tmp_path: Path) -> None:
+    """Whatever the checkpoint of its cleaner says."""
+    whole, cleaned = tmp_path / "data" / "whole", tmp_path / "data" / "cleaned"
+    _partition(whole, *(batch(base_offset=offset, records=[record(value=b"v")]) for offset in range(8)))
+    rest = [batch(base_offset=offset, records=[record(value=b"v")]) for offset in (1, 3, 4)]
+    write_partition(cleaned, topic="a", segments={1: rest})
+    (cleaned / "cleaner-offset-checkpoint").write_text("0\n1\na 0 9\n")
+    for copies in ((whole, cleaned), (cleaned, whole), (tmp_path / "data",)):
+        fates = [fate for offset in range(9) for fate in kdump.where(f"a-0@{offset}", *copies)]
+        assert [fate.answer for fate in fates] == [
+            *("present", "present", "compacted", "present", "present", "only-on", "only-on", "only-on", "not-written")
+        ]
+        assert {(fate.log_start, fate.log_end) for fate in fates} == {(0, 8)}
+    assert sorted(fates[1].copies) == [str(cleaned / "a-0"), str(whole / "a-0")], "the path is that of both"
 
 
 def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(tmp_path: Path) -> None:

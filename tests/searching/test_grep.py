@@ -155,6 +155,8 @@ PIECES = {
     rb"\.n": b".n",
     b".q": b"zq",
     rb"\x41op": b"Aop",
+    rb"\101st": b"Ast",
+    rb"(u)\1vw": b"uuvw",
     rb"\dz": b"1z",
     b"uv+": b"uvv",
     b"w{,2}ab": b"ab",

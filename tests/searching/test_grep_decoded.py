@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.errors import UsageError
+from kdump.errors import CorruptData, UsageError
 from kdump.reading import salvage
+from kdump.searching.decoding import ConditionDecoder
+from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
@@ -105,6 +107,18 @@ def _at(document: Any, path: str) -> Any:
     for name in path.split("."):
         document = document.get(name, ...) if isinstance(document, dict) else ...
     return document
+
+
+def test_only_a_value_that_its_schema_does_not_decode_may_be_json_without_it() -> None:
+    class Failing:
+        def part(self, *_given: object) -> Any:
+            raise CorruptData("schema-undecodable", "it ends inside a number")
+
+    decoder = ConditionDecoder(Failing())  # type: ignore[arg-type]
+    assert decoder.documents("value", b'{"a":1}', b'{"b":2}', None) == [{"b": 2}]
+    for part, key, value in (("key", b'{"a":1}', b'{"b":2}'), ("value", b"{}", b"text"), ("value", b"{}", b"5")):
+        with pytest.raises(Undecidable, match="ends inside a number"):
+            decoder.documents(part, key, value, None)
 
 
 def test_a_schema_that_is_missing_leaves_the_verdict_open(run: Run, registry: Path) -> None:

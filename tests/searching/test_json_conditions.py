@@ -166,3 +166,11 @@ def test_a_value_that_cannot_be_read_does_not_hide_that_a_key_matches(tmp_path: 
     assert _found(path, "value.id=9")[1:] == ("not proven", 3)
     binary = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"\x05\x01", value=b"{}")])]})
     assert _found(binary, "key.id=9")[1:] == ("not proven", 3)
+
+
+@pytest.mark.parametrize("count", [1, 11, 12, 13, 40])
+def test_up_to_twelve_fields_are_named(count: int, tmp_path: Path, run: Run) -> None:
+    value = json.dumps({f"f{number}": 1 for number in range(count)}).encode()
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
+    names = ", ".join(f"f{number}" for number in range(min(count, 12))) + (" ..." if count > 12 else "")
+    assert f"fields seen: {names}\n" in run("--where", "z=2", path)[2]

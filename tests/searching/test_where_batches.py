@@ -10,7 +10,7 @@ from kdump.output.rows.fates import Fate
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import flipped
-from tests.builders.records import Record, batch, message, record, wrapper
+from tests.builders.records import Record, batch, message, message_set, record, wrapper
 from tests.loops import each
 
 
@@ -195,6 +195,13 @@ def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Co
     assert commands.main(["where", "a-0@50", str(path)]) == 1
 
 
+@each("missing", [(1,), (2,), (3,), (1, 2), (1, 2, 3)])
+def test_a_batch_with_fewer_records_than_offsets_was_compacted(missing: tuple[int, ...], tmp_path: Path) -> None:
+    kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in range(4) if delta not in missing]
+    path = _partition(tmp_path, batch(records=kept, last_offset_delta=3))
+    assert _answers(path, *range(4)) == ["compacted" if delta in missing else "present" for delta in range(4)]
+
+
 def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:
     def of(*deltas: int) -> bytes:
         values = {0: b"v", 1: b"v", 2: None, 3: b"v"}
@@ -216,6 +223,18 @@ def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Pat
     assert "no record ever had this offset" in fate.evidence
 
 
+@each("magic", [0, 1, 2])
+def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(magic: int, tmp_path: Path) -> None:
+    def one(offset: int) -> bytes:
+        if magic == 2:
+            return batch(base_offset=offset, records=[record(key=b"k", value=b"v" * 90)])
+        return message_set(messages=[message(value=b"v" * 90, magic=magic)], base_offset=offset)
+
+    parts = [one(offset) for offset in range(20)]
+    parts[5:10] = [bytes(sum(map(len, parts[5:9])) + 8) + parts[9][8:]]
+    assert _answers(_partition(tmp_path, *parts), *range(4, 9), 10) == ["present", *["damaged"] * 4, "present"]
+
+
 def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
     wrappers = [
         wrapper(messages=[message(value=b"v%d" % row, magic=1) for row in range(5)], base_offset=first)
@@ -235,3 +254,17 @@ def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(pla
     wrappers[1] = wrappers[1][:place] + bytes([wrappers[1][place] ^ 1 << bit]) + wrappers[1][place + 1 :]
     path = _partition(tmp_path / "a-0", *wrappers)
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 5 + ["present"] * 10
+
+
+@each("shift", [-3, 3])
+def test_offsets_in_a_wrapper_whose_own_offset_is_wrong_are_damaged(shift: int, tmp_path: Path) -> None:
+    """It lies between those of its neighbours, and moves all offsets inside, so that they seem to be others or missing."""
+    wrappers = [
+        wrapper(messages=[message(key=b"k%d" % (first + row), magic=1) for row in range(5)], base_offset=first)
+        for first in range(0, 30, 5)
+    ]
+    wrappers[3] = (19 + shift).to_bytes(8, "big") + wrappers[3][8:]
+    path = _partition(tmp_path / "a-0", *wrappers)
+    assert _answers(path, *range(30)) == ["present"] * 15 + ["damaged"] * 5 + ["present"] * 10
+    assert [_fate(offset, path).key for offset in (12, 14, 20, 22)] == ["k12", "k14", "k20", "k22"]
+    assert f"its header claims offset {19 + shift}, and the batches around it leave only 19" in _fate(17, path).evidence

@@ -6,10 +6,12 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import kdump
+from kdump.checks import check as checks
 from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
@@ -19,6 +21,7 @@ from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.verdicts import kept, starts
 from kdump.verdicts.repeated import ToldStarts
+from kdump.verdicts.report import Report
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
@@ -285,15 +288,166 @@ def test_only_an_error_stands_for_the_start_that_fails_with_it(severity: str) ->
     assert told.is_told(of_start) == (severity == "error")
 
 
-@each(("first", "last"), [(5, 4), (5, -9), (5, 3), (-1, 2), (0, (1 << 60) + 1), (None, None), (0, 1 << 40)])
-def test_offsets_that_nobody_can_have_lost_are_not_counted(first: int | None, last: int | None) -> None:
+_TORN, _GAP = ("torn-tail", "torn-header", "zero-tail"), ("crc-mismatch", "garbage-region")
+_REACH = 1 << 31  # of a segment
+
+
+@each(
+    ("codes", "first", "last", "is_believed"),
+    [
+        *((codes, 5, last, False) for codes in (_TORN, _GAP) for last in (4, -9, 3)),
+        *((codes, first, last, False) for codes in (_TORN, _GAP) for first, last in ((-1, 2), (None, None))),
+        *((codes, (1 << 60) - 3, (1 << 60) + over, not over) for codes in (_TORN, _GAP) for over in (0, 1)),
+        *((_TORN, 5, 5 + 900 - 1 + over, not over) for over in (0, 1)),  # 100 for each of nine bytes
+        *((_GAP, 5, 5 + _REACH - 1 + over, not over) for over in (0, 1)),
+    ],
+)
+def test_offsets_that_nobody_can_have_lost_are_not_counted(
+    codes: tuple[str, ...], first: int | None, last: int | None, is_believed: bool
+) -> None:
     """What a damaged header claims beyond belief only says that something is missing."""
-    verdict, finding = Verdict(), _finding()
-    finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
+    for code in codes:
+        verdict, finding = Verdict(), _finding(code)
+        finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
+        verdict.add(finding)
+        unreadable = verdict.unreadable_in("/")
+        assert unreadable is not None and list(unreadable.ranges.merged()) == ([(first, last)] if is_believed else [])
+        assert unreadable.is_least == (not is_believed or code == "garbage-region")
+
+
+@each(
+    ("code", "resync", "is_least"),
+    [
+        *(("crc-mismatch", resync, resync == "end") for resync in ("by-length", "by-repaired-length", "by-scan", "end")),
+        *((code, "by-scan", True) for code in ("batch-length-negative", "batch-length-absurd", "zero-hole", "resync-budget")),
+        *((code, "end", False) for code in ("torn-tail", "bad-magic")),
+    ],
+)
+def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, is_least: bool) -> None:
+    verdict, finding = Verdict(), _finding(code)
+    finding.skipped, finding.offset_first, finding.offset_last, finding.resync = 9, 5, 7, resync
     verdict.add(finding)
-    unreadable = verdict.unreadable_in("/")
-    assert unreadable is not None
-    assert (unreadable.is_least, list(unreadable.ranges.merged()), verdict.text) == (True, [], "unreadable")
+    assert verdict.text == f"unreadable ({'at least ' if is_least else ''}3 records)"
+    finding.code, finding.resync = "torn-tail", "by-length"
+    verdict.add(finding)
+    for is_more, text in ((True, "at least 7 records"), (False, "at least 8 records")):
+        verdict.count_unreadable(4 if is_more else 1, is_least=is_more)
+        assert verdict.text == f"unreadable ({text})"
+
+
+def test_what_can_be_read_least_of_is_the_first_reason() -> None:
+    verdict = Verdict()
+    for name, last in (("few", 1), ("many", 9), ("some", 5)):
+        finding = _finding()
+        finding.path, finding.skipped, finding.offset_first, finding.offset_last = f"/{name}/x", 9, 0, last
+        verdict.add(finding)
+    assert [reason.split(": ")[1] for reason in verdict.reasons] == ["/many", "/some", "/few"]
+
+
+@each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
+@each("severity", ["error", "warning", "info"])
+def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(severity: str, forecast: str) -> None:
+    watcher, finding = starts.Watcher(lambda _: None), _finding("index-missing", severity)
+    finding.broker_forecast = forecast
+    watcher.emit(finding)
+    is_doubtful = severity == "warning" or severity == "info" and forecast not in ("ignore", "blind")
+    assert (watcher.fails, watcher.is_doubtful, watcher.is_active) == (severity == "error", is_doubtful, False)
+    assert (watcher.lacks_indexes_only, watcher.is_spotless) == (severity == "info", False)
+
+
+@each("stop", ["clean", "unclean"])
+def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop: str, partition: Path) -> None:
+    (partition.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    rows = [row for row in starts.forecasts_of(str(partition)) if row.recovery_point == 0 or row.after == "clean"]
+    for row in rows:
+        row.outcome, row.consumers_stop_at = "keep", 3
+        if row.after == stop:
+            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 6]], 100
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+        starts.report(
+            Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), starts.Watcher(found.append), None
+        )
+    (finding,) = (row for row in found if isinstance(row, Finding))
+    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 6)
+
+
+def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
+    for rows, code in (
+        ([_report()], 0),
+        ([_finding()], 1),
+        ([], 3),
+        ([_finding("check-crashed")], 3),
+        ([_finding("txn-open", "info")], 0),
+    ):
+        report = Report("/a-0", "deep")
+        for row in rows:
+            report.add(row)
+        assert (report.exit_code, bool(report), len(report)) == (code, code != 0, sum(isinstance(row, Finding) for row in rows))
+
+
+def _is_kept(partition: Path, **of_log: object) -> bool:
+    """Whether no start of a partition needs to be simulated; its newest log may be told to be another."""
+    facts = checks.run(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), lambda _: None)
+    assert facts is not None
+    if of_log:
+        sound = {"is_damaged": False, "is_plain": True, "end": 9, "size": 9, "last_offset": 6}
+        facts.segments[4] = SimpleNamespace(**sound | of_log)  # type: ignore[assignment]
+    return kept.by_every_start(facts)
+
+
+@each(
+    ("of_log", "is_kept"),
+    [
+        ({"size": 0x7FFFFFFF, "end": 0x7FFFFFFF}, True),
+        ({"size": 0x80000000, "end": 0x80000000}, False),
+        ({"last_offset": 4 + 0x7FFFFFFF}, True),
+        ({"last_offset": 5 + 0x7FFFFFFF}, False),
+        ({"last_offset": None}, True),
+        ({"is_damaged": True}, False),
+        ({"is_plain": False}, False),
+        ({"end": 8}, False),
+    ],
+)
+def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_be(
+    of_log: dict[str, object], is_kept: bool, partition: Path
+) -> None:
+    assert _is_kept(partition, **of_log) == is_kept
+
+
+@each(
+    ("change", "is_kept"),
+    [
+        (lambda path: None, True),
+        (lambda path: (path / "5.index").write_bytes(b""), False),
+        (lambda path: (path / "x").write_bytes(b""), False),
+        (lambda path: (path / "x").mkdir(), False),
+        (lambda path: (path / file_name(9, ".index")).write_bytes(b""), False),
+        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
+        (lambda path: (path / NEWEST).chmod(0o400), False),
+        (lambda path: path.chmod(0o500), False),
+        (lambda path: (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n"), True),
+        (lambda path: _with_log_start(path, "orders 3 7"), True),
+        (lambda path: _with_log_start(path, "orders 3 8"), False),
+        (lambda path: _with_log_start(path, "orders 3 x"), False),
+        (lambda path: _with_log_start(path, "orders 2 8"), True),
+    ],
+)
+def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
+    change: Callable[[Path], object], is_kept: bool, tmp_path: Path
+) -> None:
+    path = write_partition(tmp_path / "data", topic="orders", partition=3, segments={0: _batches(0, 1), 4: _batches(4, 5, 6)})
+    change(path)
+    try:
+        assert _is_kept(path) == is_kept
+    finally:
+        path.chmod(0o700)
+
+
+def _with_log_start(path: Path, line: str) -> None:
+    (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    (path.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
 
 
 def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """What old releases of Kafka read differently in the frames of codecs."""
 
+from kdump.tables import Declared
 
-class CodecQuirks:
+
+class CodecQuirks(Declared):
     """How readers of old releases of Kafka read frames, where later ones read them differently.
 
     `lz4_is_padded`: missing bytes of a number in an lz4 frame count as set bits. `lz4_is_plain`: the frame header may only ask
@@ -17,40 +19,15 @@ class CodecQuirks:
     `zstd_wants_whole_magic`: fewer bytes than a frame's magic count as a truncated frame, whatever they are.
     """
 
-    __slots__ = (
-        "lz4_is_padded",
-        "lz4_is_plain",
-        "xerial",
-        "zstd_by_record",
-        "zstd_loses_last_read",
-        "zstd_starts_anew",
-        "zstd_trusts_block_sizes",
-        "zstd_wants_whole_blocks",
-        "zstd_wants_whole_magic",
-    )
-
-    def __init__(
-        self,
-        *,
-        lz4_is_padded: bool = False,
-        lz4_is_plain: bool = False,
-        xerial: str = "streams",
-        zstd_by_record: bool = False,
-        zstd_starts_anew: bool = False,
-        zstd_loses_last_read: bool = False,
-        zstd_wants_whole_blocks: bool = False,
-        zstd_trusts_block_sizes: bool = False,
-        zstd_wants_whole_magic: bool = False,
-    ) -> None:
-        self.lz4_is_padded = lz4_is_padded
-        self.lz4_is_plain = lz4_is_plain
-        self.xerial = xerial
-        self.zstd_by_record = zstd_by_record
-        self.zstd_starts_anew = zstd_starts_anew
-        self.zstd_loses_last_read = zstd_loses_last_read
-        self.zstd_wants_whole_blocks = zstd_wants_whole_blocks
-        self.zstd_trusts_block_sizes = zstd_trusts_block_sizes
-        self.zstd_wants_whole_magic = zstd_wants_whole_magic
+    lz4_is_padded: bool = False
+    lz4_is_plain: bool = False
+    xerial: str = "streams"
+    zstd_by_record: bool = False
+    zstd_starts_anew: bool = False
+    zstd_loses_last_read: bool = False
+    zstd_wants_whole_blocks: bool = False
+    zstd_trusts_block_sizes: bool = False
+    zstd_wants_whole_magic: bool = False
 
 
 NEWEST = CodecQuirks()

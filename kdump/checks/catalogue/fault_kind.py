@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, STRAY, DELETE, IGNORE = (
-    "blind",
-    "cut",
-    "rescan",
-    "split",
-    "wipe",
-    "die",
-    "offline",
-    "stray",
-    "delete",
-    "ignore",
-)
+from kdump.tables import Declared
+
+BLIND, CUT, RESCAN, SPLIT, WIPE = "blind", "cut", "rescan", "split", "wipe"
+DIE, OFFLINE, STRAY, DELETE, IGNORE = "die", "offline", "stray", "delete", "ignore"
 
 FORECASTS = {
     BLIND: "not checked at a start: the broker starts, and consumers, followers or the cleaner meet it later",
@@ -34,7 +26,7 @@ REBUILD, ABORT = "rebuild", "abort"
 """Commands that can repair a fault: delete the offset index of a sound log; abort a hanging transaction."""
 
 
-class FaultKind:
+class FaultKind(Declared):
     """One fault: its code, its default severity, and the text about it.
 
     `title` continues "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
@@ -42,46 +34,15 @@ class FaultKind:
     error, one that `leaves_unexamined` something makes a run incomplete. `action` names the command that repairs it, if any.
     """
 
-    __slots__ = (
-        "action",
-        "cause",
-        "code",
-        "forecast",
-        "is_pedantic",
-        "kafka",
-        "leaves_unexamined",
-        "loss",
-        "remedy",
-        "see",
-        "severity",
-        "title",
-    )
-
-    def __init__(
-        self,
-        code: str,
-        severity: str,
-        forecast: str,
-        title: str,
-        *,
-        cause: str,
-        kafka: str,
-        loss: str,
-        remedy: str,
-        see: tuple[str, ...] = (),
-        is_pedantic: bool = False,
-        leaves_unexamined: bool = False,
-        action: str = "",
-    ) -> None:
-        self.action = action
-        self.code = code
-        self.severity = severity
-        self.forecast = forecast
-        self.title = title
-        self.cause = cause
-        self.kafka = kafka
-        self.loss = loss
-        self.remedy = remedy
-        self.see = see
-        self.is_pedantic = is_pedantic
-        self.leaves_unexamined = leaves_unexamined
+    code: str
+    severity: str
+    forecast: str
+    title: str
+    cause: str
+    kafka: str
+    loss: str
+    remedy: str
+    see: tuple[str, ...] = ()
+    is_pedantic: bool = False
+    leaves_unexamined: bool = False
+    action: str = ""

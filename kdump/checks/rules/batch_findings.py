@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from kdump.checks.finding import NONE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.context import FileContext, Words
+    from typing import Unpack
+
+    from kdump.checks.context import Details, FileContext, Words
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
 
@@ -15,49 +19,28 @@ def report_batch(
     batch: RecordBatch,
     message: str,
     *,
-    expected: object = None,
-    found: object = None,
-    resync: str | None = None,
+    resync: str = NONE,
     offsets: tuple[int, int] | None = None,
     words: Words | None = None,
+    **details: Unpack[Details],
 ) -> None:
     """Report a fault in the bytes and offsets of this batch; with `resync`, the batch was skipped, and the walk went on so.
 
-    `offsets` are those of the batch unless given; `words` are as in `FileContext.report`.
+    `offsets` are those of the batch unless given; `words` and `details` are as in `FileContext.report`.
     """
     end = batch.position + batch.size
     offsets = offsets or (batch.first_offset, batch.last_offset)
-    if resync is None:
-        context.report(code, batch.position, end, message, offsets=offsets, expected=expected, found=found)
-        return
-    context.report(
-        code,
-        batch.position,
-        end,
-        message,
-        offsets=offsets,
-        expected=expected,
-        found=found,
-        resync=resync,
-        skipped=batch.size,
-        words=words,
-    )
+    skipped = 0 if resync == NONE else batch.size
+    context.report(code, batch.position, end, message, offsets=offsets, resync=resync, skipped=skipped, words=words, **details)
 
 
 def report_row(
-    context: FileContext,
-    code: str,
-    batches: Table[RecordBatch],
-    row: int,
-    message: str,
-    *,
-    expected: object = None,
-    found: object = None,
+    context: FileContext, code: str, batches: Table[RecordBatch], row: int, message: str, **details: Unpack[Details]
 ) -> None:
     """Report a fault of the batch of magic 2 in this row."""
     position = batches["position"][row]
     end = position + batches["size"][row]
-    context.report(code, position, end, message, offsets=offsets_of(batches, row), expected=expected, found=found)
+    context.report(code, position, end, message, offsets=offsets_of(batches, row), **details)
 
 
 def offsets_of(batches: Table[RecordBatch], row: int) -> tuple[int, int]:

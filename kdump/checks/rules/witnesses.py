@@ -23,12 +23,14 @@ from kdump.formats.file_name import (
 )
 from kdump.reading.plausible import may_be_header
 from kdump.reading.trust import extent_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
+    from kdump.reading.trust import Extent
 
 _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
@@ -38,18 +40,15 @@ _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it be
 assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
-class Witness:
+class Witness(Declared):
     """The name of a file, and the last offset it knows of.
 
     `is_by_position` says that an index only knows of a byte after the end of the log, so that some offset must be there.
     """
 
-    __slots__ = ("is_by_position", "name", "offset")
-
-    def __init__(self, name: str, offset: int, *, is_by_position: bool = False) -> None:
-        self.name = name
-        self.offset = offset
-        self.is_by_position = is_by_position
+    name: str
+    offset: int
+    is_by_position: bool = False
 
 
 def words(witnesses: list[Witness]) -> str:
@@ -134,6 +133,11 @@ def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
     return bool(_last_entries(partition, base_offset))
 
 
+def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
+    """The offsets in the last entries of the indexes of a segment."""
+    return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in _last_entries(partition, base_offset)}
+
+
 def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:
     """The last entry of each index of a segment that has one: its suffix, its name, the entry."""
     names = partition.files.segments.get(base_offset, {})
@@ -153,13 +157,16 @@ def _offset_in(suffix: str, entry: tuple[int, ...], base_offset: int) -> int:
     return base_offset + (first if suffix == OFFSET_INDEX else second)  # a time index has the timestamp first
 
 
-def is_at(log: Source, position: int, offset: int) -> bool:
-    """Whether a batch that may have this offset starts at a position of a log."""
+def extent_at(log: Source, position: int) -> Extent | None:
+    """The offsets of the batch that may start at a position of a log, by its header."""
     header_bytes = log.read(position, BATCH_HEADER_SIZE)
     if len(header_bytes) <= MAGIC_AT or not may_be_header(header_bytes, log.size - position):
-        return False
-    first, last, _ = extent_of(header_bytes)
-    return first <= offset <= last
+        return None
+    return extent_of(header_bytes)
+
+
+def has_offset(extent: Extent | None, offset: int) -> bool:
+    return extent is not None and extent[0] <= offset <= extent[1]
 
 
 def _is_of_another(index: str, log: Source, base_offset: int) -> bool:
@@ -173,7 +180,7 @@ def _is_of_another(index: str, log: Source, base_offset: int) -> bool:
     except Unreadable:
         return False
     in_reach = [(base_offset + offset, position) for offset, position in entries if 0 <= position < log.size]
-    return len(in_reach) > 1 and not any(is_at(log, position, offset) for offset, position in in_reach)
+    return len(in_reach) > 1 and not any(has_offset(extent_at(log, position), offset) for offset, position in in_reach)
 
 
 def _end_of_kraft_snapshot(name: str) -> int:

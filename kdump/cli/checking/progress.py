@@ -7,13 +7,11 @@ from kdump.cli.progress import PatientBar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kdump.checks.check_processes import Progress
 
 
 class CheckProgress(PatientBar):
-    """Bytes, rate, time left and findings so far. `last` is the progress that was reported last."""
+    """A bar with the findings so far, too. `last` is the progress that was reported last."""
 
     def __init__(self, *, shows: bool) -> None:
         super().__init__(shows=shows)
@@ -25,14 +23,3 @@ class CheckProgress(PatientBar):
         self.last = progress
         findings = counted(self.findings, "finding") if self.findings else ""
         self.draw(min(progress.bytes, progress.total), progress.total, findings=findings)
-
-    def columns(self) -> list[Any]:
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-        return [
-            BarColumn(),
-            DownloadColumn(binary_units=True),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[findings]}"),
-        ]

@@ -37,7 +37,7 @@ class CheckRequest:
         self._known_starts = set[tuple[str, str, str]]()
         self.baseline = None if options.baseline is None else read_baseline(options.baseline, self._known_starts)
         self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
-        given = {name: value for name, value in vars(options).items() if name in Settings.__slots__}
+        given = {name: value for name, value in vars(options).items() if name in Settings.field_names}
         self.settings = Settings(now=current_time(), **given)
 
     @property

@@ -6,14 +6,15 @@ import time
 
 from kdump.binary.java_strings import escaped
 from kdump.cli.report_style import report_style_of
+from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.forecast import Request, is_log_directory, log_directory_of, nothing_in, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
 from kdump.forecasts.sentences import rank
-from kdump.forecasts.settings import CLEAN, UNCLEAN
+from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.forecast import formatter_of
@@ -22,24 +23,37 @@ from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.cli.forecasting.request import ForecastRequest
+    from collections.abc import Sequence
+
+    from kdump.cli.forecasting.options import ForecastOptions
     from kdump.errors import KdumpError
     from kdump.forecasts.row import Forecast
     from kdump.output.forecast import ForecastFormatter
 
 
-def forecast_paths(request: ForecastRequest) -> int:
-    """Forecast all directories of a request on stdout. Returns the exit code."""
+def request_of(options: ForecastOptions) -> Request:
+    """What is to be forecast. Raises UsageError for releases, settings and recovery points that do not exist."""
+    after = STOPS if options.after is None else (options.after,)
+    config = settings_of(options.config)
+    return Request(release=options.broker, after=after, recovery_point=options.recovery_point, config=config)
+
+
+def forecast_paths(options: ForecastOptions, paths: Sequence[str], request: Request) -> int:
+    """Forecast all directories on stdout. Returns the exit code."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), color=request.color, escapes_formulas=request.escapes_formulas)
+        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
         out = Blocks(stdout, needs_reader=False)
-        return _Run(request, formatter_of(request.output, out.write, style), out).to_end()
+        return _Run(options, paths, request, formatter_of(options.output, out.write, style), out).to_end()
 
 
 class _Run:
     """Counts the forecasts that it passes to the output."""
 
-    def __init__(self, request: ForecastRequest, formatter: ForecastFormatter, out: Blocks) -> None:
+    def __init__(
+        self, options: ForecastOptions, paths: Sequence[str], request: Request, formatter: ForecastFormatter, out: Blocks
+    ) -> None:
+        self._options = options
+        self._paths = paths
         self._request = request
         self._formatter = formatter
         self._out = out
@@ -47,22 +61,22 @@ class _Run:
         self._failed = 0
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
-        self._neighbours = Neighbours((), request.request.rules)
+        self._neighbours = Neighbours((), request.rules)
 
     def to_end(self) -> int:
         started = time.monotonic()
-        found = [(path, places(path)) for path in self._request.paths]
+        found = [(path, places(path)) for path in self._paths]
         all_places = [place for _, of_path in found for place in of_path]
-        self._neighbours = Neighbours(all_places, self._request.request.rules, named=self._request.paths)
-        for place in dict.fromkeys(filter(None, map(tree.locked_directory, self._request.paths))):
+        self._neighbours = Neighbours(all_places, self._request.rules, named=self._paths)
+        for place in dict.fromkeys(filter(None, map(tree.locked_directory, self._paths))):
             say(f"{place} is locked: a broker is running on it, and the files that its next start finds are still to come.")
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
         self._formatter.end(
             ForecastTotals(
-                release=self._request.request.release,
-                asked=self._request.broker,
+                release=self._request.release,
+                asked=self._options.broker,
                 failed=self._failed,
                 seconds=time.monotonic() - started,
                 verdict=self._verdict,
@@ -110,16 +124,16 @@ class _Run:
             rows = of_partition(
                 path,
                 log_directory,
-                self._request.request,
+                self._request,
                 self._neighbours,
                 is_found=is_found,
-                finds_remedies=self._request.output == "text",
+                finds_remedies=self._options.output == "text",
             )
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
             return
         self._verdict.add_forecasts(rows)
-        if self._request.output == "text":
+        if self._options.output == "text":
             rows = _in_order(rows, log_directory)
         self._formatter.directory(rows)
 

@@ -42,7 +42,7 @@ class Decoding:
         if path == STDIN:
             path += request.suffix  # it is what the command says
         self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
-        self._schemas = None if self._topic or self._is_off or run.schemas is None else run.schemas.decoder_of(path)
+        self._schemas = None if self._topic or self._is_off else run.schemas.decoder_of(path)
         plain_kinds = ("string", "string") if self._schemas is not None else request.decoders
         self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*plain_kinds)
         self._decoder = LogDecoder(self._decode, self._schemas)

@@ -90,8 +90,7 @@ def export(request: Request, path: str) -> int:
                 f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one"
             )
         finally:
-            if run.schemas is not None:
-                run.schemas.close()
+            run.schemas.close()
         err.flush()
         return run.status
 

@@ -50,8 +50,7 @@ def list_files(request: Request, tuning: ListTuning | None = None) -> int:
             run.is_unexamined = True
             run.say(str(error))
         finally:
-            if run.schemas is not None:
-                run.schemas.close()
+            run.schemas.close()
         err.flush()
         return run.status
 

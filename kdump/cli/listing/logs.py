@@ -86,7 +86,7 @@ class LogLister:
                     self._take_damage(item)
                     continue
                 self.list_section(item)
-                if self._is_passed(item):
+                if self._around is not None and self._around.note(item.chunk, item.statuses):
                     break
             self._list_held_damages()
             if self._around is not None and not self._around.is_found and not self._list_outside(self._around):
@@ -111,10 +111,6 @@ class LogLister:
         """What decodes the records, where records are listed."""
         assert self._decoding is not None
         return self._decoding
-
-    def _is_passed(self, section: salvage.Section) -> bool:
-        """Whether the one offset that is asked for does not come any more."""
-        return self._around is not None and self._around.note(section.chunk, section.statuses)
 
     def _list_outside(self, around: Around) -> bool:
         """List a record with the offset, or its batch, whose header does not claim it. Returns whether there is one."""
@@ -464,7 +460,9 @@ class LogLister:
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         for part in past_bad_batches(self._source, chunk, columns=self.packed):
             if isinstance(part, UnreadableBatch):
-                self._list_damage_of_records(part.position, part.fault)
+                self._find_in_batch(part.position, part.fault)  # before its row, which may be the last within the limit
+                self.write_damaged_record(part.position)
+                self._end_at_damage()
             else:
                 self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
 
@@ -541,11 +539,6 @@ class LogLister:
             if not any(fault is one for faults in piece.faults.values() for one in faults.values()):  # reported already
                 self._find_in_batch(position, fault)
                 self._end_at_damage()
-
-    def _list_damage_of_records(self, position: int, fault: Fault) -> None:
-        self._find_in_batch(position, fault)  # before its row, which may be the last within the limit
-        self.write_damaged_record(position)
-        self._end_at_damage()
 
     def _find_in_batch(self, position: int, fault: Fault) -> None:
         self._run.find(f"{self._source.path}, byte {position}", f"{fault.message} ({fault.code})")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from kdump import exit_codes
-from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.java_strings import escaped, shown_text, text_of
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.options import EXPORTS
@@ -72,7 +72,7 @@ class Run:
             style = style_of_rows(is_terminal=is_terminal, color=request.color, escapes_formulas=request.escapes_formulas)
             self.output = formatter_of(request.output, out.write, style)
         self.tuning = tuning or ListTuning()
-        self.schemas = SchemasOfRun(request, self.find) if request.is_deep else None
+        self.schemas = SchemasOfRun(request, self.find)
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, ListingStart] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
@@ -81,7 +81,7 @@ class Run:
         self._left = request.limit
         self.is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
-        self.show = _shown_text if is_terminal else text_of
+        self.show = shown_text if is_terminal else text_of
 
     @cached_property
     def text(self) -> KafkaText:
@@ -91,7 +91,7 @@ class Run:
     @property
     def status(self) -> int:
         """The exit code for what was seen so far."""
-        if self.is_unexamined or self.schemas is not None and self.schemas.is_unread:
+        if self.is_unexamined or self.schemas.is_unread:
             return exit_codes.NOT_EXAMINED
         return exit_codes.FINDINGS if self.finding_count else exit_codes.CLEAN
 
@@ -196,7 +196,3 @@ class Run:
             self.out.flush()
             self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")
             self.err.flush()
-
-
-def _shown_text(data: bytes | bytearray) -> str:
-    return escaped(text_of(data))

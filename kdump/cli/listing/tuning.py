@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from kdump.binary.source import WINDOW_SIZE
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import TextTuning
 
 
-class ListTuning:
+class ListTuning(Declared):
     """The sizes of a listing: `window_bytes` are read at once where records are compressed; `text` is that of the kernel in C.
 
     None stands for the default of the kernel.
     """
 
-    __slots__ = ("text", "window_bytes")
-
-    def __init__(self, *, window_bytes: int = WINDOW_SIZE, text: TextTuning | None = None) -> None:
-        self.window_bytes = window_bytes
-        self.text = text
+    window_bytes: int = WINDOW_SIZE
+    text: TextTuning | None = None

@@ -6,20 +6,22 @@ import os
 import time
 
 from kdump.binary.java_strings import escaped
-from kdump.cli.mending.progress import MendBar, MendProgress
+from kdump.cli.mending.progress import MendProgress
+from kdump.cli.progress import PatientBar
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
-from kdump.exit_codes import CLEAN, NOT_EXAMINED
+from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from kdump.mending.progress import Progress
     from kdump.tables import Row
@@ -35,13 +37,11 @@ if TYPE_CHECKING:
         rate: str
 
 
-class Made:
-    """What a command has made: its rows, its summary by the seconds that it took, and the exit code."""
+class Made(Declared):
+    """What a command has made: its rows, and its summary, but for the seconds that it took."""
 
-    def __init__(self, rows: Sequence[Row], summary: Callable[[float], Row], exit_code: int = CLEAN) -> None:
-        self.rows = rows
-        self.summary = summary
-        self.exit_code = exit_code
+    rows: Sequence[Row]
+    summary: Any  # a row of any class with seconds and an exit code
 
 
 def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:
@@ -56,23 +56,24 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
         say(f"{place} is locked: a broker is running on it. If it changes a file that is read, {command} ends with exit code 3.")
     started = time.monotonic()
     try:
-        with MendBar(shows=os.isatty(2)) as bar:
+        with PatientBar(shows=os.isatty(2)) as bar:
             made = make(options.out, MendProgress(bar))
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))
         return NOT_EXAMINED
-    summary = made.summary(round(time.monotonic() - started, 3))
+    made.summary.seconds = round(time.monotonic() - started, 3)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
         blocks = Blocks(stdout, needs_reader=False)
         formatter = formatter_of(command, options.output, blocks.write, style)
         for row in made.rows:
             formatter.row(row)
-        formatter.end(summary)
+        formatter.end(made.summary)
         blocks.flush()
     if options.output in ONE_KIND:
         _count_other_kinds(command, options.output, made.rows)
-    return made.exit_code
+    exit_code: int = made.summary.exit_code
+    return exit_code
 
 
 def _count_other_kinds(command: str, output: str, rows: Sequence[Row]) -> None:

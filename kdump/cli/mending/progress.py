@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from kdump.cli.progress import PatientBar
 from kdump.mending.progress import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-
-class MendBar(PatientBar):
-    """Bytes, rate and time left; each log counts several times, as it is read and as it is verified."""
-
-    def columns(self) -> list[Any]:
-        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
-
-        return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn()]
+    from kdump.cli.progress import PatientBar
 
 
 class MendProgress(Progress):
-    """Passes the progress on to a bar."""
+    """Passes the progress on to a bar; each log counts several times, as it is read and as it is verified."""
 
-    def __init__(self, bar: MendBar) -> None:
+    def __init__(self, bar: PatientBar) -> None:
         super().__init__()
         self._bar = bar
         self._total = 0

@@ -8,7 +8,6 @@ from kdump.binary.paths import is_url
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.errors import UsageError
-from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.formats import tree
 from kdump.formats.selection import Selection
 from kdump.mending.recover import recover
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from kdump.cli.mending.options import RecoverOptions
     from kdump.mending.progress import Progress
-    from kdump.mending.row import RecoverSummary
 
 
 def recover_paths(options: RecoverOptions) -> int:
@@ -33,14 +31,9 @@ def recover_paths(options: RecoverOptions) -> int:
         result = recover.run(
             options.paths, out, merge=options.merge, accept=accept, config=config, selection=selection, progress=progress
         )
-        exit_code = CLEAN if result.is_whole else FINDINGS
-
-        def summary(seconds: float) -> RecoverSummary:
-            made = result.summary(out, seconds=seconds, exit_code=exit_code)
-            made.replaces = _replaced(options.paths)
-            return made
-
-        return command.Made(result.rows, summary, exit_code)
+        summary = result.summary(out)
+        summary.replaces = _replaced(options.paths)
+        return command.Made(result.rows, summary)
 
     return command.run(RECOVER, options, [*options.paths, *options.merge], make)
 

@@ -26,14 +26,12 @@ def redact_path(options: RedactOptions) -> int:
     def make(out: str, progress: Progress) -> command.Made:
         fields, seed = options.keep_fields, options.seed
         result = redact.run(options.path, out, wanted, parts=parts, keep_fields=fields, seed=seed, progress=progress)
-        exit_code = FINDINGS if result.differences else CLEAN
-        rows = [*result.files, *result.differences]
-        return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
+        return command.Made([*result.files, *result.differences], _summary(result, out))
 
     return command.run(REDACT, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float, exit_code: int) -> RedactSummary:
+def _summary(result: Result, out: str) -> RedactSummary:
     return RedactSummary(
         path=out,
         files=len(result.files),
@@ -43,6 +41,6 @@ def _summary(result: Result, out: str, seconds: float, exit_code: int) -> Redact
         filled=sum(row.filled for row in result.files),
         findings=result.findings,
         differences=len(result.differences),
-        seconds=seconds,
-        exit_code=exit_code,
+        seconds=0.0,
+        exit_code=FINDINGS if result.differences else CLEAN,
     )

@@ -33,27 +33,22 @@ def reindex_path(options: ReindexOptions) -> int:
             selection=selection,
             progress=progress,
         )
-        exit_code = FINDINGS if result.holes else CLEAN
-        rows = [*result.holes, *result.files]
-        return command.Made(rows, lambda seconds: _summary(result, options, out, seconds, exit_code), exit_code)
+        return command.Made([*result.holes, *result.files], _summary(result, options, out))
 
     return command.run(REINDEX, options, [options.path], make)
 
 
-def _summary(result: Result, options: ReindexOptions, out: str, seconds: float, exit_code: int) -> ReindexSummary:
+def _summary(result: Result, options: ReindexOptions, out: str) -> ReindexSummary:
     rebuilt = [row for row in result.files if row.action == REBUILT]
-    return ReindexSummary(
+    return ReindexSummary.like(
+        result,
         path=out,
-        partitions=result.partitions,
-        segments=result.segments,
-        log_bytes=result.log_bytes,
-        batches=result.batches,
         rebuilt=len(rebuilt),
         different=sum(row.before == DIFFERENT for row in rebuilt),
         missing=sum(row.before == MISSING for row in rebuilt),
         without_logs=options.without_logs,
         to_remove=sum(row.action == TO_REMOVE for row in result.files),
         partitions_left_out=result.left_out,
-        seconds=seconds,
-        exit_code=exit_code,
+        seconds=0.0,
+        exit_code=FINDINGS if result.holes else CLEAN,
     )

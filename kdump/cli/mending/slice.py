@@ -22,12 +22,8 @@ _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "rec
 
 def slice_path(options: SliceOptions) -> int:
     """Make the new directory, then report its logs on stdout. Returns the exit code."""
-    asked = range_of(options)
     wanted = Wanted(
-        from_offset=asked.from_offset,
-        to_offset=asked.to_offset,
-        from_time=asked.from_time,
-        to_time=asked.to_time,
+        range_of(options),
         is_exact=options.is_exact,
         keep_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.keep_keys],
         drop_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.drop_keys],
@@ -36,29 +32,20 @@ def slice_path(options: SliceOptions) -> int:
 
     def make(out: str, progress: Progress) -> command.Made:
         result = slice.run(options.path, out, wanted, with_damage=options.with_damage, config=config, progress=progress)
-        exit_code = FINDINGS if result.holes else CLEAN
-        rows = [*result.rows, *result.holes]
-
-        def summary(seconds: float) -> SliceSummary:
-            made = _summary(result, out, seconds, exit_code)
-            made.keeps_damage = options.with_damage
-            return made
-
-        return command.Made(rows, summary, exit_code)
+        summary = _summary(result, out)
+        summary.keeps_damage = options.with_damage
+        return command.Made([*result.rows, *result.holes], summary)
 
     return command.run(SLICE, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float, exit_code: int) -> SliceSummary:
-    return SliceSummary(
+def _summary(result: Result, out: str) -> SliceSummary:
+    return SliceSummary.like(
+        result,
         path=out,
-        segments=result.segments,
-        log_start=result.log_start,
-        log_end=result.log_end,
-        log_bytes=result.log_bytes,
         **{name: sum(getattr(row, name) for row in result.rows) for name in _SUMS},
         holes=len(result.holes),
         offsets_missing=sum(hole.offsets for hole in result.holes),
-        seconds=seconds,
-        exit_code=exit_code,
+        seconds=0.0,
+        exit_code=FINDINGS if result.holes else CLEAN,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kdump.cli.progress import PatientBar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 
@@ -25,7 +26,7 @@ class ScanProgress(PatientBar):
         share = len(self._names) - 1 + (done / total if total else 0)
         self.draw(share, self._tables, table=table, tasks=f"{done:,} of {total:,} tasks" if total else "")
 
-    def columns(self) -> list[Any]:
+    def columns(self, fields: Iterable[str]) -> list[Any]:
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-        return [BarColumn(), TextColumn("{task.fields[table]}"), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn()]
+        return [BarColumn(), *(TextColumn(f"{{task.fields[{name}]}}") for name in fields), TimeElapsedColumn()]

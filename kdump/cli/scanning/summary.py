@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdump import exit_codes
@@ -18,6 +19,7 @@ from kdump.output.text.scan_steps import REPLICA_BEHIND, scan_steps
 from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.writer import ReportWriter, wrapped
+from kdump.tables import Declared
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Unreadable(NamedTuple):
     is_least: bool
 
 
-class ScanSummary:
+class ScanSummary(Declared):
     """The summary of a scan. `exit_code` is the one that `kdump check` of the same `level` would return.
 
     `codes` are the codes of findings with their severity, and how many there are of each, the worst first; `worst` are some of
@@ -46,62 +48,52 @@ class ScanSummary:
     them are compressed sets of old messages.
     """
 
-    def __init__(
-        self,
-        failing: Sequence[str],
-        *,
-        level: str,
-        files: int,
-        size: int,
-        batches: int,
-        records: int,
-        records_not_read: int,
-        are_more_not_read: bool,
-        oldest: int | None,
-        newest: int | None,
-        topics: Sequence[TopicLine],
-        codecs: Sequence[CodecLine],
-        codes: Sequence[tuple[tuple[str, str], int]],
-        failing_starts: Mapping[str, int],
-        unreadable: Unreadable,
-        worst: Sequence[dict[str, Any]],
-        rows: dict[str, int],
-        incomplete: Sequence[str] = (),
-    ) -> None:
-        self.incomplete = list(incomplete)
-        self.unchanged_files = 0  # that were not read again
-        self.decoded_topics: list[str] = []  # that have tables of decoded keys and values
-        self.unchanged_since: int | None = None  # the time of the scan whose tables these are, in ms, if nothing changed
-        self.rows = rows
-        self.files = files
-        self.bytes = size
-        self.batches = batches
-        self.records = records
-        self.oldest = oldest
-        self.newest = newest
-        self.topics = topics
-        self.codecs = codecs
-        self.codes = codes
-        self.worst = worst
-        self._failing_starts = dict(failing_starts)
-        self._unreadable = unreadable
-        self.severities = {severity: sum(count for (_, of), count in codes if of == severity) for severity in SEVERITIES}
-        self.level = level
-        self._verdict = Verdict(failing, level=level)
-        for (code, severity), count in sorted(codes):
+    failing: Sequence[str]
+    level: str
+    files: int
+    bytes: int
+    batches: int
+    records: int
+    records_not_read: int
+    are_more_not_read: bool
+    oldest: int | None
+    newest: int | None
+    topics: Sequence[TopicLine]
+    codecs: Sequence[CodecLine]
+    codes: Sequence[tuple[tuple[str, str], int]]
+    failing_starts: Mapping[str, int]
+    unreadable: Unreadable
+    worst: Sequence[dict[str, Any]]
+    rows: dict[str, int]
+    incomplete: Sequence[str] = ()
+    unchanged_files: int = 0  # that were not read again
+    decoded_topics: Sequence[str] = ()  # that have tables of decoded keys and values
+    unchanged_since: int | None = None  # the time of the scan whose tables these are, in ms, if nothing changed
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        verdict = Verdict(self.failing, level=self.level)
+        for (code, severity), count in sorted(self.codes):
             is_error = severity == ERROR
-            fails, lost = (counts.get(code, 0) * is_error for counts in (failing_starts, unreadable.codes))
-            self._verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
-        self._verdict.count_unreadable(unreadable.records, is_least=unreadable.is_least)
-        self._verdict.add_files(self.files)
-        self.records_not_read = records_not_read
-        self.are_more_not_read = are_more_not_read
-        verb = "checked" if _RECORDS in rows else "read"
-        self._verdict.leave_unread(records_not_read, is_least=are_more_not_read, verb=verb)
-        for line in topics:
+            fails, lost = (counts.get(code, 0) * is_error for counts in (self.failing_starts, self.unreadable.codes))
+            verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
+        verdict.count_unreadable(self.unreadable.records, is_least=self.unreadable.is_least)
+        verdict.add_files(self.files)
+        verb = "checked" if _RECORDS in self.rows else "read"
+        verdict.leave_unread(self.records_not_read, is_least=self.are_more_not_read, verb=verb)
+        for line in self.topics:
             if line.topic == tree.METADATA_TOPIC:
-                self._verdict.leave_unreplayed(line.topic)
-        self.exit_code = self._verdict.exit_code
+                verdict.leave_unreplayed(line.topic)
+        return verdict
+
+    @property
+    def exit_code(self) -> int:
+        return self._verdict.exit_code
+
+    @property
+    def severities(self) -> dict[str, int]:
+        """How many findings there are of each severity."""
+        return {severity: sum(count for (_, of), count in self.codes if of == severity) for severity in SEVERITIES}
 
     @property
     def _verdict_text(self) -> str:
@@ -117,7 +109,7 @@ class ScanSummary:
             failing,
             level=given["level"],
             files=given["files"],
-            size=given["bytes"],
+            bytes=given["bytes"],
             batches=given["batches"],
             records=given["records"],
             records_not_read=given["recordsNotRead"],
@@ -147,7 +139,7 @@ class ScanSummary:
             "batches": self.batches,
             "records": self.records,
             "recordsNotRead": self.records_not_read,
-            "recordsUnreadable": self._unreadable.records,
+            "recordsUnreadable": self.unreadable.records,
             "oldestTimestamp": self.oldest,
             "newestTimestamp": self.newest,
             "errors": self.severities["error"],
@@ -157,7 +149,7 @@ class ScanSummary:
             "topics": [_object(line) for line in self.topics],
             "codecs": [_object(line) for line in self.codecs],
             "tables": self.rows,
-            "incompleteTables": self.incomplete,
+            "incompleteTables": list(self.incomplete),
             **({"decodedTopics": self.decoded_topics} if self.decoded_topics else {}),
             "exitCode": self.exit_code,
             "verdict": self._verdict_text,
@@ -166,8 +158,8 @@ class ScanSummary:
 
     def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Its JSON with what else it takes to show the summary again."""
-        kept = {"areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": self._failing_starts}
-        return {**result, **kept, "unreadable": list(self._unreadable)}
+        kept = {"areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": dict(self.failing_starts)}
+        return {**result, **kept, "unreadable": list(self.unreadable)}
 
     @property
     def _unchanged(self) -> str:

@@ -47,7 +47,7 @@ def summary_of_tables(
         failing,
         level=level,
         files=files.num_rows,
-        size=_sum(files["size"]),
+        bytes=_sum(files["size"]),
         batches=_sum(segments["batches"]),
         records=_sum(segments["records"]),
         records_not_read=0 if level == DEEP else _sum(pc.coalesce(segments["records"], segments["batches"])),

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from kdump import exit_codes
 from kdump.binary import system
-from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.java_strings import escaped, shown_text, text_of
 from kdump.binary.paths import real, require_local
 from kdump.binary.placing import place
 from kdump.checks.wording import counted
 from kdump.cli.output_file import output_of, written_to
+from kdump.cli.progress import PatientBar
 from kdump.cli.report_style import style_of_rows
-from kdump.cli.searching.progress import SearchBar
 from kdump.cli.searching.request import GrepRequest
 from kdump.cli.shared_options import STDIN, throttle_reading
 from kdump.cli.streams import stderr_bytes
@@ -57,7 +57,7 @@ def grep_paths(options: GrepOptions) -> int:
     request = GrepRequest(options)
     place = _place_of_certificate(request) if options.proves_absence else None
     shows = os.isatty(2)
-    with _stdin(request) as (paths, names), SearchBar(shows=shows) as bar:
+    with _stdin(request) as (paths, names), PatientBar(shows=shows) as bar:
         search = Search(
             paths,
             request.query,
@@ -102,9 +102,7 @@ def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
             shown.all()
         except BrokenPipeError:  # nobody reads on: what was seen so far counts
             return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN
-        verdict = search.verdict
-        if place is not None:
-            _certify(verdict, search, request, place)
+        verdict = _verdict(search, request, place)
         try:
             shown.end(verdict)
             out.flush()
@@ -193,7 +191,7 @@ class _Shown:
         from kdump.releases.profile import profile_of
 
         profile = profile_of(self._request.options.release)
-        show: Callable[[bytes], str] = _escaped_text if self._is_terminal else text_of
+        show: Callable[[bytes], str] = shown_text if self._is_terminal else text_of
         return KafkaText(profile, show), contents_column(profile, (show, show), skips_metadata=False)
 
     def _write_files(self) -> None:
@@ -232,9 +230,7 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
         _write_parquet(search, path)
     except FileExistsError as error:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o") from error
-    verdict = search.verdict
-    if place is not None:
-        _certify(verdict, search, request, place)
+    verdict = _verdict(search, request, place)
     with stderr_bytes() as stderr:
         if not request.options.is_strict:
             _say_verdict(Blocks(stderr, needs_reader=False), search, verdict, is_terminal=stderr.isatty())
@@ -266,10 +262,6 @@ def _write_parquet(search: Search, path: str) -> None:
             os.unlink(with_text)
 
 
-def _escaped_text(data: bytes) -> str:
-    return escaped(text_of(data))
-
-
 # Certificates
 
 
@@ -292,8 +284,11 @@ def _place_of_certificate(request: GrepRequest) -> str:
     return path
 
 
-def _certify(verdict: SearchVerdict, search: Search, request: GrepRequest, place: str) -> None:
-    """Write the certificate of a search, which its verdict then names."""
+def _verdict(search: Search, request: GrepRequest, place: str | None) -> SearchVerdict:
+    """The verdict of a search; it names the certificate, which is written now, if one is asked for."""
+    verdict = search.verdict
+    if place is None:
+        return verdict
     import json
 
     from kdump.searching import certificate
@@ -302,6 +297,7 @@ def _certify(verdict: SearchVerdict, search: Search, request: GrepRequest, place
     with written_to(place):
         sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=True) + "\n")
     verdict.certificate = place
+    return verdict
 
 
 def _verify(options: GrepOptions, path: str) -> int:

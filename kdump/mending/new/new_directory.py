@@ -161,10 +161,6 @@ class NewFile:
             self.size += written
             rest = rest[written:]
 
-    def start_sync(self) -> None:
-        """Let the disk write what is there so far."""
-        self._syncing.start(self._descriptor)
-
     def copy(self, source: Source, start: int, end: int) -> None:
         """Copy what is between two positions of a file, within the system where that is possible.
 
@@ -192,7 +188,7 @@ class NewFile:
             position += copied
             self.size += copied
             if position < end:
-                self.start_sync()
+                self._syncing.start(self._descriptor)
         return position
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from bisect import bisect_left, insort
 from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.errors import CorruptData
 from kdump.mending.new import java_hash_map
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,16 +42,13 @@ class Producer:
         return self.first_offset >= 0
 
 
-class Aborted:
+class Aborted(Declared):
     """A transaction that a marker aborted, as the transaction index has it."""
 
-    __slots__ = ("first_offset", "last_offset", "last_stable_offset", "producer_id")
-
-    def __init__(self, producer_id: int, first_offset: int, last_offset: int, last_stable_offset: int) -> None:
-        self.producer_id = producer_id
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.last_stable_offset = last_stable_offset
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
 
 
 class ProducerStates:

@@ -146,7 +146,8 @@ class Rebuilding:
         for chunk, end in _chunks(source):
             self.add(chunk, indexes, source, end_offset)
             yield end
-        self.end_segment(indexes, end_offset)
+        self._take_snapshot(self._map_end, is_last=end_offset is None)
+        indexes.end()
         yield indexes
 
     def start_segment(self, source: Source, base_offset: int) -> SegmentIndexes:
@@ -160,11 +161,6 @@ class Rebuilding:
         self._map_end = base_offset
         self._take_snapshot(base_offset)
         return SegmentIndexes(base_offset, self._rules)
-
-    def end_segment(self, indexes: SegmentIndexes, end_offset: int | None) -> None:
-        """End a segment whose batches were all added."""
-        self._take_snapshot(self._map_end, is_last=end_offset is None)
-        indexes.end()
 
     def finish(self) -> None:
         """Take the snapshot at the log end, if the last segment did not: its batches have no producers."""

@@ -20,7 +20,8 @@ from kdump.formats.log import Log as BatchLog
 from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.new.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new.new_partition import NewPartition
-from kdump.mending.recover import resolving
+from kdump.mending.recover import resolving, runs
+from kdump.mending.recover.contradicted import Known
 from kdump.mending.recover.damaged_partition import DELETED, DamagedPartition
 from kdump.mending.recover.filling import Filling
 from kdump.mending.recover.left_out import Losses
@@ -98,6 +99,7 @@ class PartitionRecovery:
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
+        self._strange: list[tuple[int, str, list[int]]] = []  # of each log: its base, its index, what is not where that says
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -126,7 +128,7 @@ class PartitionRecovery:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
         self._pieces = [p for part in self._parts for p in part.walk(self._inputs, self._progress, accept, self.accepted)]
         with self._headers:
-            self._chain, left_out = resolving.resolve(self._pieces, self._headers)
+            self._chain, left_out = resolving.resolve(self._pieces, self._headers, self._known())
             self._cloned = self._parts[0].clonable()
             self._left_out = list(self._parts[0].left_out)
             if not any(part.logs for part in self._parts):
@@ -136,6 +138,23 @@ class PartitionRecovery:
             self._wrong = {(left.path, left.start) for left in left_out if left.code == "replica-divergence"}
             self._leave_out_greedy_wrappers()
             self._write_until_it_starts()
+
+    def _known(self) -> Known:
+        """What the companions of all directories say."""
+        known = Known()
+        for part in self._parts:
+            found = Witnesses(part.path)
+            for log in part.logs:
+                if log.base_offset is None or log.is_spare:
+                    continue
+                with Source(log.path) as source:
+                    name, offsets, known.places[log.path] = found.strange_to(source, log.base_offset)
+                if not part.rank:
+                    self._strange.append((log.base_offset, name, offsets))
+                if log.base_offset == part.newest_base:
+                    known.ends[log.path] = found.ends_in(log.base_offset)
+            known.epochs = known.epochs or found.epochs()
+        return known
 
     def _leave_out_greedy_wrappers(self) -> None:
         """Leave out old messages in which a start would allocate more memory than a broker may have."""
@@ -356,7 +375,7 @@ class PartitionRecovery:
     def _report(self) -> None:
         left_out = list(self._left_out)
         inside = list(self._attested_inside())
-        attested = list(self._attested({base for base, _ in inside}))
+        attested = list(self._attested({base for base, _ in inside} | set(self._shifted())))
         self._tell_preallocated(attested)
         if self._left_out or len(self._parts) > 1:
             self._report_left_out(left_out)
@@ -426,19 +445,20 @@ class PartitionRecovery:
                         known.add((left.path, left.code))
                         self._left_out.append(left)
 
+    def _shifted(self) -> Iterator[int]:
+        """The base offsets of logs that have the last offset of their index elsewhere than that says."""
+        for base_offset, _, offsets in self._strange:
+            if offsets and not runs.is_free(self._chain, offsets[-1], offsets[-1]):
+                yield base_offset
+
     def _attested_inside(self) -> Iterator[tuple[int, Attested]]:
         """The gaps between batches of which the offset index of a log knows an offset, each with the base offset of the log.
 
         Whole batches are gone there.
         """
-        found = Witnesses(self.path)
-        for log in self._parts[0].logs:
-            if log.base_offset is None or log.is_spare:
-                continue
-            with Source(log.path) as source:
-                name, offsets = found.strange_to(source, log.base_offset)
+        for base_offset, name, offsets in self._strange:
             for first, last in self._gaps_with(offsets):
-                yield log.base_offset, Attested(first, last, f"{name} knows of some of them")
+                yield base_offset, Attested(first, last, f"{name} knows of some of them")
 
     def _gaps_with(self, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The gaps between batches of the new log that have some of these offsets, which ascend."""

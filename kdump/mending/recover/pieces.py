@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 NO_EPOCH = -1
 NESTED = "resync-nested-candidate"
 MOST_PAYLOAD = 64 << 20  # of a compressed message that is opened
-_HIGHEST_OFFSET = (1 << 63) - 1
+_SIGN = 1 << 63
+_HIGHEST_OFFSET = _SIGN - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
 _NOT_COMPRESSED = 1 << NONE  # of the codecs of a summary
@@ -138,9 +139,33 @@ class Piece:
     def size(self) -> int:
         return self.end - self.start
 
-    def follows(self, before: Self) -> bool:
-        """Whether nothing lies between the two in the file but damaged batches that say how many offsets they have."""
+    @property
+    def stated(self) -> int:
+        """The offset in the header of a single batch: that of its last message in magic 0 and 1."""
+        return self.last if self.is_legacy else self.first
+
+    def move(self, shift: int, reason: str) -> None:
+        """Give a single batch other offsets."""
+        self.note(f"its offset, which said {self.stated:,}, is put right: {reason}")
+        self.first, self.last = self.first + shift, self.last + shift
+        self.changed[0] = self.stated.to_bytes(8, "big")
+
+    def note(self, change: str) -> None:
+        """Say one more thing that is changed."""
+        self.change = f"{self.change}; {change}" if self.change else change
+
+    def follows(self, before: Self | None) -> bool:
+        """Whether nothing lies between the two in the file but damaged batches that say how many offsets they have.
+
+        None is for the start of the log, if its name says where that is.
+        """
+        if before is None:
+            return self.log.base_offset is not None and self.start == self.damaged_bytes
         return self.log is before.log and before.end == self.start - self.damaged_bytes
+
+    def next_after(self, before: Self | None) -> int:
+        """The first offset of a single batch that follows another one, or starts the log."""
+        return (self.log.base_offset or 0 if before is None else before.last + 1) + self.damaged_offsets
 
     def takes(self, other: Self) -> bool:
         """Add the batches that follow, if they continue the piece in the file and in offsets, and all are beyond doubt."""
@@ -591,6 +616,9 @@ class Walk:
         self._claims.limit([piece.start for piece in sure], [piece.first for piece in sure])
         kept: list[Piece] = []
         for piece in pieces:
+            previous = kept[-1] if kept else None
+            if piece.first < 0 and piece.follows(previous) and piece.first + _SIGN == piece.next_after(previous):
+                piece.move(_SIGN, "its sign is wrong, by the batch before it")
             may_be_payload = piece.is_nested and self._may_be_payload(piece)
             is_claimed = may_be_payload and self._is_claimed(piece)
             if is_claimed or may_be_payload and piece.is_legacy and not piece.joins:

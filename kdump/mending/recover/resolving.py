@@ -10,9 +10,11 @@ import heapq
 from bisect import bisect_right, insort
 from itertools import groupby, pairwise
 
+from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
 from kdump.mending.recover import runs
+from kdump.mending.recover.contradicted import Known, put_right
 from kdump.mending.recover.copies import without_wrong_copies
 from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
@@ -29,14 +31,16 @@ _INDEX_REACH = 1 << 31
 _DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
 
 
-def resolve(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
+def resolve(pieces: Sequence[Piece], headers: Headers, known: Known | None = None) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces of the new log, their offsets ascending, and what is left out of it. `pieces` are in the order of the files.
 
     Raises CorruptData (`replica-divergence`) for what cannot be decided, with both sides named.
     """
+    known = known or Known()
+    pieces = put_right(pieces, headers, known)
     if _are_in_order(pieces):
         return list(pieces), []
-    return _Resolution(pieces, headers).to_end()
+    return _Resolution(pieces, headers, known).to_end()
 
 
 def _are_in_order(pieces: Sequence[Piece]) -> bool:
@@ -49,9 +53,10 @@ def _are_in_order(pieces: Sequence[Piece]) -> bool:
 
 
 class _Resolution:
-    def __init__(self, pieces: Sequence[Piece], headers: Headers) -> None:
+    def __init__(self, pieces: Sequence[Piece], headers: Headers, known: Known) -> None:
         self._pieces = pieces
         self._headers = headers
+        self._known = known
         self._left_out: list[LeftOut] = []
         self._in_place: set[int] = set()  # the pieces that fit where they are, by id
         self._placed: dict[int, list[Piece]] | None = None  # these of each log, once they are asked for
@@ -185,10 +190,7 @@ class _Resolution:
             kept, left = self._decided(other, piece)
             if kept.first_epoch > left.first_epoch != NO_EPOCH and kept.is_sure:
                 floor = max(floor, kept.first_epoch)
-            if chain and chain[-1].last >= kept.first:
-                put_back(kept)
-            else:
-                chain.append(kept)
+            chain.append(kept)
         return chain
 
     def _without_ended(self, piece: Piece, floor: int) -> Piece | None:
@@ -408,54 +410,45 @@ class _Resolution:
         at = bisect_right(chain, stray.first, key=_first)
         return at > 0 and self._same_in(chain[at - 1], stray) is not None
 
-    def _is_copy_of(self, stray: Piece, holder: Piece, first: int) -> bool:
-        """Whether a piece holds the batch that would be put right already, from another replica."""
-        if holder.log.rank == stray.log.rank or holder.last < first:
-            return False
-        one = self._headers.split(holder, first)[1] if holder.batches > 1 else holder
-        return (one.first, one.size, self._headers.crc(one)) == (first, stray.size, self._headers.crc(stray))
-
     def _is_placed_by_neighbours(self, stretch: list[Piece], chain: list[Piece]) -> bool:
         """Put offsets right that no checksum covers, where the batches around a run in the file leave exactly that gap."""
         before, after = self._around(stretch)
         log, delta = stretch[0].log, stretch[-1].last - stretch[0].first
         first = log.base_offset if before is None else before.last + 1
         end = log.next_base_offset if after is None else after.first
-        if first is None or first + delta + 1 != end or any(piece.changed for piece in stretch):
+        if first is None or first + delta + 1 != end or any(0 in piece.changed for piece in stretch):
             return False
         at = bisect_right(chain, first, key=_first)
-        is_free = runs.is_free(chain, first, first + delta)
-        if not is_free and at and len(stretch) == stretch[0].batches == 1 and self._is_copy_of(stretch[0], chain[at - 1], first):
-            return True
         is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
         is_page = len(stretch) > 1 or stretch[0].batches > 1  # or may be one
-        if not is_free or (is_moved or is_page) and not _is_beside(stretch, before, after):  # perhaps what it says is right
+        may_be_right = (is_moved or is_page) and not _is_beside(stretch, before, after)
+        if may_be_right or not runs.is_free(chain, first, first + delta):
             return False
         shift = first - stretch[0].first
         singles = [single for piece in stretch for single in self._singles(piece)]
         for single in singles:
-            _put_right(single, shift, "the batches around it leave only this one")
+            single.move(shift, "the batches around it leave only this one")
         chain[at:at] = singles
         return True
 
     def _is_flipped_back(self, stray: Piece, chain: list[Piece]) -> bool:
         """Put an offset right of which one bit is wrong, where the batch before or after it in the file says so."""
-        if stray.batches > 1 or stray.changed or self._is_held(stray, chain):
+        if stray.batches > 1 or 0 in stray.changed or self._is_held(stray, chain):
             return False
         before, after = self._around([stray])
         expected = set()
-        if before is not None and stray.follows(before):
-            expected.add(before.last + 1 + stray.damaged_offsets)
+        if stray.follows(before):
+            expected.add(stray.next_after(before))
         if after is not None and after.follows(stray):
             expected.add(after.first - after.damaged_offsets - 1 - (stray.last - stray.first))
-        firsts = [first for first in expected if _differ_in_a_bit(_stated(stray), _stated(stray) + first - stray.first)]
+        firsts = [first for first in expected if differ_in_a_bit(stray.stated, stray.stated + first - stray.first)]
         if len(firsts) != 1:
             return False
         first, last = firsts[0], firsts[0] + stray.last - stray.first
         is_between = (before is None or before.last < first) and (after is None or last < after.first)
         if first < 0 or not is_between or not runs.is_free(chain, first, last):
             return False
-        _put_right(stray, first - stray.first, "one bit of it is wrong, by the batch beside it")
+        stray.move(first - stray.first, "one bit of it is wrong, by the batch beside it")
         chain.insert(bisect_right(chain, first, key=_first), stray)
         insort(self._in_place_of(stray.log), stray, key=_start)
         return True
@@ -520,15 +513,18 @@ class _Resolution:
                 before = piece
                 continue
             lowest = NO_EPOCH if before is None else before.last_epoch
+            true = self._known.true_epoch(piece)
+            note = f"its leader epoch, which said {piece.first_epoch}, is put right: "
+            if after is None and lowest <= true != piece.first_epoch:
+                _put_epoch_right(piece, true, f"{note}another one is known at this offset")
             if after is None or lowest > after.first_epoch:
                 continue
             if not lowest <= piece.first_epoch <= after.first_epoch:
                 true = _true_epoch(piece.first_epoch, after.first_epoch if before is None else lowest, after.first_epoch)
-                note = f"its leader epoch, which said {piece.first_epoch}, is put right: that after it is {after.first_epoch}"
-                note += "" if before is None else f", that before it {before.last_epoch}"
-                piece.change = f"{piece.change}; {note}" if piece.change else note
-                piece.changed[LOG_OVERHEAD] = true.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
-                piece.first_epoch = piece.last_epoch = true
+                note += f"that after it is {after.first_epoch}" + (
+                    "" if before is None else f", that before it {before.last_epoch}"
+                )
+                _put_epoch_right(piece, true, note)
         return chain
 
 
@@ -543,7 +539,7 @@ def _is_near(piece: Piece) -> bool:
 def _is_flipped_far(piece: Piece, before: Piece | None) -> bool:
     """Whether a batch lies above what an index can reach, and one bit of its offset less would continue the one before it."""
     is_far = piece.first - (piece.log.base_offset or 0) > _INDEX_REACH
-    return is_far and before is not None and piece.follows(before) and _differ_in_a_bit(_stated(piece), before.last + 1)
+    return is_far and before is not None and piece.follows(before) and differ_in_a_bit(piece.stated, before.last + 1)
 
 
 def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
@@ -561,26 +557,15 @@ def _start(piece: Piece) -> int:
     return piece.start
 
 
-def _stated(piece: Piece) -> int:
-    """The offset in the header of a batch: that of its last message in magic 0 and 1."""
-    return piece.last if piece.is_legacy else piece.first
-
-
-def _differ_in_a_bit(one: int, other: int) -> bool:
-    different = one ^ other
-    return different > 0 and not different & (different - 1)
-
-
 def _true_epoch(stated: int, before: int, after: int) -> int:
     """The leader epoch of a batch between two others: that before it, unless that after it alone differs in one bit."""
-    return after if _differ_in_a_bit(stated, after) and not _differ_in_a_bit(stated, before) else before
+    return after if differ_in_a_bit(stated, after) and not differ_in_a_bit(stated, before) else before
 
 
-def _put_right(single: Piece, shift: int, reason: str) -> None:
-    """Give a batch other offsets."""
-    single.change = f"its offset, which said {_stated(single):,}, is put right: {reason}"
-    single.first, single.last = single.first + shift, single.last + shift
-    single.changed[0] = _stated(single).to_bytes(8, "big")
+def _put_epoch_right(batch: Piece, epoch: int, note: str) -> None:
+    batch.note(note)
+    batch.changed[LOG_OVERHEAD] = epoch.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
+    batch.first_epoch = batch.last_epoch = epoch
 
 
 def _has_epoch_between(stray: Piece, before: Piece | None, after: Piece | None) -> bool:

@@ -58,6 +58,7 @@ def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
     are.
     """
     for stretch in _touching(pieces):
+        base = stretch[0].log.base_offset if stretch[0].follows(None) else None  # the name says where the first one starts
         shifts: list[int] = []  # of the first offset, against how many offsets came before
         count = 0
         for piece in stretch:
@@ -70,6 +71,10 @@ def out_of_place(pieces: Sequence[Piece]) -> Iterator[Piece]:
             sizes[shift] = sizes.get(shift, 0) + piece.size
         around: list[tuple[int, int]] = []  # a heap: the size of those with a shift, the largest first, and the last of them
         begun: set[int] = set()
+        if base in sizes:
+            sizes[base] += 1
+            begun.add(base)
+            around.append((-sizes[base], last_rows[base]))
         for row, (piece, shift) in enumerate(zip(stretch, shifts, strict=True)):
             while around and around[0][1] < row:
                 heappop(around)

@@ -141,10 +141,9 @@ def _sliced(path: str, wanted: Range) -> Iterator[str]:
     if wanted.is_open:
         yield path
         return
-    part = Wanted(from_offset=wanted.from_offset, to_offset=wanted.to_offset, from_time=wanted.from_time, to_time=wanted.to_time)
     with temporary_folder("kdump-slice-") as folder:
         made = os.path.join(folder, os.path.basename(os.path.abspath(path)))
-        slice.run(path, made, part, with_damage=not part.has_times, config={})
+        slice.run(path, made, Wanted(wanted), with_damage=not wanted.has_times, config={})
         yield made
 
 

@@ -8,6 +8,7 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, UsageError
 from kdump.formats import tree
+from kdump.formats.ranges import Range
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.log_writer import LogWriter
 from kdump.mending.new.new_directory import NewDirectory
@@ -68,15 +69,8 @@ def slice(
     cannot be read or changes meanwhile; UsageError for an output that cannot be made, and if nothing is in the range; OSError if
     the output cannot be written.
     """
-    wanted = Wanted(
-        from_offset=from_offset,
-        to_offset=to_offset,
-        from_time=from_time,
-        to_time=to_time,
-        is_exact=exact,
-        keep_keys=list(keep_keys),
-        drop_keys=list(drop_keys),
-    )
+    asked = Range(from_offset, to_offset, from_time, to_time)
+    wanted = Wanted(asked, is_exact=exact, keep_keys=keep_keys, drop_keys=drop_keys)
     result = run(os.fspath(path), os.fspath(output), wanted, with_damage=with_damage, config=config or {})
     return [*result.rows, *result.holes]
 

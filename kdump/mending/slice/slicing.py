@@ -40,7 +40,7 @@ from kdump.reading.items import INTACT, Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.formats.log import Chunk
     from kdump.mending.attested import Attested
@@ -60,24 +60,14 @@ class Wanted(Range):
     time.
     """
 
-    __slots__ = ("drop_keys", "is_exact", "keep_keys")
-
     from_offset: int
     to_offset: int
 
     def __init__(
-        self,
-        *,
-        from_offset: int | None = None,
-        to_offset: int | None = None,
-        from_time: int | None = None,
-        to_time: int | None = None,
-        is_exact: bool = False,
-        keep_keys: Collection[bytes] = (),
-        drop_keys: Collection[bytes] = (),
+        self, asked: Range, *, is_exact: bool = False, keep_keys: Iterable[bytes] = (), drop_keys: Iterable[bytes] = ()
     ) -> None:
-        first = 0 if from_offset is None else from_offset
-        super().__init__(first, HIGHEST_OFFSET if to_offset is None else to_offset, from_time, to_time)
+        last = HIGHEST_OFFSET if asked.to_offset is None else asked.to_offset
+        super().__init__(asked.from_offset or 0, last, asked.from_time, asked.to_time)
         self.is_exact = is_exact
         self.keep_keys = frozenset(keep_keys)
         self.drop_keys = frozenset(drop_keys)
@@ -134,7 +124,7 @@ class Slicing:
                     log.start(base)
                     self.log_end = base
                 self._left_out = log.has_gap
-                self.rows.append(log.row())
+                self.rows.append(log.row)
 
     @property
     def _reaches_end(self) -> bool:
@@ -368,46 +358,43 @@ class SlicedLog:
         """The offset after the last batch that was written."""
         self._base_offset = base_offset
         self._writer = writer
+        self.row = SlicedSegment(None, os.path.basename(source.path), None, None, *[0] * 10)
         self._size = 0
         self._copied: tuple[int, int, int, int] | None = None  # start and end of a stretch, its first and its last offset
-        self._path: str | None = None
-        self._first_offset: int | None = None
-        self._batches = self._outside = self._cloned = self._rewritten = self._emptied = self._dropped = 0
-        self._records = self._kept = self._out_of_range = self._by_key = 0
 
     def at(self, position: int, size: int) -> None:
         """Go on to the batch at this position of the log."""
         self.position, self._size = position, size
-        self._batches += 1
+        self.row.batches += 1
 
     def count(self, *, is_in_range: bool, has_key: bool) -> bool:
         """Count a record of the batch. Returns whether it is kept."""
-        self._records += 1
-        self._out_of_range += not is_in_range
-        self._by_key += is_in_range and not has_key
-        self._kept += is_in_range and has_key
+        self.row.records += 1
+        self.row.out_of_range += not is_in_range
+        self.row.by_key += is_in_range and not has_key
+        self.row.kept += is_in_range and has_key
         return is_in_range and has_key
 
     def leave_out(self) -> None:
         """The batch is outside of the range."""
-        self._outside += 1
+        self.row.outside += 1
         self.has_gap = True
 
     def leave_out_all(self, chunk: Chunk) -> None:
         """All of these batches are outside of the range."""
-        self._batches += len(chunk)
-        self._outside += len(chunk)
+        self.row.batches += len(chunk)
+        self.row.outside += len(chunk)
         self.has_gap = True
 
     def drop(self) -> None:
         """The batch has lost all of its records."""
-        self._dropped += 1
+        self.row.dropped += 1
         self.has_gap = True
 
     def copy(self, first: int, last: int, records: int = 0) -> None:
         """Copy the batch; so many records of it were not counted before."""
-        self._records += records
-        self._kept += records
+        self.row.records += records
+        self.row.kept += records
         end = self.position + self._size
         if self._copied is not None and self._copied[1] == self.position and end - self._copied[0] <= _COPIED_AT_ONCE:
             self._copied = (self._copied[0], end, self._copied[2], last)
@@ -415,25 +402,26 @@ class SlicedLog:
             self.flush()
             self._copied = (self.position, end, first, last)
         self._start_with(first, last)
-        self._cloned += 1
+        self.row.cloned += 1
 
     def write(self, data: bytes, first: int, last: int, *, is_empty: bool = False) -> None:
         """Write the batch as it is now."""
         self.flush()
         self._start_with(first, last)
         self._writer.add(data, first, last)
-        self._emptied += is_empty
-        self._rewritten += not is_empty
+        self.row.emptied += is_empty
+        self.row.rewritten += not is_empty
 
     def start(self, base_offset: int) -> None:
         """Start the segment in the slice."""
         self._writer.start(base_offset)
-        self._path = f"{base_offset:020}{file_name.LOG}"
+        self.row.path = f"{base_offset:020}{file_name.LOG}"
 
     def _start_with(self, first: int, last: int) -> None:
-        if self._path is None:
+        if self.row.path is None:
             self.start(self._base_for(first))
-            self._first_offset = first
+            self.row.first_offset = first
+        self.row.last_offset = last
         self.log_end = last + 1
         self.has_gap = False
 
@@ -451,24 +439,6 @@ class SlicedLog:
         copied, self._copied = self._copied, None
         if copied is not None:
             self._writer.copy(self.source, *copied)
-
-    def row(self) -> SlicedSegment:
-        return SlicedSegment(
-            path=self._path,
-            source=os.path.basename(self.source.path),
-            first_offset=self._first_offset,
-            last_offset=None if self._first_offset is None else self.log_end - 1,
-            batches=self._batches,
-            outside=self._outside,
-            cloned=self._cloned,
-            rewritten=self._rewritten,
-            emptied=self._emptied,
-            dropped=self._dropped,
-            records=self._records,
-            kept=self._kept,
-            out_of_range=self._out_of_range,
-            by_key=self._by_key,
-        )
 
 
 @contextmanager

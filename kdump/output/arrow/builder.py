@@ -11,6 +11,7 @@ import pyarrow as pa
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS
 from kdump.output.arrow.schemas import TYPES, arrow_type, is_json, schema_of
 from kdump.output.rows.json_text import json_text
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +35,10 @@ MOST_HELD = 64
 """Small batches before they are joined: each may keep the bytes of the window that its rows were read from."""
 
 
-class Constant:
+class Constant(Declared):
     """A column in which all rows have one value."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
+    value: object
 
 
 class Packed:
@@ -66,14 +64,11 @@ def packed_numbers(kind: str, numbers: Any) -> Packed:
     return Packed(memoryview(numbers).cast("B"), partial(array, kind, bytes(numbers)))
 
 
-class Spread:
+class Spread(Declared):
     """A column that repeats its first value `counts[0]` times, the next one `counts[1]` times, and so on."""
 
-    __slots__ = ("counts", "values")
-
-    def __init__(self, values: Sequence[Any], counts: Spreading) -> None:
-        self.values = values
-        self.counts = counts
+    values: Sequence[Any]
+    counts: Spreading
 
 
 class Spreading:

@@ -11,6 +11,7 @@ from kdump.formats import record_batch
 from kdump.formats.record_columns import RecordColumns
 from kdump.messages import control_records
 from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut, packed_numbers
+from kdump.output.arrow.rows import RecordDetails
 from kdump.reading.items import INTACT
 
 TYPE_CHECKING = False
@@ -24,16 +25,8 @@ if TYPE_CHECKING:
 
     Columns = dict[str, Any]
 
-_OF_BATCH = (
-    "timestamp_type",
-    "magic",
-    "compresscodec",
-    "producer_id",
-    "producer_epoch",
-    "partition_leader_epoch",
-    "is_transactional",
-    "is_control",
-)
+_OF_BATCH = [name for name in RecordDetails.column_names if name in record_batch.RecordBatch.column_names]
+"""The columns of a record that are those of its batch."""
 
 UNREADABLE = "damaged"
 """The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""

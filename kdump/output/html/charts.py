@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from kdump.output.html.elements import Html, element
 from kdump.output.rows.layout import time_text
 from kdump.output.text.sizes import size_text
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ _BUCKETS = 150
 WIDTH, HEIGHT = 1000, 140
 
 
-@dataclass
-class Chart:
+class Chart(Declared):
     """Sizes over time, or times over bytes. Times are milliseconds."""
 
     title: str

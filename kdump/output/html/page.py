@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import kdump
 from kdump import exit_codes
 from kdump.checks import catalogue
-from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
+from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.output.html import drawing
 from kdump.output.html.charts import bytes_over_time, times_in_order
@@ -29,19 +29,21 @@ from kdump.overview.ticket import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeVar
 
     from kdump.checks.finding import Finding
     from kdump.overview.partition_map import PartitionMap
     from kdump.overview.row import PartitionSum
     from kdump.overview.ticket import Ticket
 
+    RowType = TypeVar("RowType")
+
 _MOST_ALIKE = 20  # findings of one code in one file that are shown
 _MOST_FINDINGS = 1000
 _MOST_ROWS = 2500  # of a table
 _MOST_SEEN = 200  # of the table of partitions; the others are behind a word
 _WIDTH = 100  # of an explanation
-_SEVERITY_NAMES = {ERROR: "errors", WARNING: "warnings", INFO: "infos"}
 
 
 def page_of(ticket: Ticket, *, has_evidence: bool = False) -> str:
@@ -165,76 +167,55 @@ class _Page:
         most = max((topic.size for topic in seen.topics), default=0) or 1
         partitions = sorted(seen.partitions, key=lambda one: self._ticket.rank(one.path))
         tables = (
-            table(
+            *_first_rows(
+                seen.places,
+                "place",
                 "Places",
                 ("path", "what", "broker", "cluster", "mode", "written by (a guess)", "last stop"),
-                (
-                    (one.path, one.what, one.broker, one.cluster, one.mode, one.written_by, one.stop)
-                    for one in seen.places[:_MOST_ROWS]
-                ),
+                lambda one: (one.path, one.what, one.broker, one.cluster, one.mode, one.written_by, one.stop),
             ),
-            _more(len(seen.places) - _MOST_ROWS, "place"),
-            table(
+            *_first_rows(
+                seen.spaces,
+                "row",
                 "What fills them",
                 ("what", "place", "files", "size", "on disk"),
-                ((one.what, one.path, one.files, size_text(one.size), size_text(one.disk)) for one in seen.spaces[:_MOST_ROWS]),
+                lambda one: (one.what, one.path, one.files, size_text(one.size), size_text(one.disk)),
             ),
-            _more(len(seen.spaces) - _MOST_ROWS, "row"),
-            table(
+            *_first_rows(
+                sorted(seen.topics, key=lambda topic: -topic.size),
+                "topic",
                 "Topics by size",
                 (
-                    "topic",
-                    "place",
-                    "size",
-                    "of the largest",
-                    "partitions",
-                    "segments",
-                    "offsets",
-                    "codec",
-                    "saving",
-                    "oldest",
-                    "newest",
-                    "broken",
+                    *("topic", "place", "size", "of the largest", "partitions", "segments", "offsets", "codec", "saving"),
+                    *("oldest", "newest", "broken"),
                 ),
-                (
-                    (
-                        *(
-                            one.topic,
-                            one.path,
-                            size_text(one.size),
-                            drawing.share_bar(one.size / most),
-                            one.partitions,
-                            one.segments,
-                        ),
-                        *(one.offsets, one.codec, _saving(one.saving), _moment(one.oldest_timestamp)),
-                        *(_moment(one.newest_timestamp), one.partitions_broken),
-                    )
-                    for one in sorted(seen.topics, key=lambda topic: -topic.size)[:_MOST_ROWS]
+                lambda one: (
+                    *(one.topic, one.path, size_text(one.size), drawing.share_bar(one.size / most), one.partitions, one.segments),
+                    *(one.offsets, one.codec, _saving(one.saving), _moment(one.oldest_timestamp)),
+                    *(_moment(one.newest_timestamp), one.partitions_broken),
                 ),
             ),
-            _more(len(seen.topics) - _MOST_ROWS, "topic"),
             self._partitions("Partitions, the worst first", partitions[:_MOST_SEEN]),
             self._other_partitions(partitions[_MOST_SEEN:_MOST_ROWS]),
             _more(len(partitions) - _MOST_ROWS, "partition"),
-            table(
+            *_first_rows(
+                seen.transactions,
+                "transaction",
                 "Transactions without a marker",
                 ("path", "producer", "epoch", "first offset", "since", "open for", "what"),
-                (
-                    (
-                        *(one.path, str(one.producer_id), one.producer_epoch, one.first_offset, _moment(one.timestamp)),
-                        None if one.open_for_ms is None else f"{one.open_for_ms / 1000:,.1f} s",
-                        "hangs" if one.is_hanging else "open" if one.is_certain else "may be open",
-                    )
-                    for one in seen.transactions[:_MOST_ROWS]
+                lambda one: (
+                    *(one.path, str(one.producer_id), one.producer_epoch, one.first_offset, _moment(one.timestamp)),
+                    None if one.open_for_ms is None else f"{one.open_for_ms / 1000:,.1f} s",
+                    "hangs" if one.is_hanging else "open" if one.is_certain else "may be open",
                 ),
             ),
-            _more(len(seen.transactions) - _MOST_ROWS, "transaction"),
-            table(
+            *_first_rows(
+                seen.groups,
+                "group",
                 "Groups",
                 ("group", "type", "state", "members", "partitions committed"),
-                ((one.group, one.type, one.state, one.members, one.committed) for one in seen.groups[:_MOST_ROWS]),
+                lambda one: (one.group, one.type, one.state, one.members, one.committed),
             ),
-            _more(len(seen.groups) - _MOST_ROWS, "group"),
             element("ul", *(element("li", f"{one.path}: {one.message}") for one in seen.unseen)) if seen.unseen else Html(),
         )
         return element("section", element("h2", "What is there"), *tables)
@@ -412,6 +393,13 @@ def _evidence(finding: Finding) -> Html:
     return (
         element("pre", joined(lines, "\n"), class_="hex", aria_label="the first bytes in hex", tabindex="0") if lines else Html()
     )
+
+
+def _first_rows(
+    rows: Sequence[RowType], noun: str, caption: str, headings: Sequence[str], cells: Callable[[RowType], Sequence[object]]
+) -> tuple[Html, Html]:
+    """A table of the first of these rows, and how many more of them there are."""
+    return table(caption, headings, map(cells, rows[:_MOST_ROWS])), _more(len(rows) - _MOST_ROWS, noun)
 
 
 def _more(count: int, what: str) -> Html:

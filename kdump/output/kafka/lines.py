@@ -114,7 +114,8 @@ class KafkaText:
 
     def partial_batch_line(self, row: Row, through: str) -> str:
         """The writes of a batch's line before the first with an unsound field; `through` is the last sound one."""
-        sound = _fields_up_to(row, through)
+        names = _names(row)
+        sound = set(names[: names.index(through) + 1]) if through else set()
         line = self._batch if getattr(row, "base_offset", None) is not None else self._message
         known = Table.of(type(row), [[getattr(row, name, None) for name in _names(row)]])
         columns = self._batch_columns(known)
@@ -299,8 +300,3 @@ def _spread(values: Sequence[object], counts: Sequence[int]) -> list[object]:
 
 def _names(row: Row) -> list[str]:
     return [column.name for column in row.schema]
-
-
-def _fields_up_to(row: Row, through: str) -> set[str]:
-    names = _names(row)
-    return set(names[: names.index(through) + 1]) if through else set()

@@ -11,6 +11,7 @@ from kdump.binary import kernel
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, batch_size
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka.lines import Template, java_boolean, java_optional
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _MAX_MARKER = 1 << 10  # bytes; what a transaction marker says is shorter
 _MAX_LINE_WORDS = 64 << 10  # bytes; no line has more without its keys, values and headers
 
 
-class TextTuning:
+class TextTuning(Declared):
     """Sizes at which the kernel in C writes the lines of a log.
 
     It reads `window_bytes` at once (with their text, these stay in a processor's cache) and makes `out_bytes` of text at once. It
@@ -42,24 +43,12 @@ class TextTuning:
     have more than `max_decoded_bytes`.
     """
 
-    __slots__ = ("gap_count", "max_decoded_bytes", "max_payload_bytes", "out_bytes", "pause_bytes", "window_bytes")
-
-    def __init__(
-        self,
-        *,
-        window_bytes: int = 512 << 10,
-        out_bytes: int = OUT_SIZE,
-        gap_count: int = 1024,
-        max_payload_bytes: int = 4 << 20,
-        pause_bytes: int = 64 << 20,
-        max_decoded_bytes: int = 2 << 20,
-    ) -> None:
-        self.window_bytes = window_bytes
-        self.out_bytes = out_bytes
-        self.gap_count = gap_count
-        self.max_payload_bytes = max_payload_bytes
-        self.pause_bytes = pause_bytes
-        self.max_decoded_bytes = max_decoded_bytes
+    window_bytes: int = 512 << 10
+    out_bytes: int = OUT_SIZE
+    gap_count: int = 1024
+    max_payload_bytes: int = 4 << 20
+    pause_bytes: int = 64 << 20
+    max_decoded_bytes: int = 2 << 20
 
 
 def native_kernel() -> ModuleType:
@@ -68,16 +57,13 @@ def native_kernel() -> ModuleType:
     return kernel.native
 
 
-class ContentWords:
+class ContentWords(Declared):
     """The words around keys and values after the fields of a record, if keys and values are shown."""
 
-    __slots__ = ("key_prefix", "keyless_value_prefix", "needs_value", "value_prefix")
-
-    def __init__(self, key_prefix: str, keyless_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
-        self.key_prefix = key_prefix
-        self.keyless_value_prefix = keyless_value_prefix
-        self.value_prefix = value_prefix
-        self.needs_value = needs_value
+    key_prefix: str
+    keyless_value_prefix: str
+    value_prefix: str
+    needs_value: bool
 
 
 class LinePrograms:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kdump.tables import Bool, Int32, Int64, Row, Text
+from typing import cast
+
+from kdump.tables import Bool, Declared, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 PRESENT, ONLY_ON, CONTROL, ABORTED, OPEN = "present", "only-on", "control", "aborted", "open-transaction"
 DAMAGED, TRUNCATED, IN_DELETED_FILE = "damaged", "truncated", "present-in-deleted-file"
@@ -31,27 +32,16 @@ ANSWERS = (
 )
 
 
-class Place:
+class Place(Declared):
     """Where a record stands: a file, and the position of its batch. `is_going` if brokers are about to delete the file.
 
     `is_found_by_offset` unless the header of the batch does not claim the offset of the record.
     """
 
-    __slots__ = ("is_found_by_offset", "is_going", "path", "position")
-
-    def __init__(self, path: str, position: int, *, is_going: bool, is_found_by_offset: bool) -> None:
-        self.path = path
-        self.position = position
-        self.is_going = is_going
-        self.is_found_by_offset = is_found_by_offset
-
-
-def _no_places() -> Sequence[Place]:
-    return ()
-
-
-def _no_paths() -> Sequence[str]:
-    return ()
+    path: str
+    position: int
+    is_going: bool
+    is_found_by_offset: bool
 
 
 class Fate(Row, kind="fate"):
@@ -66,37 +56,19 @@ class Fate(Row, kind="fate"):
     partition: Int32 | None
     offset: Int64 | None
     key: Text | None
-    answer: Text
-    copies: list[Text]
-    damaged_on: list[Text]
-    leader_epoch: Int32 | None
-    superseded_by: Int64 | None
-    tombstone: Bool | None
-    log_start: Int64 | None
-    log_end: Int64 | None
-    bytes: Bool | None
-    missing_sequences: list[dict[Text, Int64]]
-    also: list[dict[Text, Text | Int64 | list[Text]]]
-    evidence: Text
+    answer: Text = column("What became of it; docs/find.md explains each word.", ANSWERS)
+    copies: list[Text] = column("The paths that have it intact.")
+    damaged_on: list[Text] = column("The paths where the batch is damaged.")
+    leader_epoch: Int32 | None = column("The leader epoch of the record.")
+    superseded_by: Int64 | None = column("The last offset of the same key that the cleaner knew.")
+    tombstone: Bool | None = column("Whether the record has no value.")
+    log_start: Int64 | None = column("The log start offset.")
+    log_end: Int64 | None = column("The highest log end of all copies.")
+    bytes: Bool | None = column("Whether the record below the log start still lies in a segment.")
+    missing_sequences: list[dict[Text, Int64]] = column("Sequence numbers that idempotent producers skipped in a whole log.")
+    also: list[dict[Text, Text | Int64 | list[Text]]] = column("Further records of this offset.")
+    evidence: Text = column("What the answer rests on, and other possibilities.")
 
     # Without an annotation, these are no columns: only the text report uses them.
-    places = _no_places()
-    damaged_in = _no_paths()  # partition directories
-
-
-DESCRIPTIONS: dict[type[Row], dict[str, Any]] = {
-    Fate: {
-        "answer": "What became of it; docs/find.md explains each word.",
-        "copies": "The paths that have it intact.",
-        "damaged_on": "The paths where the batch is damaged.",
-        "leader_epoch": "The leader epoch of the record.",
-        "superseded_by": "The last offset of the same key that the cleaner knew.",
-        "tombstone": "Whether the record has no value.",
-        "log_start": "The log start offset.",
-        "log_end": "The highest log end of all copies.",
-        "bytes": "Whether the record below the log start still lies in a segment.",
-        "missing_sequences": "Sequence numbers that idempotent producers skipped in a whole log.",
-        "also": "Further records of this offset.",
-        "evidence": "What the answer rests on, and other possibilities.",
-    }
-}
+    places = cast("Sequence[Place]", ())
+    damaged_in = cast("Sequence[str]", ())  # partition directories

@@ -33,15 +33,9 @@ def layout_of_forecasts() -> Layout:
 
 def _line(row: Row) -> ForecastLine:
     forecast: Any = row  # a Forecast
-    return ForecastLine(
-        after=forecast.after,
+    return ForecastLine.like(
+        forecast,
         recovery_point=f"{forecast.recovery_point}{' (assumed)' if forecast.recovery_point_is_assumed else ''}",
-        outcome=forecast.outcome,
-        log_end=forecast.log_end,
-        data_end=forecast.data_end,
-        end_differs=forecast.end_differs,
-        bytes_lost=forecast.bytes_lost,
-        lost_records=forecast.lost_records,
         stop_at=forecast.consumers_stop_at,
         segments_gone=len(forecast.segments_gone),
         exception=(forecast.exception or "").rpartition(".")[2] or None,

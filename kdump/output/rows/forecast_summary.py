@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Float64, Int32, Int64, Row, Text
+from kdump.tables import Declared, Float64, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,41 +12,29 @@ if TYPE_CHECKING:
 class ForecastSummary(Row, kind="forecast-summary"):
     """The sum of a run of `kdump forecast`: the verdict on all directories, and why."""
 
-    release: Text
-    directories_not_examined: Int64
-    seconds: Float64
-    exit_code: Int32
-    verdict: Text
-    reasons: list[Text]
+    release: Text = column("The release of the broker.")
+    directories_not_examined: Int64 = column("How many directories could not be examined.")
+    seconds: Float64 = column("How long the run took.")
+    exit_code: Int32 = column("The exit code of the command.")
+    verdict: Text = column(
+        "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine."
+    )
+    reasons: list[Text] = column("The reasons: a word of the verdict, and the start that it is about.")
 
 
-DESCRIPTIONS = {
-    "release": "The release of the broker.",
-    "directories_not_examined": "How many directories could not be examined.",
-    "seconds": "How long the run took.",
-    "exit_code": "The exit code of the command.",
-    "verdict": "The verdict, worst first: does not start, loses at start, unreadable, damaged, stuck, not examined; or fine.",
-    "reasons": "The reasons: a word of the verdict, and the start that it is about.",
-}
-"""What each column says, for schemas."""
-
-
-class ForecastTotals:
+class ForecastTotals(Declared):
     """What a run reports at its end: the release, how many directories could not be examined, the verdict.
 
     `asked` is the release that the user named; `stops` has True if a log directory holds the mark of a clean stop, and False if
     one does not.
     """
 
-    __slots__ = ("asked", "failed", "release", "seconds", "stops", "verdict")
-
-    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, verdict: Verdict, stops: set[bool]) -> None:
-        self.release = release
-        self.asked = asked
-        self.failed = failed
-        self.seconds = seconds
-        self.verdict = verdict
-        self.stops = stops
+    release: str
+    asked: str
+    failed: int
+    seconds: float
+    verdict: Verdict
+    stops: set[bool]
 
     def summary(self) -> ForecastSummary:
         """The same as a row."""

@@ -9,6 +9,7 @@ from typing import cast
 
 from kdump.binary.java_strings import escaped
 from kdump.output.rows.json_text import json_text
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,40 +26,26 @@ _KEPT_TIMES = 256  # records of a batch often have the same
 _FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may be shortened
 
 
-class Heading:
+class Heading(Declared):
     """The head of a column: numbers are right-aligned; free text (`is_text`) may be shortened."""
 
-    __slots__ = ("is_right", "is_text", "text")
-
-    def __init__(self, text: str, *, is_right: bool = False, is_text: bool = False) -> None:
-        self.text = text
-        self.is_right = is_right
-        self.is_text = is_text
+    text: str
+    is_right: bool = False
+    is_text: bool = False
 
 
-class Layout:
+class Layout(Declared):
     """Headings, and what makes the cells of a row.
 
     `expendable` are the headings of columns that may be left out, the first one first. `line_of` makes a row of another class, if
     a table shows such rows in place of its own. `columns_of` makes the cells of many rows at once, a list for each column.
     """
 
-    __slots__ = ("cells_of", "columns_of", "expendable", "headings", "line_of")
-
-    def __init__(
-        self,
-        headings: Sequence[Heading],
-        cells_of: Callable[[Row], list[str]],
-        *,
-        expendable: Sequence[str] = (),
-        line_of: Callable[[Row], Row] | None = None,
-        columns_of: Callable[[Table[Row]], list[Sequence[str]]] | None = None,
-    ) -> None:
-        self.headings = headings
-        self.cells_of = cells_of
-        self.expendable = expendable
-        self.line_of = line_of
-        self.columns_of = columns_of
+    headings: Sequence[Heading]
+    cells_of: Callable[[Row], list[str]]
+    expendable: Sequence[str] = ()
+    line_of: Callable[[Row], Row] | None = None
+    columns_of: Callable[[Table[Row]], list[Sequence[str]]] | None = None
 
 
 def layout_by_schema(row_class: type[Row], line_of: Callable[[Row], Row] | None = None) -> Layout:

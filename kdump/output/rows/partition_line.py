@@ -35,16 +35,4 @@ def layout_of_partitions() -> Layout:
 def _line(row: Row) -> PartitionLine:
     one: Any = row  # a PartitionSum
     folder, name = os.path.split(one.path.rstrip("/"))
-    return PartitionLine(
-        partition=name,
-        segments=one.segments,
-        size=one.size,
-        first_offset=one.first_offset,
-        end_offset=one.end_offset,
-        oldest_timestamp=one.oldest_timestamp,
-        newest_timestamp=one.newest_timestamp,
-        codecs=",".join(one.codecs) or "-",
-        open_transactions=one.open_transactions,
-        broken_at=one.broken_at,
-        file=folder or os.curdir,
-    )
+    return PartitionLine.like(one, partition=name, codecs=",".join(one.codecs) or "-", file=folder or os.curdir)

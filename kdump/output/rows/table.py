@@ -49,7 +49,8 @@ class TableFormatter:
 
     def start(self, row_class: type[Row], *_others: type[Row]) -> None:
         self._row_class = row_class
-        self._layout = _layout_of(row_class)
+        make = _LAYOUTS.get(row_class.row_kind)
+        self._layout = layout_by_schema(row_class) if make is None else make()
 
     def write(self, table: Table[Row]) -> None:
         if table.row_class is not self._row_class:
@@ -231,8 +232,3 @@ _LAYOUTS: dict[str, Callable[[], Layout]] = {
     "partition": _partitions,
 }
 """By the kind of rows: how they are shown, where that is not just all columns. Each loads its module only when it is needed."""
-
-
-def _layout_of(row_class: type[Row]) -> Layout:
-    make = _LAYOUTS.get(row_class.row_kind)
-    return layout_by_schema(row_class) if make is None else make()

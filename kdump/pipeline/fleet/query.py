@@ -10,6 +10,7 @@ from __future__ import annotations
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import EXACT, NONE
 from kdump.output.arrow.rows import TABLES
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,30 +23,21 @@ if TYPE_CHECKING:
 _FINDING = ("code", "severity", "fileType", "start", "end", "offsetFirst", "offsetLast", "expected", "found", "message")
 PLACE = ("broker", "topic", "partition", "segmentBase", "path")
 """The columns that say where a row is from."""
+_NO_STEPS: Mapping[str, str] = {}
 
 
-class Query:
+class Query(Declared):
     """A question: the columns of the tables it reads, its text, and its result rows.
 
     In the text, `{batches}` stands for the table of that name. A result row has the columns of `row_classes`, in that order.
     `steps` are questions with short answers, which are tables for the later steps and for the text.
     """
 
-    __slots__ = ("columns", "name", "row_classes", "steps", "text")
-
-    def __init__(
-        self,
-        name: str,
-        columns: Sources,
-        text: str,
-        row_classes: Sequence[type[Row]],
-        steps: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self.columns = columns
-        self.text = text
-        self.steps = dict(steps or {})
-        self.row_classes = tuple(row_classes)
+    name: str
+    columns: Sources
+    text: str
+    row_classes: Sequence[type[Row]]
+    steps: Mapping[str, str] = _NO_STEPS
 
     @property
     def result(self) -> tuple[Column, ...]:
@@ -54,12 +46,7 @@ class Query:
         return tuple(found.values())
 
 
-def findings(
-    name: str,
-    columns: Sources,
-    text: str,
-    steps: Mapping[str, str] | None = None,
-) -> Query:
+def findings(name: str, columns: Sources, text: str, steps: Mapping[str, str] = _NO_STEPS) -> Query:
     """A question whose answers are findings.
 
     `text` must select the place of each finding, and its code, severity (null for the catalogue's), fileType, start, end,

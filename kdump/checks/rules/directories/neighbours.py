@@ -37,7 +37,7 @@ def check(partition: PartitionFacts) -> None:
             gaps.append(missing_segments.Gap(end, base_offset, base_before, min(spans, default=0), is_certain=is_certain))
         if own_end > end or base_before < 0:
             end, base_before = own_end, base_offset
-        is_known, is_certain = True, _ends_well(facts)
+        is_known, is_certain = True, facts.end >= facts.size
     _report_gaps(partition, gaps)
     if not partition.is_being_deleted:
         missing_segments.report_orphans(partition, gaps)
@@ -54,11 +54,6 @@ def _end(facts: SegmentFacts) -> int | None:
         return facts.base_offset
     highest = facts.last_offsets.highest(-1)
     return highest + 1 if highest - facts.base_offset <= _MAX_INT else None
-
-
-def _ends_well(facts: SegmentFacts) -> bool:
-    """Whether a log can be read up to its last byte, so that no lost batches explain a gap."""
-    return facts.end >= facts.size
 
 
 def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: int, last: int, own_last: int) -> None:

@@ -115,25 +115,10 @@ def _log_start(context: FileContext, entry: text_checkpoint.Line, partition: Par
     context.report("log-start-beyond-end", entry.start, entry.end, message, expected=f"at most {log_end}", found=offset)
 
 
-def _recovery_point(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
-    story = f"was flushed up to offset {_offset(entry):,}"
-    _report_beyond_end("recovery-point-beyond-end", context, entry, partition, log_end, story)
-
-
-def _high_watermark(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
-    story = f"had all offsets below {_offset(entry):,} committed"
-    _report_beyond_end("high-watermark-beyond-end", context, entry, partition, log_end, story)
-
-
-def _cleaner(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
-    story = f"was cleaned up to offset {_offset(entry):,}"
-    _report_beyond_end("cleaner-offset-beyond-end", context, entry, partition, log_end, story)
-
-
-def _report_beyond_end(
-    code: str, context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int, story: str
-) -> None:
+def _report_beyond_end(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
     offset = _offset(entry)
+    code, story = _LOST[context.file_type]
+    story = story.format(f"{offset:,}")
     message = f"{_name(partition)} {story}, but {partition.end_text}. Lost: {offset_range(log_end, offset - 1)}."
     context.report(
         code, entry.start, entry.end, message, offsets=(log_end, offset - 1), expected=f"at most {log_end}", found=offset
@@ -144,9 +129,11 @@ def _name(partition: PartitionFacts) -> str:
     return escaped(os.path.basename(absolute(partition.path)))
 
 
-_AGAINST_END = {
-    text_checkpoint.LOG_START_OFFSETS: _log_start,
-    text_checkpoint.RECOVERY_POINTS: _recovery_point,
-    text_checkpoint.HIGH_WATERMARKS: _high_watermark,
-    text_checkpoint.CLEANER_OFFSETS: _cleaner,
+_LOST = {
+    text_checkpoint.RECOVERY_POINTS: ("recovery-point-beyond-end", "was flushed up to offset {}"),
+    text_checkpoint.HIGH_WATERMARKS: ("high-watermark-beyond-end", "had all offsets below {} committed"),
+    text_checkpoint.CLEANER_OFFSETS: ("cleaner-offset-beyond-end", "was cleaned up to offset {}"),
 }
+"""The fault of a checkpoint whose entry is beyond the end of the log, and what the entry says."""
+
+_AGAINST_END = {text_checkpoint.LOG_START_OFFSETS: _log_start, **dict.fromkeys(_LOST, _report_beyond_end)}

@@ -79,7 +79,8 @@ class Checksums:
                 message += f", and its length {claimed_length:,} instead of {batch.size - LOG_OVERHEAD:,}"
                 resync = BY_REPAIRED_LENGTH
             message = f"One batch. {message}; {only_wrong(resync)}."
-            offsets = self._offsets_as_magic_2(position)
+            header = BATCH_HEADER.unpack(self._source.read_exactly(position, BATCH_HEADER_SIZE))
+            offsets = header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
             report_batch(
                 self._context,
                 "bad-magic",
@@ -92,7 +93,8 @@ class Checksums:
                 words=lambda *_: message,
             )
             return
-        computed = self._computed(batch)
+        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)
+        computed = of_range(self._source, batch.position + covers_from, batch.position + batch.size, checksum)
         locus, story = self._locus(chunk, row, computed)
         rest = f"{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story} Locus: {locus}."
         self._context.report(
@@ -141,15 +143,6 @@ class Checksums:
             return False
         stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")
         return of_range(self._source, start + CRC_COVERS_FROM, end, self._crc32c) == stored
-
-    def _offsets_as_magic_2(self, position: int) -> tuple[int, int]:
-        """The first and last offset of the batch here, if it is read as one of magic 2."""
-        header = BATCH_HEADER.unpack(self._source.read_exactly(position, BATCH_HEADER_SIZE))
-        return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
-
-    def _computed(self, batch: RecordBatch) -> int:
-        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)
-        return of_range(self._source, batch.position + covers_from, batch.position + batch.size, checksum)
 
     def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
         """Where the damage seems to be (crc-field, header, records, payload, unknown), and a sentence that says so."""

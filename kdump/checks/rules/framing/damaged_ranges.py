@@ -31,9 +31,9 @@ from kdump.reading.items import BY_LENGTH
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import ClassVar
+    from typing import ClassVar, Unpack
 
-    from kdump.checks.context import FileContext, Words
+    from kdump.checks.context import Details, FileContext, Words
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
     from kdump.checks.segment_facts import SegmentFacts
@@ -210,7 +210,7 @@ class DamagedRanges:
         if kind:
             message = f"This is not a segment: it starts like a file of type {kind}."
         damage.code = "not-a-segment"
-        self._report(damage, message, found=kind or None)
+        self._report_range(damage, message, found=kind or None)
 
     def _kind_of_file(self) -> str:
         return kind_of_file(self._context.source.read(0, 512))
@@ -263,9 +263,9 @@ class DamagedRanges:
         """The number of batches so far."""
         return len(self._facts.positions) - self._batches_ahead
 
-    def _report_range(self, damage: Damage, message: str, *, expected: object = None, found: object = None) -> None:
+    def _report_range(self, damage: Damage, message: str, **details: Unpack[Details]) -> None:
         """Report a damaged range, with the offsets that are missing there."""
-        self._report(damage, words=_words(message), expected=expected, found=found)
+        self._report(damage, words=_words(message), **details)
 
     def report_holes(self) -> None:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
@@ -317,14 +317,12 @@ class DamagedRanges:
         damage: Damage,
         message: str = "",
         *,
-        severity: str | None = None,
         offsets: tuple[int, int] | None = None,
-        expected: object = None,
-        found: object = None,
         words: Words | None = None,
+        **details: Unpack[Details],
     ) -> None:
         """Report a damaged range; its offsets are those that its header claims, if no others are known."""
-        if severity is None and self._context.counts_only(damage.code, damage.start, damage.end):
+        if details.get("severity") is None and self._context.counts_only(damage.code, damage.start, damage.end):
             return
         row = damage.row if offsets is None and damage.through == "isvalid" else None
         if row is not None:
@@ -335,15 +333,13 @@ class DamagedRanges:
             damage.start,
             damage.end,
             message,
-            severity=severity,
             offsets=offsets,
             is_estimated=True,
             resync=damage.resync,
             skipped=damage.end - damage.start,
-            expected=expected,
-            found=found,
             words=words,
             claimed_records=None if row is None else row.count,
+            **details,
         )
 
 

@@ -29,7 +29,7 @@ class FileEnd:
     def lost_offsets(self) -> tuple[str, tuple[int, int] | None]:
         """The offsets known to be lost with the end of the file, after a sentence that names them; "" and None if none."""
         last = self.last_offset
-        found = witnesses.after(self._context, last)
+        found = self._witnesses()
         if not found:
             return "", None
         attested = max(witness.offset for witness in found)
@@ -39,7 +39,7 @@ class FileEnd:
     def report_missing_batches(self) -> None:
         """Report a log that ends after a whole batch, if the files beside it know of later ones."""
         context = self._context
-        found = [] if self.is_damaged else witnesses.after(context, self.last_offset)
+        found = [] if self.is_damaged else self._witnesses()
         if not found:
             return
         last, attested = self.last_offset, max(witness.offset for witness in found)
@@ -58,6 +58,11 @@ class FileEnd:
             found=last,
             resync=END,
         )
+
+    def _witnesses(self) -> list[witnesses.Witness]:
+        """The files that know of offsets after the last one; by position only if no bytes before it may be missing."""
+        found = witnesses.after(self._context, self.last_offset)
+        return [witness for witness in found if not (witness.is_by_position and self._facts.is_damaged)]
 
     @property
     def last_offset(self) -> int:

@@ -94,7 +94,7 @@ class Headers:
             before, self._magic = self._magic, magic
             if before < 0:
                 continue
-            code = _code_of_change(before, magic)
+            code = MAGIC_CHANGES[magic < before]
             batch = section.chunk.batches.row(row)
             words = "newer" if magic > before else "older"
             message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
@@ -135,10 +135,6 @@ class Headers:
         bits = attributes & 0xFFFF & ~ATTRIBUTES_IN_USE
         message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
         report_batch(self._context, "attributes-unknown-bits", batch, message, found=f"0x{attributes & 0xFFFF:04x}")
-
-
-def _code_of_change(before: int, magic: int) -> str:
-    return MAGIC_CHANGES[magic < before]
 
 
 def _offsets(batch: RecordBatch) -> str:

@@ -8,7 +8,9 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.context import FileContext
+    from typing import Unpack
+
+    from kdump.checks.context import Details, FileContext
 
 
 class Batch:
@@ -31,16 +33,7 @@ class Batch:
         self.status = status
 
 
-def report_batch(
-    context: FileContext,
-    code: str,
-    batch: Batch,
-    message: str,
-    *,
-    severity: str | None = None,
-    expected: object = None,
-    found: object = None,
-) -> None:
+def report_batch(context: FileContext, code: str, batch: Batch, message: str, **details: Unpack[Details]) -> None:
     """Report a fault in the bytes and offsets of a batch."""
     is_damaged = batch.status == salvage.DAMAGED
     context.report(
@@ -48,11 +41,9 @@ def report_batch(
         batch.position,
         batch.end,
         message,
-        severity=severity,
         offsets=(batch.first, batch.last),
-        expected=expected,
-        found=found,
         resync=BY_LENGTH if is_damaged else NONE,
         skipped=batch.end - batch.position if is_damaged else 0,
         words=(lambda *_: message) if is_damaged else None,
+        **details,
     )

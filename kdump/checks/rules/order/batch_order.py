@@ -13,7 +13,7 @@ from kdump.checks.rules.order.deltas import Deltas
 from kdump.checks.rules.order.gaps import CompactionGaps
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
-from kdump.formats.file_name import LOG
+from kdump.formats.file_name import LOG, PRODUCER_SNAPSHOT
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
@@ -149,6 +149,9 @@ class BatchOrder(SegmentRule):
         elif summary.first_offset <= last.last:
             return False
         follows_gap = last is not None and summary.first_offset != last.last + 1
+        last_after_gap = summary.after_last_gap if summary.gaps else summary.positions[0] if follows_gap else -1
+        if summary.is_legacy and last_after_gap == summary.last_position:
+            return False  # the batch after a wrapper says whether its offset is wrong
         if (follows_gap or summary.gaps) and not self._may_be_compacted:
             return False
         if follows_gap and last is not None:
@@ -198,7 +201,8 @@ class BatchOrder(SegmentRule):
             )
             batch.epoch = self._epoch
         self._settle(batch)
-        if batch.status != salvage.INTACT or not self._is_next(batch):
+        is_sure = batch.first == batch.stated or self._last is not None and batch.first == self._last.last + 1
+        if batch.status != salvage.INTACT or not self._is_next(batch) or not is_sure:
             self._suspect = batch
         else:
             self._accept(batch)
@@ -380,8 +384,26 @@ class BatchOrder(SegmentRule):
     def _base_offset(self) -> int | None:
         return self.context.base_offset if self.context.file_type == "log" else None
 
+    def _look_at_snapshots(self) -> None:
+        """Report the offset of the last batch of all if it follows a gap, and a snapshot says that it ends elsewhere."""
+        last, context = self._last, self.context
+        if last is None or context.partition is None or not context.is_newest or self._break is None:
+            return
+        before, after = self._break
+        for offset, names in context.partition.files.segments.items():
+            fits = offset - (last.last - last.first + 1)
+            is_inside = last.first < offset <= last.last or fits == before.last + 1
+            if PRODUCER_SNAPSHOT in names and after.position == last.position and before.last < fits < last.first and is_inside:
+                message = (
+                    f"One batch has {offset_range(last.first, last.last)}, and {names[PRODUCER_SNAPSHOT]} was written where "
+                    f"another one ended: {fits:,} would fit as its base offset, which its CRC does not cover."
+                )
+                self._report("uncovered-header-rot", last, message, expected=fits, found=last.first)
+                self.facts.true_last = offset - 1
+
     def end(self) -> None:
         self._settle(None)
+        self._look_at_snapshots()
         context = self.context
         self._gaps.report()
         self._deltas.report_sparse()

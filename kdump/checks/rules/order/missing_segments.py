@@ -10,6 +10,7 @@ from kdump.checks.rules import witnesses
 from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name, text_checkpoint, tree
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +25,17 @@ _COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
 _MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran
 
 
-class Gap:
+class Gap(Declared):
     """Offsets from `first` to before `end` that no segment has, between the logs `before` and `end`, by base offset.
 
     It is certain where the log before can be read to its last byte, so that no damage there explains the gap.
     """
 
-    __slots__ = ("before", "end", "first", "is_certain", "span")
-
-    def __init__(self, first: int, end: int, before: int, span: int, *, is_certain: bool) -> None:
-        self.first = first
-        self.end = end
-        self.before = before
-        self.span = span  # offsets of the smaller of the two segments
-        self.is_certain = is_certain
+    first: int
+    end: int
+    before: int
+    span: int  # offsets of the smaller of the two segments
+    is_certain: bool
 
 
 def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:

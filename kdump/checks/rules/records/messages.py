@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
-from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
@@ -12,11 +12,10 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Unpack
 
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import Details, FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.errors import CorruptData
     from kdump.formats.record import Cut, RecordChunk
 
 
@@ -39,7 +38,7 @@ class Messages(SegmentRule):
         for row, cut in part.cuts.items():
             self._check_cut(part, row, cut)
         for number, faults in part.faults.items():
-            self._report_field(part, number, next(iter(faults.values())))
+            self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(next(iter(faults.values())))}.")
         for name in ("key_size", "value_size"):
             for number, size in enumerate(records[name]):
                 if size is not None and size < -1:
@@ -65,7 +64,7 @@ class Messages(SegmentRule):
             message = (
                 f"A wrapper of magic {magic} holds {counted(len(others), 'message')} of magic {inner}, from offset {{offset}} on."
             )
-            self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner, severity=None)
+            self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner)
         if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
             start = batches["position"][0]
             self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
@@ -107,19 +106,13 @@ class Messages(SegmentRule):
         before = self.facts.last_offsets[row - 1] if row else (self.context.base_offset or 0) - 1
         return max(0, offset - before - 1 - cut.last_offset)
 
-    def _report_field(self, part: RecordChunk, number: int, fault: CorruptData) -> None:
-        self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(fault)}.")
-
     def _report(
         self,
         code: str,
         part: RecordChunk,
         number: int,
         message: str,
-        *,
-        expected: object = None,
-        found: object = None,
-        severity: str | None = ERROR,
+        **details: Unpack[Details],
     ) -> None:
         row = first = 0
         while first + part.counts[row] <= number:
@@ -132,7 +125,5 @@ class Messages(SegmentRule):
             start + part.batches["size"][row],
             message.format(offset=f"{offset:,}"),
             offsets=(offset, offset),
-            expected=expected,
-            found=found,
-            severity=severity,
+            **details,
         )

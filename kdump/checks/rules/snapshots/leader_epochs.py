@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 
+from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO
 from kdump.checks.rules.order import missing_segments
@@ -16,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
+
+
+_MANY_ELECTIONS = 16  # more than there are between two batches that a copy of the file has missed
 
 
 def check(context: FileContext) -> None:
@@ -110,6 +115,8 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
             first_row, first = 0, epochs.starts[0]
         if first_row == last_row >= 0 and epochs.epochs[first_row] == epoch:
             continue
+        if first_row >= 0 and _is_rot(context, partition, epochs, epoch, first, epochs.epochs[first_row]):
+            continue
         differing += 1
         if worst is None:
             bad_row = first_row if first_row < 0 or epochs.epochs[first_row] != epoch else last_row
@@ -135,3 +142,20 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
         expected=epochs_of_batches(partition),
         found=shown(zip(epochs.epochs, epochs.starts, strict=True)),
     )
+
+
+def _is_rot(context: FileContext, partition: PartitionFacts, epochs: EpochEntries, epoch: int, first: int, known: int) -> bool:
+    """Whether only the last batch of all has an epoch, and one bit of it is wrong by that of the file; reported if so."""
+    newest = partition.segments[max(partition.segments)]
+    is_last = bool(newest.positions) and newest.first_offsets[-1] == first and newest.epoch_starts[-1] == first
+    if not is_last or epoch in epochs.epochs or epoch - known < _MANY_ELECTIONS or not differ_in_a_bit(epoch, known):
+        return False
+    last = newest.last_offsets[-1]
+    message = (
+        f"The last batch, {offset_range(first, last)}, says its leader epoch is {epoch:,}; {os.path.basename(context.path)} has "
+        f"{known:,} there. Its CRC matches and does not cover this field: probably only the field is wrong."
+    )
+    log = context_in(partition, os.path.basename(newest.path))
+    offsets = (first, last)
+    log.report("uncovered-header-rot", newest.positions[-1], newest.end, message, offsets=offsets, expected=known, found=epoch)
+    return True

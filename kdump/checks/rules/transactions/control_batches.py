@@ -23,10 +23,13 @@ from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
 from kdump.messages.field_functions import end_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.context import FileContext
+    from typing import Unpack
+
+    from kdump.checks.context import Details, FileContext
     from kdump.formats.log import Chunk
 
 _KEY = Struct(">hh")  # version, type
@@ -41,14 +44,11 @@ MAX_BATCH_BYTES = 1 << 20
 """Control batches are small; a larger one is read where every record is."""
 
 
-class Control:
+class Control(Declared):
     """What a control batch says: `kind` is its type, None where that could not be read; markers have a `coordinator_epoch`."""
 
-    __slots__ = ("coordinator_epoch", "kind")
-
-    def __init__(self, kind: int | None, coordinator_epoch: int | None) -> None:
-        self.kind = kind
-        self.coordinator_epoch = coordinator_epoch
+    kind: int | None
+    coordinator_epoch: int | None
 
 
 def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
@@ -200,22 +200,9 @@ class _Reading:
         self,
         code: str,
         message: str,
-        *,
         offset: int | None = None,
-        severity: str | None = None,
-        expected: object = None,
-        found: object = None,
-        forecast: str | None = None,
         start: int | None = None,
+        **details: Unpack[Details],
     ) -> None:
-        self.context.report(
-            code,
-            self.position if start is None else start,
-            self.end,
-            message,
-            severity=severity,
-            offsets=(self.offset, self.last_offset) if offset is None else (offset, offset),
-            expected=expected,
-            found=found,
-            forecast=forecast,
-        )
+        offsets = (self.offset, self.last_offset) if offset is None else (offset, offset)
+        self.context.report(code, self.position if start is None else start, self.end, message, offsets=offsets, **details)

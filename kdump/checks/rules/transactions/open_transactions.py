@@ -31,7 +31,8 @@ class OpenTransactions:
             return
         log_end = max((facts.last_offset or 0 for facts in self._producers.continuity.segments), default=0)
         run_start = self._producers.continuity.run_start(1 << 63)
-        latest = self._greatest_timestamp()
+        now = self._context.settings.now
+        latest = max((_greatest(facts.max_timestamps, now) for facts in self._producers.continuity.segments), default=-1)
         for transaction, timestamp in zip(transactions, self._timestamps_at(transactions), strict=True):
             first_offset = transaction.first_offset
             is_certain = is_log_end and run_start <= first_offset and transaction.damages == self._producers.damages
@@ -72,10 +73,6 @@ class OpenTransactions:
                 context.report(code, transaction.position, transaction.end, message, offsets=offsets)
         except Unreadable:
             self._context.report(code, 0, 0, f"{message} It starts in {transaction.path}.", offsets=offsets)
-
-    def _greatest_timestamp(self) -> int:
-        now = self._context.settings.now
-        return max((_greatest(facts.max_timestamps, now) for facts in self._producers.continuity.segments), default=-1)
 
     def _timestamps_at(self, transactions: list[OpenTransaction]) -> Iterator[int]:
         """The greatest timestamp in the log up to the last data of each transaction; transactions come sorted by that offset."""

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
+from kdump.tables import Declared
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Piece:
+class Piece(Declared):
     """A literal, and what an operation shows after it.
 
     Operations are those of the kernel in C (`piece_operation` in messages.h), by name. `field` and `other` are names of fields,
     `element` those of fields of an array's elements. A piece is left out if a version does not have its field.
     """
 
-    __slots__ = ("element", "field", "literal", "number", "operation", "other", "texts")
-
-    def __init__(
-        self,
-        operation: str,
-        field: str = "",
-        *,
-        literal: str = "",
-        other: str = "",
-        number: int = 0,
-        element: Sequence[str] = (),
-        texts: Sequence[str] = (),
-    ) -> None:
-        self.operation = operation
-        self.field = field
-        self.literal = literal
-        self.other = other
-        self.number = number
-        self.element = element
-        self.texts = texts
+    operation: str
+    field: str = ""
+    literal: str = ""
+    other: str = ""
+    number: int = 0
+    element: Sequence[str] = ()
+    texts: Sequence[str] = ()
 
 
 class Words:

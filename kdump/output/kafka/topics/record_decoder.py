@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.tables import Declared
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,11 +19,8 @@ if TYPE_CHECKING:
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
 
 
-class RecordDecoder:
+class RecordDecoder(Declared):
     """A decoder of whole records. The kernel in C may print those that `regular` describes."""
 
-    __slots__ = ("decode", "regular")
-
-    def __init__(self, decode: Decode, regular: RegularRecords | None = None) -> None:
-        self.decode = decode
-        self.regular = regular
+    decode: Decode
+    regular: RegularRecords | None = None

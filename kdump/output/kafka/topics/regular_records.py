@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kdump.decoders import metadata
 from kdump.messages import kafka_json
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,50 +23,30 @@ if TYPE_CHECKING:
 TOMBSTONE = "<DELETE>"
 
 
-class RegularRecord:
+class RegularRecord(Declared):
     """The messages of records of one type, and the texts before the key's message and before the version of the value.
 
     `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups. Where values are not
     shown as JSON, `value_words` say how.
     """
 
-    __slots__ = ("contained", "key", "key_start", "value", "value_start", "value_words")
-
-    def __init__(
-        self,
-        value: Message,
-        value_start: str,
-        *,
-        key: Message | None = None,
-        key_start: str = "",
-        contained: Contained | None = None,
-        value_words: Words | None = None,
-    ) -> None:
-        self.key = key
-        self.key_start = key_start
-        self.value = value
-        self.value_start = value_start
-        self.contained = contained
-        self.value_words = value_words
+    value: Message
+    value_start: str
+    key: Message | None = None
+    key_start: str = ""
+    contained: Contained | None = None
+    value_words: Words | None = None
 
 
-class RegularRecords:
+class RegularRecords(Declared):
     """The records of a topic, by type, and the text between the version of a value and its message.
 
     `frame_version` is that of metadata records, None for records of coordinators.
     """
 
-    __slots__ = ("after_version", "frame_version", "records")
-
-    def __init__(
-        self,
-        records: dict[int, RegularRecord],
-        after_version: str,
-        frame_version: int | None = None,
-    ) -> None:
-        self.records = records
-        self.after_version = after_version
-        self.frame_version = frame_version
+    records: dict[int, RegularRecord]
+    after_version: str
+    frame_version: int | None = None
 
     @property
     def is_text(self) -> bool:

@@ -71,8 +71,9 @@ def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
     out.line("What is lost, and what to do")
     for remedy, codes in list(codes_of.items())[:_MOST_REMEDIES]:
         out.wrapped(", ".join(codes[:_CODES_OF_A_REMEDY]), 2)
-        out.labelled("lost", catalogue.FAULTS[codes[0]].loss)
-        running = catalogue.RUNNING.get(codes[0])
+        shown = next((code for code in codes if not catalogue.FAULTS[code].loss.startswith("nothing")), codes[0])
+        out.labelled("lost", catalogue.FAULTS[shown].loss)
+        running = catalogue.RUNNING.get(shown)
         if running is not None and not running.startswith("nothing"):
             out.labelled("running", running)
         out.labelled("to do", remedy)

@@ -1,0 +1,120 @@
+"""Puts right what no checksum covers, offsets and leader epochs, where the companions of a log contradict a batch of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
+
+from kdump.binary.arithmetic import differ_in_a_bit
+from kdump.mending.recover.pieces import NO_EPOCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.mending.recover.pieces import Headers, Piece
+
+
+class Known:
+    """What companions say; without any, nothing.
+
+    `places` are positions of batches in a log, by its path, and the last offsets that its index says they have, where they say
+    otherwise. `ends` are last offsets of batches of the newest log, by its path: as the newest snapshot says, and its indexes.
+    `epochs` are leader epochs and their first offsets, both ascending.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, list[tuple[int, int]]] = {}
+        self.ends: dict[str, tuple[int, set[int]]] = {}
+        self.epochs: list[tuple[int, int]] = []
+
+    def has_epoch(self, epoch: int) -> bool:
+        """Whether a leader epoch is known, or nothing is known of it."""
+        return not self.epochs or epoch == NO_EPOCH or any(known == epoch for known, _ in self.epochs)
+
+    def true_epoch(self, batch: Piece) -> int:
+        """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""
+        at = bisect_right(self.epochs, batch.first, key=itemgetter(1)) - 1
+        stated = batch.last_epoch
+        if batch.is_legacy or at < 0 or self.has_epoch(stated):
+            return stated
+        return self.epochs[at][0] if differ_in_a_bit(stated % (1 << 32), self.epochs[at][0]) else stated
+
+
+def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[Piece]:
+    """The pieces, each batch that companions contradict a piece of its own that is not sure, with the offsets that they say.
+
+    An offset is put right only if it fits between those around it, and either joins what is before it or differs in one bit from
+    what the batch says.
+    """
+    found: list[Piece] = []
+    for row, piece in enumerate(pieces):
+        log = piece.log
+        after = pieces[row + 1] if row + 1 < len(pieces) and pieces[row + 1].log is log else None
+        places = known.places.get(log.path, [])
+        start, end = (bisect_left(places, (position,)) for position in (piece.start, piece.end))
+        rest: Piece | None = piece
+        for position, last in places[start:end]:
+            if rest is not None:
+                rest = _by_index(found, rest, after, headers, position, last)
+        if rest is not None:
+            found.append(rest)
+        _at_end(found, headers, known, is_last=after is None)
+    return found
+
+
+def _by_index(found: list[Piece], piece: Piece, after: Piece | None, headers: Headers, position: int, last: int) -> Piece | None:
+    """Move the batch at a position of a piece to where it ends at this offset, if that may be. Returns what is after it."""
+    first, stated_last, _ = headers.stated_at(piece.log, position)
+    is_inside = piece.has_gaps and piece.first <= first <= stated_last <= piece.last or piece.batches == 1
+    if not is_inside or 0 in piece.changed or not differ_in_a_bit(first, first + last - stated_last):
+        return piece
+    head, one, rest = (None, piece, None) if piece.batches == 1 else headers.split(piece, stated_last)
+    before = head or (found[-1] if found and found[-1].log is piece.log else None)
+    if one.start == position and _may_move(one, last - one.last, before, rest or after):
+        one.move(last - one.last, "the offset index has another one for it")
+        one.is_sure = False
+        found += [one] if head is None else [head, one]
+        return rest
+    return piece
+
+
+def _may_move(one: Piece, shift: int, before: Piece | None, after: Piece | None) -> bool:
+    """Whether a batch stands right between two others, continues neither, and may have other offsets there."""
+    if one.start != (0 if before is None else before.end) or one.end != (one.log.size if after is None else after.start):
+        return False
+    if before is not None:
+        is_free = before.last < one.first + shift or not (before.is_sure or before.changed)
+        if not is_free or before.last + 1 == one.first:
+            return False
+    return after is None or one.last + 1 != after.first and (one.last + shift < after.first or not after.is_sure)
+
+
+def _at_end(found: list[Piece], headers: Headers, known: Known, *, is_last: bool) -> None:
+    """Doubt the leader epoch of the last batch of a piece, and move that of the newest log to where it ends as companions say."""
+    piece = found[-1]
+    has_ends = is_last and piece.log.path in known.ends and (piece.has_gaps or piece.batches == 1)
+    if not has_ends and known.has_epoch(piece.last_epoch):
+        return
+    head, one, _ = (None, piece, None) if piece.batches == 1 else headers.split(piece, piece.last)
+    before = head or (found[-2] if len(found) > 1 and found[-2].log is piece.log else None)
+    end = _true_end(one, before, known.ends[piece.log.path]) if has_ends and 0 not in one.changed else one.last
+    if end != one.last:
+        one.move(end - one.last, "companions of the log know where its last batch ends")
+    if 0 in one.changed or known.true_epoch(one) != one.last_epoch:
+        one.is_sure = False
+        found[-1:] = [one] if head is None else [head, one]
+
+
+def _true_end(one: Piece, before: Piece | None, known: tuple[int, set[int]]) -> int:
+    """The last offset of the last batch of a log: its own, unless only one of those known may be, and that is another one.
+
+    One at which it joins what is before it counts if a snapshot says so: an index may know of a batch there that is gone.
+    """
+    of_snapshot, of_indexes = known
+    low = (one.log.base_offset or 0) if before is None else before.last + 1
+    size = one.last - one.first
+    joined = one.next_after(before) + size if one.follows(before) else None
+    ends = {end for end in (of_snapshot, *of_indexes) if low <= end - size and end <= one.last}
+    fitting = [end for end in ends if end == joined == of_snapshot or differ_in_a_bit(one.stated, one.stated + end - one.last)]
+    return fitting[0] if len(fitting) == 1 and one.last not in ends else one.last

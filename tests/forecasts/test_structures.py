@@ -1,0 +1,194 @@
+"""What a simulated start appends to, cuts and looks up, at each border, against plain lists and Kafka's rules."""
+
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.forecasts.directory import Directory, File, Snapshots
+from kdump.forecasts.exceptions import BrokerException, InvalidOffset, StorageFailure
+from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
+from kdump.forecasts.leader_epochs import LeaderEpochs
+from kdump.forecasts.producer_state import OpenFrom, ProducerStates
+from kdump.forecasts.segment import Segments
+from kdump.releases.broker_startup import StartRules
+from tests.builders.files import producer_entry, producer_snapshot
+from tests.loops import each
+
+RULES = StartRules("4.3.1")
+
+
+def _outcome(append: Callable[..., object], *given: Any, **options: Any) -> str:
+    """How an append ends: "" or the class that a broker throws, without its package."""
+    try:
+        append(*given, **options)
+    except BrokerException as error:
+        return "InvalidOffset" if isinstance(error, InvalidOffset) else error.name.rpartition(".")[2]
+    return ""
+
+
+# --- indexes (AbstractIndex, OffsetIndex, TimeIndex, TransactionIndex)
+
+
+def test_an_offset_index_takes_higher_offsets_until_it_is_full() -> None:
+    index = OffsetIndex(Directory("", {}), File(), 100)
+    index.reset(3 * 8 + 7)
+    found = [_outcome(index.append, offset, 10 * row) for row, offset in enumerate((100, 100, 99, 101, 105, 106))]
+    assert found == ["", "InvalidOffset", "InvalidOffset", "", "", "IllegalArgumentException"]
+    assert (index.count, index.size, index.room, index.last_offset) == (3, 24, 24, 105)
+    assert [index.can_hold(100 + far) for far in (-1, 0, 0x7FFFFFFF, 0x80000000)] == [False, True, True, False]
+
+
+def test_an_offset_index_is_cut_and_looked_up_as_a_list(tmp_path: Path) -> None:
+    chance = random.Random(62)
+    for count in (0, 1, 2, 7, 2000):
+        offsets = sorted(chance.sample(range(5 * count + 5), count))
+        file = tmp_path / f"{count}.index"
+        file.write_bytes(b"".join(struct.pack(">ii", offset, 10 * row) for row, offset in enumerate(offsets)))
+        for target in {0, 5 * count + 9, *(offset + step for offset in offsets[:3] + offsets[-3:] for step in (-1, 0, 1))}:
+            index = OffsetIndex(Directory("", {}), File(str(file), 8 * count), 50)
+            below = sum(offset <= target for offset in offsets)
+            assert index.position_of(50 + target) == (10 * (below - 1) if below else 0)
+            index.truncate_to(50 + target)
+            assert index.count == sum(offset < target for offset in offsets)
+            assert index.last_offset == (50 + offsets[index.count - 1] if index.count else 50)
+
+
+def test_a_time_index_keeps_its_last_slot_and_takes_no_earlier_time() -> None:
+    index = TimeIndex(File(), 100)
+    index.reset(4 * 12 + 11)
+    found = [
+        _outcome(index.append, *entry)
+        for entry in ((5, 100), (5, 100), (4, 101), (6, 99), (6, 100), (7, 101), (8, 102), (9, 103))
+    ]
+    assert found == [*("", "", "IllegalStateException", "InvalidOffset", "", ""), *["IllegalArgumentException"] * 2]
+    assert (index.size, index.last) == (36, (7, 101))
+    assert [_outcome(index.append, time, 110, is_last=True) for time in (7, 8, 8, 9)] == ["", "", "", "BufferOverflowException"]
+    assert (index.size, index.room, index.last) == (48, 48, (8, 110))
+
+
+def test_aborted_transactions_end_after_one_another() -> None:
+    index = TransactionIndex()
+    assert [_outcome(index.append, last) for last in (5, 5, 4, 6)] == ["", *["IllegalArgumentException"] * 2, ""]
+    assert index.size == 2 * 34
+
+
+@each(("made", "entry_size"), [(lambda file: OffsetIndex(Directory("", {}), file, 0), 8), (lambda file: TimeIndex(file, 0), 12)])
+def test_an_index_is_mapped_up_to_2_gib_and_fits_into_its_setting(
+    made: Callable[[File], Any], entry_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OffsetIndex, "_offset", lambda *_: 0)
+    assert [_outcome(made, File("x", size)) for size in (0x7FFFFFFF, 0x80000000)] == ["", "IllegalArgumentException"]
+    index = made(File("x", 3 * entry_size))
+    rooms = {3 * entry_size: "", 4 * entry_size - 1: "", 3 * entry_size - 1: "IllegalArgumentException"}
+    assert {room: _outcome(index.make_room, room) for room in rooms} == rooms
+
+
+# --- lists of segments and snapshots (LogSegments, ProducerStateManager.truncateAndReload)
+
+
+class _Segment:
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+
+
+def test_segments_and_snapshots_are_looked_up_as_in_lists() -> None:
+    chance = random.Random(62)
+    for _ in range(60):
+        offsets = sorted(chance.sample(range(20), chance.randrange(6)))
+        segments, snapshots = Segments(), Snapshots(f"{offset:020}.snapshot" for offset in offsets)
+        for offset in chance.sample(offsets, len(offsets)):
+            segments.add(_Segment(offset))  # type: ignore[arg-type]
+        for start in range(21):
+            floor, above = segments.floor(start), segments.above(start)
+            assert (floor and floor.base_offset) == max((one for one in offsets if one <= start), default=None)
+            assert (above and above.base_offset) == min((one for one in offsets if one > start), default=None)
+            for end in range(start, 21):
+                first = max((one for one in offsets if one <= start), default=start)
+                between = [one for one in offsets if first <= one < end] if start < end else []
+                assert [segment.base_offset for segment in segments.between(start, end)] == between
+                assert snapshots.outside(start, end) == [one for one in offsets if one <= start or one > end]
+            assert start == 0 or _outcome(segments.between, start, start - 1) == "IllegalArgumentException"
+
+
+# --- producers and leader epochs
+
+
+def _states(folder: Path, names: dict[int, bytes] | None = None) -> ProducerStates:
+    folder.mkdir(exist_ok=True)
+    for offset, data in (names or {}).items():
+        (folder / f"{offset:020}.snapshot").write_bytes(data)
+    directory = Directory.of(str(folder))
+    return ProducerStates(directory, directory.snapshots().copy(), RULES)
+
+
+def test_a_snapshot_is_taken_only_after_the_last_one_and_strays_go_but_for_the_newest(tmp_path: Path) -> None:
+    states = _states(tmp_path)
+    for end in (0, 5, 5, 4, 6):
+        states.end_offset = end
+        states.take_snapshot()
+    assert list(states.snapshots) == [5, 6]
+    for bases, left in (([0, 3, 5], [3, 5, 9]), ([0, 9], [9]), ([0, 10], []), ([], [9]), ([3, 5, 7, 9], [3, 5, 7, 9])):
+        states = _states(tmp_path / f"of-{bases}", dict.fromkeys((3, 5, 7, 9), b""))
+        states.remove_strays(bases)
+        assert list(states.snapshots) == left, bases
+
+
+@each(("firsts", "unstable"), [([0], 0), ([-1], None), ([-1, 7, 3], 3), ([5, 5], 5), ([], None)])
+def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
+    firsts: list[int], unstable: int | None, tmp_path: Path
+) -> None:
+    entries = [producer_entry(producer_id=row, current_txn_first_offset=first) for row, first in enumerate(firsts)]
+    sound = producer_snapshot(entries=entries)
+    states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
+    states.truncate_and_reload(4, 10)
+    assert (list(states.snapshots), states.end_offset, states.first_unstable_offset) == ([8], 8, unstable)
+
+
+def test_the_transaction_that_is_open_longest_is_the_first_unstable_offset() -> None:
+    open_from = OpenFrom()
+    for producer, first in ((7, 0), (8, 5), (9, 5), (7, None), (8, None)):
+        open_from.put(producer, first)
+    assert (open_from.counts.first_key, open_from.counts.get(5), open_from.by_producer.get(9)) == (5, 1, 5)
+
+
+@each(
+    ("text", "outcome"),
+    [
+        ("0\n2\n0 0\n3 9\n", 3),
+        ("0\n0\n", -1),
+        ("0\n", -1),
+        ("", -1),
+        ("1\n0\n", StorageFailure),
+        ("0\n1\n0 0\n3 9\n", StorageFailure),
+        ("0\n3\n0 0\n3 9\n", StorageFailure),
+        ("0\n1\n0 0 0\n", StorageFailure),
+        ("0\n1\n0\n", StorageFailure),
+        ("0\n1\n-1 0\n", BrokerException),
+        ("0\n1\n0 -1\n", BrokerException),
+        ("0\n1\n0 x\n", BrokerException),
+        ("0\n2\n5 0\n3 9\n", 3),
+    ],
+)
+def test_leader_epochs_are_read_as_a_broker_does(text: str, outcome: int | type[BrokerException], tmp_path: Path) -> None:
+    (tmp_path / "leader-epoch-checkpoint").write_text(text)
+    if isinstance(outcome, int):
+        assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == outcome
+        return
+    with pytest.raises(outcome):
+        LeaderEpochs(Directory.of(str(tmp_path)), RULES)
+
+
+def test_only_a_higher_epoch_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "leader-epoch-checkpoint").write_text("0\n1\n3 0\n")
+    epochs = LeaderEpochs(Directory.of(str(tmp_path)), RULES)
+    found = []
+    for epoch in (2, 3, -1, 4):
+        epochs.note(epoch, 5)
+        found.append(epochs.last_epoch)
+    assert found == [3, 3, 3, 4]
+    assert _outcome(epochs.note, 4, -1) == "", "it is not added again"
+    assert _outcome(epochs.note, 5, -1) == "IllegalArgumentException"

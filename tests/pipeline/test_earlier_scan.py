@@ -1,0 +1,60 @@
+"""What a repeated scan takes over from the one before: only what shows in nothing that it has changed."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from kdump.pipeline import discovery, earlier_scan
+from tests.builders.files import file_name
+
+
+def test_a_file_is_as_it_was_if_its_ends_its_size_its_time_and_its_number_are(tmp_path: Path) -> None:
+    path, tick = tmp_path / "a-0" / file_name(0, ".log"), earlier_scan._TICK_NS
+    path.parent.mkdir()
+    sound, modified = bytes(10_000), 10**18
+    path.write_bytes(sound)
+
+    def mark(began_ns: int = modified + tick) -> str:
+        (item,) = discovery.discover(str(path))
+        return earlier_scan._mark(item, began_ns)
+
+    os.utime(path, ns=(0, modified))
+    first = mark()
+    assert first and mark(modified + tick + 1) == first and mark(modified + tick - 1) == "", "it may change again in this tick"
+    for place in (0, 4095, 10_000 - 4096, 9_999):
+        path.write_bytes(sound[:place] + b"x" + sound[place + 1 :])
+        os.utime(path, ns=(0, modified))
+        assert mark() not in (first, ""), place
+    for data, time_ns in ((sound + b"x", modified), (sound, modified - 1)):
+        path.write_bytes(data)
+        os.utime(path, ns=(0, time_ns))
+        assert mark() not in (first, "")
+    os.utime(path, ns=(0, modified))
+    assert mark() == first
+    (tmp_path / "copy").write_bytes(sound)
+    (tmp_path / "copy").rename(path)
+    os.utime(path, ns=(0, modified))
+    assert mark() not in (first, "")
+
+
+def test_only_what_is_whole_and_beyond_doubt_is_kept(tmp_path: Path) -> None:
+    files, partitions = {"a": "1", "b": "2", "c": "3"}, {"p": "4", "q": "5"}
+    part = tmp_path / "batches" / "part-00000.parquet"
+    part.parent.mkdir()
+
+    def kept(**given: Any) -> tuple[set[str], set[str]]:
+        part.write_bytes(b"rows")
+        os.utime(part, ns=(0, 7))
+        parts = [{"table": "batches", "file": part.name, "size": 4, "mtimeNs": 7, "sources": ["c"]} | given.pop("part", {})]
+        values = {"beganNs": 0, "request": {}, "files": files, "partitions": partitions, "incomplete": [], "doubtful": []}
+        found = earlier_scan.Found(given.pop("now", files), partitions, 0)
+        found_kept = earlier_scan.EarlierScan(str(tmp_path), {**values, "parts": parts, **given}).kept(found)
+        return set(found_kept.files), set(found_kept.partitions)
+
+    assert kept() == (set("abc"), set("pq"))
+    assert kept(incomplete=["a"]) == (set("bc"), set("pq"))
+    assert kept(doubtful=["b", "q"]) == (set("ac"), set("p"))
+    assert kept(now={"a": "1", "b": "9"}) == (set("a"), set("pq"))
+    for other in ({"size": 5}, {"mtimeNs": 8}, {"file": "none.parquet"}):
+        assert kept(part=other) == (set("ab"), set("pq"))
+    assert kept(part={"table": "findings", "sources": ["q"]}) == (set("abc"), set("p"))
