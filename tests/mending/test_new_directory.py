@@ -116,7 +116,7 @@ def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: P
 def test_a_file_has_all_bytes_however_few_the_system_takes_at_once(
     most: int | None, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without `most`, it copies as much as it likes, with 0 nothing at all, and else up to so many bytes."""
+    """Without `most`, it copies as much as it likes, with 0 nothing at all, and else up to N bytes."""
     write, copy = os.write, getattr(os, "copy_file_range", None)
 
     def some(source: int, target: int, count: int, position: int) -> int:
