@@ -228,7 +228,7 @@ def test_a_stream_cut_anywhere_keeps_what_is_before_the_cut(codec: Codec) -> Non
 
 
 def _stored(size: int) -> bytes:
-    """A gzip stream with so many bytes in a stored block, before what is no block."""
+    """A gzip stream with N bytes in a stored block, before what is no block."""
     block = b"\x00" + struct.pack("<HH", size, size ^ 0xFFFF) + NOISE[:size]
     return gzip_members(b"")[:10] + block + b"\x07" + bytes(50)
 

@@ -147,6 +147,12 @@ def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
     assert (status, err.count("\n")) == (FINDINGS, 1)
 
 
+def test_control_records_have_the_names_of_their_types() -> None:
+    keys = [decoded.control_record_of(int16(0) + int16(number), None).key for number in (-1, 0, 1, 2, 99)]
+    names = ["UNKNOWN(-1)", "ABORT", "COMMIT", "LEADER_CHANGE", "UNKNOWN(99)"]
+    assert keys == [f'{{"controlType":"{name}"}}' for name in names]
+
+
 def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     decode = decoded.plain_decoder("integer", "long")
     assert decode is not None

@@ -400,6 +400,20 @@ def test_strict_keeps_stderr_empty_and_the_exit_code(tmp_path: Path, listed: Lis
     assert (listed("log", "--strict-stderr", tmp_path / "missing.log")[0], listed.err) == (NOT_EXAMINED, "")
 
 
+def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
+    assert listed.text("log", "--output", "table", path) == FINDINGS
+    lines = [line.split() for line in listed.out.splitlines()[3:]]
+    assert [(line[0], line[-2], line[-1]) for line in lines] == [
+        ("0", "ok", "intact"),
+        (str(SIZE), "BAD", "damaged"),
+        (str(2 * SIZE), "ok", "intact"),
+        (str(3 * SIZE), "-", "damaged"),
+        (str(3 * SIZE + 180), "ok", "salvaged"),
+    ]
+    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
+
+
 # --- the table for people
 
 

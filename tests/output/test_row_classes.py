@@ -62,6 +62,15 @@ def test_rows_of_several_classes_are_ndjson_with_their_kinds_in_the_order_in_whi
     assert lines[1] == {"kind": "search-summary", "matches": 2, "verdict": "found"}
 
 
+def test_a_json_document_has_an_array_for_each_class_and_one_summary() -> None:
+    text = _written("json", FIRST, SUMMARY, SECOND)
+    document = json.loads(text)
+    assert list(document) == ["matches", "summary"]
+    assert [match["offset"] for match in document["matches"]] == [7, 8]
+    assert document["summary"] == {"matches": 2, "verdict": "found"}
+    assert len(text.splitlines()) == 5  # the start, each match, the end of the array, the summary
+
+
 def test_a_json_document_without_rows_is_complete() -> None:
     assert json.loads(_written("json")) == {"matches": []}
 

@@ -226,6 +226,21 @@ def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
     assert (raised.value.code, raised.value.position) == ("bad-magic", len(sound[0]))
 
 
+@pytest.mark.parametrize(
+    ("timestamp_type", "bounds"),
+    [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
+)
+def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+    records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
+    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
+    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
+    flipped = one[:-1] + bytes([one[-1] ^ 1])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
+
+
 def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
     appends = [batch(records=[record(value=b"v" * 5000)], base_offset=4 + number) for number in range(3)]
     write_partition(tmp_path, topic="a", segments={4: appends})

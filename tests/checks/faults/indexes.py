@@ -82,8 +82,6 @@ _WRAPPERS = [
     wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=base) for base in (0, 3, 6)
 ]
 
-_CLEANED = batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)
-
 CASES = (
     FaultCase(
         "index-size-misaligned",
