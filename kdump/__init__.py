@@ -132,6 +132,8 @@ _NAMES = {
 """The module that defines each name."""
 
 
+__all__: list[str]
+
 if not TYPE_CHECKING:  # otherwise type checkers would accept any name
     __all__ = sorted(name for names in _NAMES.values() for name in names)
 
