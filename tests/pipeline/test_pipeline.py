@@ -230,15 +230,24 @@ def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
     ("timestamp_type", "bounds"),
     [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
 )
-def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+def test_a_segment_has_the_times_and_epochs_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
     records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
-    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
-    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
-    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
+    one = batch(records=records, timestamp_type=timestamp_type, base_offset=1, base_timestamp=100, max_timestamp=300)
     flipped = one[:-1] + bytes([one[-1] ^ 1])
-    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
+    first, last = (
+        batch(
+            records=[record(timestamp=-1)], base_offset=offset, base_timestamp=-1, max_timestamp=-1, partition_leader_epoch=epoch
+        )
+        for offset, epoch in ((0, -1), (4, 4))
+    )
+    for log, told in (
+        ([first, one, last], (*bounds, 4, 4)),
+        ([first, one, flipped, last], (*bounds, 4, 4)),
+        ([first, flipped, last], (None, None, 4, 4)),
+    ):
+        _log(tmp_path / "a-0" / file_name(0, ".log"), *log)
+        found = _rows("segments", tmp_path)
+        assert _picked(found, "minTimestamp", "maxTimestamp", "firstLeaderEpoch", "lastLeaderEpoch") == [told]
 
 
 def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
