@@ -372,12 +372,14 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     [
         (partition_metadata(), None, ""),
         (partition_metadata(version=1), "info", "ignore"),
+        (partition_metadata(version=-1), "error", "offline"),
         (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
         (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
         (b"", "error", "die"),
         (b"version: 0\n", "error", "die"),
         (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
+        (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
 )
 def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kdump.pipeline import discovery, earlier_scan
+from kdump.pipeline import discovery, earlier_scan, scan_files
 from tests.builders.files import file_name
 
 
@@ -72,7 +72,7 @@ def test_what_no_scan_wrote_is_foreign(tmp_path: Path) -> None:
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    for name in (earlier_scan.MANIFEST, earlier_scan.SUMMARY, *(f"findings/{name}" for name in earlier_scan._FLEET_FILES)):
+    for name in (scan_files.MANIFEST, scan_files.SUMMARY, *(f"findings/{name}" for name in earlier_scan._FLEET_FILES)):
         (tmp_path / name).touch()
     foreign = earlier_scan.EarlierScan(str(tmp_path), {**values, "doubtful": [], "parts": parts})._foreign()
     assert sorted(foreign) == ["batches/notes", "findings/part-00000.parquet", "notes", "records"]

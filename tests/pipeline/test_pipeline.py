@@ -518,10 +518,11 @@ def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: P
     (directory / file_name(2, ".log")).symlink_to(directory / "nowhere")
     assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
     assert _rows("batches", directory.parent, unreadable="skip") == []
-    assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row")] == [
-        "link-outside: it is a symbolic link that leads out of the given paths; name its target as well, or follow links",
-        "file-missing: no such file",
-    ]
+    for others in ("false", "true"):
+        assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row", includeDeleted=others)] == [
+            "link-outside: it is a symbolic link that leads out of the given paths; name its target as well, or follow links",
+            "file-missing: no such file",
+        ]
     codes = {row["code"] for row in _rows("findings", directory.parent)}
     assert {"not-regular", "symlink-outside", "symlink-loop"} <= codes
 
