@@ -508,7 +508,10 @@ def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -
 
 def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> None:
     wrong = [_entry(sequence=9)]
-    for number, pieces in enumerate(([_data(0, 0), _data(2, 1)], [_data(0, 0), b"no batch " * 20, _data(2, 1)])):
+    damage = b"no batch " * 20
+    for number, pieces in enumerate(
+        ([_data(0, 0), _data(2, 1)], [_data(0, 0), damage, _data(2, 1)], [_data(0, 0), damage, _data(1, 1), _data(2, 2)])
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         directory = write_partition(folder, segments={0: [_data(0, 0)], 3: [_data(3, 2)]}, producer_snapshots={3: wrong})
