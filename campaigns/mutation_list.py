@@ -29,6 +29,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("x04", "kdump/binary/c/read/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
     Mutation("60-x11", "kdump/binary/c/read/search.h", "batch_last_offset_delta(p) >= 0 &&", "batch_last_offset_delta(p) > 0 &&"),
     Mutation("60-x12", "kdump/binary/c/read/search.h", "if (inner_size > largest ||", "if (inner_size >= largest ||"),
+    Mutation("63-x08", "kdump/binary/c/read/search.h", "count >= 0", "count > 0", ("tests/reading/test_salvage.py",)),
+    Mutation("63-x09", "kdump/binary/c/read/search.h", ") >= -1 && ", ") >= 0 && ", ("tests/reading/test_salvage.py",)),
     Mutation("05", "kdump/binary/c/text/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
     Mutation(
         "e03",
