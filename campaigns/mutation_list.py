@@ -7,6 +7,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         "62-x26", "kdump/binary/c/bytes/packed.h", "= span < 1u << ", "= span <= 1u << ", ("tests/checks/test_packed_ints.py",)
     ),
     Mutation("62-x01", "kdump/binary/c/bytes/varint.h", "+ 7 > most && byte >> (most - shift)", ">= most"),
+    Mutation(
+        "63-x19",
+        "kdump/binary/c/check/ordinary.h",
+        "{\n        int64_t timestamp = batch->base_timestamp + timestamp_delta;\n        if (timestamp < NO_",
+        "{\n        int64_t timestamp = batch->base_timestamp + timestamp_delta;\n        if (0 && timestamp < NO_",
+        ("tests/checks/test_ordinary_records.py",),
+    ),
+    Mutation(
+        "63-x21",
+        "kdump/binary/c/check/ordinary_messages.h",
+        "last || highest_offset > ",
+        "",
+        ("tests/checks/test_ordinary_messages.py",),
+    ),
     Mutation("n43", "kdump/binary/c/read/records.h", "|| size < 0 || size > end - p)", "|| size > end - p)"),
     Mutation("62-x03", "kdump/binary/c/read/records.h", "== end ? p", "<= end ? end"),
     Mutation(
@@ -15,6 +29,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("x04", "kdump/binary/c/read/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
     Mutation("60-x11", "kdump/binary/c/read/search.h", "batch_last_offset_delta(p) >= 0 &&", "batch_last_offset_delta(p) > 0 &&"),
     Mutation("60-x12", "kdump/binary/c/read/search.h", "if (inner_size > largest ||", "if (inner_size >= largest ||"),
+    Mutation("63-x08", "kdump/binary/c/read/search.h", "count >= 0", "count > 0", ("tests/reading/test_salvage.py",)),
+    Mutation("63-x09", "kdump/binary/c/read/search.h", ") >= -1 && ", ") >= 0 && ", ("tests/reading/test_salvage.py",)),
     Mutation("05", "kdump/binary/c/text/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
     Mutation(
         "e03",
@@ -44,6 +60,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-h21", "kdump/checks/rules/directories/neighbours.py", "True, facts.end >= facts.size", "True, True"),
     Mutation("60-h22", "kdump/checks/rules/directories/neighbours.py", "if own_end > end or base_before < 0:", "if True:"),
     Mutation(
+        "63-h16", "kdump/checks/rules/directories/offset_checkpoints.py", "(without if line.is_reset else OFFLINE)", "without"
+    ),
+    Mutation(
         "looks-of-no-segment",
         "kdump/checks/rules/framing/damaged_ranges.py",
         "looks_of(self._context.source.read(start, ",
@@ -69,9 +88,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("order-after-nested", "kdump/checks/rules/order/batch_order.py", "continue  # payload, ", "break  # payload, "),
     Mutation("first-of-epoch", "kdump/checks/rules/snapshots/leader_epochs.py", " < 0 and first_end ", " <= 0 and first_end "),
     Mutation("61-b06", "kdump/checks/rules/snapshots/producer_snapshot.py", " == computed != of_entries", " == computed"),
+    Mutation("63-b07", "kdump/checks/rules/snapshots/producer_snapshot.py", "known.damages or ", ""),
     Mutation("27", "kdump/checks/rules/timestamps/batch_timestamps.py", ".settings.now) + _DAY_MS", ".settings.now)"),
     Mutation("h02", "kdump/checks/rules/timestamps/record_timestamps.py", '"][row] >= NO_TIMESTAMP', '"][row] > NO_TIMESTAMP'),
     Mutation("n03", "kdump/checks/rules/transactions/markers.py", "elif epoch < known_epoch:", "elif epoch < known_epoch < 0:"),
+    Mutation(
+        "63-h10", "kdump/checks/rules/transactions/sequences.py", "bases[number] or before.crcs[number] == rows.crcs[row]", "True"
+    ),
+    Mutation("63-h12", "kdump/checks/rules/transactions/sequences.py", " and not is_control", ""),
     Mutation(
         "61-b10",
         "kdump/checks/rules/transactions/transactions.py",
@@ -195,10 +219,19 @@ MUTATIONS: tuple[Mutation, ...] = (
         "return whose in (OF_BROKER, OF_OTHER_NODE) or whose == PERHAPS_OF_COPY and are_named",
         "return True",
     ),
+    Mutation("63-f24", "kdump/forecasts/neighbours.py", " and member.path in self._paths", ""),
     Mutation("15", "kdump/forecasts/outcome.py", '", before[name], file.size)', '", before[name], before[name])'),
     Mutation("n12", "kdump/forecasts/outcome.py", 'note(name, "deleted", before[name], None)', "pass"),
     Mutation("n13", "kdump/forecasts/outcome.py", 'note(name, "created", None, file.size)', "pass"),
     Mutation("logs-read-only", "kdump/forecasts/permissions.py", "wanted = _READ | _WRITE if", "wanted = _READ if"),
+    Mutation(
+        "63-f26",
+        "kdump/forecasts/permissions.py",
+        "(status.st_mode >> 3 if status.st_gid == gid else status.st_mode)",
+        "status.st_mode >> 3",
+    ),
+    Mutation("63-f27", "kdump/forecasts/permissions.py", "_READ | _WRITE,", "_READ,"),
+    Mutation("63-f29", "kdump/forecasts/permissions.py", "st_uid == _ROOT", "st_uid != _ROOT"),
     Mutation("n10", "kdump/forecasts/recovery.py", "if valid_bytes - last_indexed > ", "if valid_bytes - last_indexed >= "),
     Mutation(
         "60-f33", "kdump/forecasts/recovery.py", "    time_index.append(largest_timestamp, offset_of_largest, is_last=True)\n", ""
@@ -208,6 +241,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("done-before-it-fails", "kdump/forecasts/sentences.py", " or row.bytes_lost > 0):", " or row.bytes_lost > -1):"),
     Mutation("half-padded", "kdump/formats/partition_metadata.py", "len(text) not in _ID_LENGTHS", "len(text) > _ID_LENGTHS[1]"),
     Mutation("malformed-line", "kdump/formats/partition_metadata.py", " {row + 1} of the file is ", " {row + 2} of the file is "),
+    Mutation("63-t10", "kdump/formats/partition_metadata.py", "version < 0", "False", ("tests/checks/test_check_files.py",)),
+    Mutation("63-t11", "kdump/formats/partition_metadata.py", ") != 2", ") < 2", ("tests/checks/test_check_files.py",)),
+    Mutation("63-t08", "kdump/formats/properties.py", 'not in "#!', '!= "#'),
     Mutation("60-n30", "kdump/formats/ranges.py", " is None or first <= self.to_offset", " is None or first < self.to_offset"),
     Mutation("60-q12", "kdump/formats/ranges.py", " is None or last >= self.from_time)", " is None or last > self.from_time)"),
     Mutation("unlisted-directory-dropped", "kdump/formats/selection.py", "if unlisted or _is_meant(below", "if _is_meant(below"),
@@ -382,6 +418,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("groups-of-other-types", "kdump/overview/groups.py", ", 11: SHARE, 17: STREAMS}", ", 11: STREAMS, 17: SHARE}"),
     Mutation("group-forgets-its-state", "kdump/overview/groups.py", 'state, group.members = "", OFFSETS_ONLY,', 'members = "",'),
+    Mutation("63-y09", "kdump/overview/groups.py", "(0, 1", "(1,"),
     Mutation("last-odd-segments-drawn", "kdump/overview/map_scale.py", " + others)[: most - 4]", " + others)[-(most - 4) :]"),
     Mutation("sound-hides-damage", "kdump/overview/map_scale.py", "(span.status) < KINDS.index(", "(span.status) > KINDS.index("),
     Mutation("gap-up-to-end", "kdump/overview/map_scale.py", "] = following[index + 1] if after is ", "] = None if after is "),
@@ -402,10 +439,23 @@ MUTATIONS: tuple[Mutation, ...] = (
         " = RUNNING if is_running else CLEAN if is_clean else ",
         " = CLEAN if is_clean else RUNNING if is_running else ",
     ),
-    Mutation("times-of-records", "kdump/overview/segment_sum.py", "if types[row] != ", "if types[row] == "),
+    Mutation(
+        "times-of-records",
+        "kdump/overview/segment_sum.py",
+        "if types[row] != ",
+        "if types[row] == ",
+        ("tests/pipeline/test_pipeline.py",),
+    ),
     Mutation("p07", "kdump/overview/segment_sum.py", ".damaged_ranges += damage.status != items.ZERO", ".damaged_ranges += 1"),
     Mutation("60-p30", "kdump/overview/segment_sum.py", "bounds = [*self.timestamps, min(known), ", "bounds = [min(known), "),
     Mutation("60-p31", "kdump/overview/segment_sum.py", 'self.crc_failures += list(table["', 'self.crc_failures = list(table["'),
+    Mutation(
+        "63-y02",
+        "kdump/overview/segment_sum.py",
+        "[epoch for epoch in epochs if epoch != _UNKNOWN_EPOCH]",
+        "list(epochs)",
+        ("tests/pipeline/test_pipeline.py",),
+    ),
     Mutation(
         "ticket-without-neighbours",
         "kdump/overview/ticket.py",
@@ -449,6 +499,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("62-q02", "kdump/pipeline/earlier_scan.py", ") - self._doubtful", ")"),
     Mutation("62-q03", "kdump/pipeline/earlier_scan.py", ", *ends", ""),
     Mutation("62-q04", "kdump/pipeline/earlier_scan.py", ', part["mtimeNs"]]', ", status.st_mtime_ns]"),
+    Mutation("63-q05", "kdump/pipeline/earlier_scan.py", "(name, file) not in ours and file not in _FLEET_FILES", "False"),
     Mutation("n28", "kdump/pipeline/fleet/compaction.py", " AND status <> 'damaged' AND broker", " AND broker"),
     Mutation("p08", "kdump/pipeline/fleet/replicas.py", " > {now} THEN {now} WHEN maxTimestamp >= 0", " >= 0"),
     Mutation("n27", "kdump/pipeline/fleet/retention.py", "k.topic IS NULL AND c.nextBase IS NOT NULL AND", "k.topic IS NULL AND"),
@@ -458,8 +509,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-p21", "kdump/pipeline/growth.py", "if is_same and not _still_holds(source, ", "if not _still_holds(source, "),
     Mutation("60-p22", "kdump/pipeline/growth.py", "if not is_valid or last_offset < ", "if last_offset < "),
     Mutation("60-p20", "kdump/pipeline/growth.py", "if first > since.next_offset:", "if first > since.next_offset + 1:"),
+    Mutation("63-q22", "kdump/pipeline/growth.py", "size >= end", "size > end"),
     Mutation("parts-of-a-batch", "kdump/pipeline/logs.py", " len(part.counts) == 1 else 0", " len(part.counts) == 2 else 0"),
     Mutation("segment-without-name", "kdump/pipeline/planning.py", " is None or item.kind", " is not None or item.kind"),
+    Mutation("63-q20", "kdump/pipeline/planning.py", "    if item.state == discovery.NOT_REGULAR:\n        return False\n", ""),
     Mutation("rows-of-batches", "kdump/pipeline/reconciliation.py", ".rows != batches.batches:", ".rows > batches.batches:"),
     Mutation("60-q11", "kdump/reading/batch_faults.py", "if fault is None and is_valid is not False:", "if fault is None:"),
     Mutation("s21", "kdump/reading/damaged_offsets.py", " <= damaged.offset < offset:", " <= damaged.offset <= offset:"),

@@ -288,9 +288,8 @@ class Neighbours:
         return {name for other in self._members.values() if other.broker == broker for name in other.partitions}
 
     def _fail(self, member: Member, reason: str, outcome: str = DIE, exception: str = RUNTIME) -> None:
-        before = self._failures.get(member.path)
-        if before is None or before.outcome == OFFLINE and outcome == DIE:
-            self._failures[member.path] = Failure(outcome, exception, reason)
+        """The first reason counts: what takes a log directory offline is malformed, and not compared."""
+        self._failures.setdefault(member.path, Failure(outcome, exception, reason))
 
     def _note(self, member: Member, condition: str) -> None:
         """One condition per log directory is enough: somebody has to examine the directory anyway."""

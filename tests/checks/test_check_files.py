@@ -336,23 +336,33 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
 
 
 @each(
-    ("data", "told", "counted"),
+    ("data", "told", "counted", "is_reset"),
     [
-        (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0)),
-        (b"0\n2\na 1 5\nb two 6\n", [(10, 18)], (1, 1, 10, 8)),
-        (b"0\n2\na one 5\nb 2 6\n", [(4, 12)], (1, 1, 10, 8)),
-        (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2)),
-        (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2)),
-        (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0)),
-        (b"0\n", [], (0, 0, 2, 0)),
+        (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0), False),
+        (b"0\n2\na 1 5\nb two 6\n", [(10, 18)], (1, 1, 10, 8), True),
+        (b"0\n2\na one 5\nb 2 6\n", [(4, 12)], (1, 1, 10, 8), True),
+        (b"0\n2\na 1 5\nb 2\n", [(10, 14)], (1, 1, 10, 4), False),
+        (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False),
+        (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False),
+        (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
+        (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True),
+        (b"0\n", [], (0, 0, 2, 0), False),
     ],
 )
+@each(
+    ("name", "without"),
+    [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")],
+)
 def test_each_bad_line_of_a_checkpoint_is_reported(
-    tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...]
+    tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...], is_reset: bool, name: str, without: str
 ) -> None:
-    path = tmp_path / "replication-offset-checkpoint"
+    """A start goes on without entries after a number that is none, or a negative count (LogManager.loadLogs)."""
+    path = tmp_path / f"{name}-checkpoint"
     path.write_bytes(data)
-    assert [(one.code, one.start, one.end) for one in _findings(path)] == [("log-dir-file-bad", *one) for one in told]
+    forecast = without if is_reset else "offline"
+    assert [(one.code, one.start, one.end, one.broker_forecast.partition(":")[0]) for one in _findings(path)] == [
+        ("log-dir-file-bad", *one, forecast) for one in told
+    ]
     (report,) = (row for row in _rows(path) if isinstance(row, FileReport))
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
 
@@ -362,12 +372,14 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     [
         (partition_metadata(), None, ""),
         (partition_metadata(version=1), "info", "ignore"),
+        (partition_metadata(version=-1), "error", "offline"),
         (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
         (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
         (b"", "error", "die"),
         (b"version: 0\n", "error", "die"),
         (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
+        (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
 )
 def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(

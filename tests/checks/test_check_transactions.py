@@ -160,9 +160,10 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back:
         )
 
 
-def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path) -> None:
-    pieces = [_data(0, 0, count=2), _data(2, 0, count=2)]
-    assert _codes(_of(tmp_path, pieces)) == ["sequence-duplicate"]
+def test_the_same_batch_of_sequence_0_twice_is_a_duplicate_and_another_is_a_new_start(tmp_path: Path) -> None:
+    for value, told in ((b"v", ("sequence-duplicate", "error")), (b"w", ("sequence-gap", "info"))):
+        found = _of(tmp_path, [_data(0, 0, count=2), _data(2, 0, count=2, value=value)])
+        assert [(one.code, one.severity) for one in found] == [told]
 
 
 @each(("sequence", "codes"), [(0, ["sequence-wrap"]), (1, ["sequence-gap"])])
@@ -181,6 +182,7 @@ def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, codes: list[
             {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "is_transactional": True},
             "no producer id, and is transactional",
         ),
+        ({"producer_id": -1, "producer_epoch": -1, "is_transactional": True, "is_control": True}, ""),
         ({"producer_id": 3, "producer_epoch": 0, "base_sequence": -1}, "a producer id, but no sequence"),
         ({"producer_id": 3, "producer_epoch": 0, "base_sequence": 0}, ""),
         ({"producer_id": -1, "producer_epoch": -1, "base_sequence": 5}, ""),
@@ -506,7 +508,10 @@ def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -
 
 def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> None:
     wrong = [_entry(sequence=9)]
-    for number, pieces in enumerate(([_data(0, 0), _data(2, 1)], [_data(0, 0), b"no batch " * 20, _data(2, 1)])):
+    damage = b"no batch " * 20
+    for number, pieces in enumerate(
+        ([_data(0, 0), _data(2, 1)], [_data(0, 0), damage, _data(2, 1)], [_data(0, 0), damage, _data(1, 1), _data(2, 2)])
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         directory = write_partition(folder, segments={0: [_data(0, 0)], 3: [_data(3, 2)]}, producer_snapshots={3: wrong})

@@ -217,6 +217,10 @@ def test_decompressed_records_are_compared_with_their_header() -> None:
     assert native.ordinary_records(header, 6, plain, False) == b""
     assert native.ordinary_records(header, 6, plain, True) is None
     assert native.ordinary_records(header, 6, plain + b"\0", False) is None
+    for lowest, passed_over in ((0, b""), (-1, b""), (-2, None)):  # in a brief record, which others follow, and in the last one
+        for rows in ((0, lowest, 0), (0, 0, lowest)):
+            data = batch(records=[record(key=b"k", timestamp=timestamp, value=b"v" * 40) for timestamp in rows])
+            assert native.ordinary_records(data, 0, data[61:], False) == passed_over, rows
     data = batch(records=records, timestamp_type="LogAppendTime", max_timestamp=TIME + 50)
     assert native.ordinary_records(data, 0, data[61:], False) == b""
     data = batch(records=records, base_timestamp=TIME, max_timestamp=TIME + 9)

@@ -148,6 +148,7 @@ def test_a_log_directory_that_lost_its_properties_alone_is_reported_to_need_them
     assert row.is_safe  # a copy may lack what the original has
     old = _only(tmp_path / "d1", recovery_point="zero", broker="2.8.2")
     assert (old.conditions, old.is_safe) == ([], True)
+    assert _only(tmp_path / "d1/orders-0", recovery_point="zero").conditions == []  # nobody asks for its log directory
 
 
 @pytest.mark.parametrize(
@@ -548,17 +549,21 @@ def test_a_checkpoint_that_may_not_be_opened_is_not_taken_for_an_empty_one(numbe
     assert raised.value.path == path
 
 
-def _looks(monkeypatch: pytest.MonkeyPatch, owner: int, modes: dict[Path, int], owners: dict[Path, int] | None = None) -> None:
+STAT = os.stat
+
+
+def _looks(
+    monkeypatch: pytest.MonkeyPatch, owner: int, modes: dict[Path, int], owners: dict[Path, tuple[int, int]] | None = None
+) -> None:
     """Simulates owners and modes of files, because tests may run as any user, and root may do everything."""
-    real = os.stat
 
     def stat(path: Any, **options: Any) -> os.stat_result:
-        fields: list[Any] = list(real(path, **options))  # times are floats
+        fields: list[Any] = list(STAT(path, **options))  # times are floats
         if Path(path) in modes:
             fields[0] = fields[0] & ~0o777 | modes[Path(path)]
         elif fields[0] & 0o40000:
             fields[0] |= 0o755
-        fields[4] = fields[5] = (owners or {}).get(Path(path), owner)
+        fields[4], fields[5] = (owners or {}).get(Path(path), (owner, owner))
         return os.stat_result(fields)
 
     monkeypatch.setattr("kdump.forecasts.permissions.os.stat", stat)
@@ -607,12 +612,40 @@ def test_a_file_that_the_broker_may_open_as_it_does_is_safe(
     assert _only(tmp_path / "d1").is_safe
 
 
-def test_files_of_root_in_the_directory_of_another_user_take_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = _log_directory(tmp_path / "d1", "orders-0") / "orders-0/00000000000000000000.log"
-    _looks(monkeypatch, 999, {log: 0o644}, {log: 0})
-    row = _only(tmp_path / "d1")
-    assert (row.outcome, row.exception) == ("offline", None)
-    assert str(row.reason).endswith("may not write 00000000000000000000.log (owner 0, mode 0644)")
+@each(
+    ("owners", "mode", "outcome"),
+    [
+        ((0, 0), 0o644, "offline"),
+        ((0, 0), 0o660, "offline"),
+        ((0, 0), 0o606, "keep"),
+        ((0, 999), 0o660, "keep"),
+        ((0, 999), 0o606, "offline"),
+        ((999, 0), 0o066, "offline"),
+        ((999, 0), 0o600, "keep"),
+    ],
+)
+@each("is_roots", [False, True])
+def test_a_file_is_opened_by_its_owner_its_group_or_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owners: tuple[int, int], mode: int, outcome: str, *, is_roots: bool
+) -> None:
+    """The broker's user is the owner of the log directory, or of its meta.properties where root owns the directory."""
+    directory = _log_directory(tmp_path / "d1", "orders-0")
+    log = directory / "orders-0/00000000000000000000.log"
+    _looks(monkeypatch, 999, {log: mode, directory: 0o777}, {log: owners} | ({directory: (0, 0)} if is_roots else {}))
+    row = _only(directory)
+    assert (row.outcome, row.exception) == (outcome, None)
+    if outcome == "offline":
+        assert str(row.reason).endswith(f"may not write {log.name} (owner {owners[0]}, mode {mode:04o})")
+
+
+def test_a_lock_that_the_broker_may_not_write_takes_the_log_directory_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = _log_directory(tmp_path / "d1", "orders-0") / ".lock"
+    lock.touch()
+    for mode, outcome in ((0o444, "offline"), (0o644, "keep")):
+        _looks(monkeypatch, 999, {lock: mode})
+        assert _only(tmp_path / "d1").outcome == outcome
 
 
 def test_where_root_owns_all_files_it_matters_who_the_broker_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,5 +134,5 @@ def test_names_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
 
 
 def test_properties_are_read_as_java_writes_them() -> None:
-    text = b"#\n#Tue Nov 14\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n"
+    text = b"#\n#Tue Nov 14\n !node.id=2\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n"
     assert properties.read(text) == {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kdump.pipeline import discovery, earlier_scan
+from kdump.pipeline import discovery, earlier_scan, scan_files
 from tests.builders.files import file_name
 
 
@@ -58,3 +58,21 @@ def test_only_what_is_whole_and_beyond_doubt_is_kept(tmp_path: Path) -> None:
     for other in ({"size": 5}, {"mtimeNs": 8}, {"file": "none.parquet"}):
         assert kept(part=other) == (set("ab"), set("pq"))
     assert kept(part={"table": "findings", "sources": ["q"]}) == (set("abc"), set("p"))
+
+
+def test_what_no_scan_wrote_is_foreign(tmp_path: Path) -> None:
+    values = {"beganNs": 0, "request": {"tables": ["batches", "findings"]}, "files": {}, "partitions": {}, "incomplete": []}
+    parts = [{"table": "batches", "file": "part-00000.parquet", "size": 1, "mtimeNs": 0, "sources": []}]
+    for name in (
+        "batches/part-00000.parquet",
+        "findings/part-00000.parquet",
+        "batches/notes",
+        "notes",
+        "records/part-00000.parquet",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    for name in (scan_files.MANIFEST, scan_files.SUMMARY, *(f"findings/{name}" for name in earlier_scan._FLEET_FILES)):
+        (tmp_path / name).touch()
+    foreign = earlier_scan.EarlierScan(str(tmp_path), {**values, "doubtful": [], "parts": parts})._foreign()
+    assert sorted(foreign) == ["batches/notes", "findings/part-00000.parquet", "notes", "records"]

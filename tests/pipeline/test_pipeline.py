@@ -230,15 +230,24 @@ def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
     ("timestamp_type", "bounds"),
     [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
 )
-def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+def test_a_segment_has_the_times_and_epochs_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
     records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
-    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
-    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
-    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
+    one = batch(records=records, timestamp_type=timestamp_type, base_offset=1, base_timestamp=100, max_timestamp=300)
     flipped = one[:-1] + bytes([one[-1] ^ 1])
-    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
-    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
+    first, last = (
+        batch(
+            records=[record(timestamp=-1)], base_offset=offset, base_timestamp=-1, max_timestamp=-1, partition_leader_epoch=epoch
+        )
+        for offset, epoch in ((0, -1), (4, 4))
+    )
+    for log, told in (
+        ([first, one, last], (*bounds, 4, 4)),
+        ([first, one, flipped, last], (*bounds, 4, 4)),
+        ([first, flipped, last], (None, None, 4, 4)),
+    ):
+        _log(tmp_path / "a-0" / file_name(0, ".log"), *log)
+        found = _rows("segments", tmp_path)
+        assert _picked(found, "minTimestamp", "maxTimestamp", "firstLeaderEpoch", "lastLeaderEpoch") == [told]
 
 
 def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
@@ -509,10 +518,11 @@ def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: P
     (directory / file_name(2, ".log")).symlink_to(directory / "nowhere")
     assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
     assert _rows("batches", directory.parent, unreadable="skip") == []
-    assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row")] == [
-        "link-outside: it is a symbolic link that leads out of the given paths; name its target as well, or follow links",
-        "file-missing: no such file",
-    ]
+    for others in ("false", "true"):
+        assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row", includeDeleted=others)] == [
+            "link-outside: it is a symbolic link that leads out of the given paths; name its target as well, or follow links",
+            "file-missing: no such file",
+        ]
     codes = {row["code"] for row in _rows("findings", directory.parent)}
     assert {"not-regular", "symlink-outside", "symlink-loop"} <= codes
 

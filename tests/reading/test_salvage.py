@@ -472,6 +472,13 @@ def test_a_batch_is_found_wherever_the_windows_of_the_scan_end(size: int) -> Non
     assert _ranges(data)[1:] == [Range(SIZE, SIZE + size, ""), Range(SIZE + size, 2 * SIZE + size, SALVAGED)]
 
 
+@each("fields", [{"partition_leader_epoch": -1}, {"records_count": 0}, {"last_offset_delta": 0}])
+def test_a_large_batch_is_found_though_a_field_has_its_lowest_value(fields: dict[str, int]) -> None:
+    large = batch(records=[record(value=bytes(1 << 20) + b"v")], base_offset=1, **fields)  # type: ignore[arg-type]  # of any field's type
+    data = _batch(0) + b"\xff" * 50 + large
+    assert _ranges(data)[-1] == Range(SIZE + 50, len(data), SALVAGED)
+
+
 def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_bytes(b"".join(_log(20)))
