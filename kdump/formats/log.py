@@ -37,7 +37,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Declared, Table
+from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,18 +73,28 @@ if TYPE_CHECKING:
 MAX_INT = 0x7FFFFFFF
 
 
-class Chunk(Declared):
+class Chunk:
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
     `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
     too large for a window is alone in its chunk, without a window. Past damage, other bytes may stand between them.
     """
 
-    batches: Table[RecordBatch]
-    headers: Sequence[tuple[int, ...]]
-    starts: Sequence[int]
-    window: bytes
-    is_legacy: bool
+    __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
+
+    def __init__(
+        self,
+        batches: Table[RecordBatch],
+        headers: Sequence[tuple[int, ...]],
+        starts: Sequence[int],
+        window: bytes,
+        is_legacy: bool,
+    ) -> None:
+        self.batches = batches
+        self.headers = headers
+        self.starts = starts
+        self.window = window
+        self.is_legacy = is_legacy
 
     def __len__(self) -> int:
         return len(self.headers)

@@ -108,7 +108,7 @@ class Section:
         return self._statuses
 
 
-class Damage(Declared):
+class Damage:
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
@@ -116,15 +116,30 @@ class Damage(Declared):
     batch was probably lost here.
     """
 
-    start: int
-    end: int
-    code: str
-    message: str
-    row: Row | None = None
-    through: str = ""
-    status: str = DAMAGED
-    resync: str = BY_SCAN
-    is_batch: bool = True
+    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        code: str,
+        message: str,
+        row: Row | None = None,
+        through: str = "",
+        *,
+        status: str = DAMAGED,
+        resync: str = BY_SCAN,
+        is_batch: bool = True,
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.code = code
+        self.message = message
+        self.row = row
+        self.through = through
+        self.status = status
+        self.resync = resync
+        self.is_batch = is_batch
 
     @property
     def claimed_offset(self) -> int | None:

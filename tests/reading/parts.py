@@ -34,7 +34,7 @@ def in_patches(*, together: bool) -> Iterator[None]:
 def parts_of(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
     """What an item says of each batch and each damaged range."""
     if isinstance(item, Damage):
-        yield tuple(getattr(item, name) for name in Damage.field_names if name != "row"), repr(item.row)
+        yield tuple(getattr(item, name) for name in Damage.__slots__ if name != "row"), repr(item.row)
         return
     section = item.section if isinstance(item, Patches) else item
     chunk = section.chunk
