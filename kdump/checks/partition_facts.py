@@ -11,6 +11,7 @@ from kdump.checks.carried_state import CarriedState
 from kdump.checks.topic_policy import policy_of
 from kdump.errors import Unreadable
 from kdump.formats import text_checkpoint, tree
+from kdump.reading.walked_log import MOST_KEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class PartitionFacts:
         self.segments: dict[int, SegmentFacts] = {}
         self.carried = CarriedState()
         self.sizes: dict[str, int] = {}
+        self.walked: dict[tuple[str, int], WalkedLog] = {}
+        """What the walks through logs found, for others: of those that were read to their ends, by path and size."""
+        self._room = MOST_KEPT
         self.has_open_transactions = False
         """Whether a sound producer snapshot has one, at levels that read all bytes."""
 
@@ -82,10 +86,11 @@ class PartitionFacts:
         last_offset = -1 if facts.last_offset is None else facts.plausible_offsets(None)[1]
         return newest if last_offset < 0 else last_offset + 1
 
-    @property
-    def walked(self) -> dict[tuple[str, int], WalkedLog]:
-        """What the walks through logs found, by path and size of each that was read to its end."""
-        return {(log.path, log.size): log.walked for log in self.segments.values() if log.walked is not None}
+    def keep(self, log: SegmentFacts, walked: WalkedLog) -> None:
+        """Keep what the walk through a log found, if there is room for it."""
+        if walked.size <= self._room:
+            self._room -= walked.size
+            self.walked[log.path, log.size] = walked
 
     def has_grown(self) -> bool:
         """Whether a broker has written to the newest segment since it was read, or started another one."""

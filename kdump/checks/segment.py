@@ -86,8 +86,9 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader.end()
     for rule in rules:
         rule.end()
-    if context.is_part_of_log and not walked.is_too_long and not context.is_unreadable(0, facts.size):
-        facts.walked = walked
+    is_whole = not walked.is_too_long and not context.is_unreadable(0, facts.size)
+    if is_whole and context.partition is not None and context.is_part_of_log:
+        context.partition.keep(facts, walked)
 
 
 def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Generator[Section | Damage | Patches]:

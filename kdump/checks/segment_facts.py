@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.reading.walked_log import WalkedLog
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 _COPIED_ROWS = 1 << 16
@@ -30,7 +29,6 @@ class SegmentFacts:
     nowhere. `true_last` is the last offset if the last batch has a wrong one.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     `is_plain` says that all batches are intact, regular, of magic 2, and neither control batches nor in transactions.
-    `walked` is what the walk through a segment of a partition found, for others; None unless it was read to its end.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -49,7 +47,6 @@ class SegmentFacts:
         self.true_last: int | None = None
         self.is_damaged = False
         self.is_plain = True
-        self.walked: WalkedLog | None = None
         self.damage_starts = array("q")
         self.damage_ends = array("q")
 

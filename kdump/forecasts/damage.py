@@ -11,7 +11,7 @@ from kdump.forecasts.batches import MAX_LOG_SIZE
 from kdump.forecasts.directory import has_offset, is_canonical, offset_of
 from kdump.formats import file_name
 from kdump.reading.salvage import walk_patches
-from kdump.reading.walked_log import WalkedLog
+from kdump.reading.walked_log import MOST_KEPT, WalkedLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class WalkedLogs:
         self._bases = sorted(offset_of(name) for name in self._sizes if _is_read(name))
         self._walked = dict(known or {})
         self._is_wanted = is_wanted
+        self._room = MOST_KEPT - sum(log.size for log in self._walked.values())
 
     def damage_left(self, directory: Directory, log_start: int) -> DamageLeft:
         """The damage in the logs as they are now, from the log start offset on.
@@ -81,6 +82,9 @@ class WalkedLogs:
             with Source(path) as source:
                 for item in walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
                     walked.take(item)
+            if walked.size > self._room:
+                walked.forget()
+            self._room -= walked.size
         return self._walked[key]
 
 

@@ -37,7 +37,11 @@ STRETCH = -2
 UNEXAMINED = -3
 """In place of a number of records: the search for batches in these bytes was cut short."""
 
-_MOST_KEPT = 1 << 18  # of what is found in a log: 12 MiB
+MOST_KEPT = 24 << 20
+"""Bytes of memory for what is kept of the logs of one partition."""
+
+_MOST_FOUND = 1 << 18  # in a log: 12 MiB
+_RANGE_BYTES = 200  # of a damaged range in memory
 
 
 class Found(NamedTuple):
@@ -72,9 +76,18 @@ class WalkedLog:
                 self._numbers.extend(found)
             if found.records == STRETCH:
                 self._end_of_stretch = found.position + found.size
-        if len(self._numbers) > _MOST_KEPT * len(Found._fields):
-            self._is_whole = False
-            self._numbers = array("q")
+        if len(self._numbers) > _MOST_FOUND * len(Found._fields):
+            self.forget()
+
+    def forget(self) -> None:
+        """Keep the damaged ranges only."""
+        self._is_whole = False
+        self._numbers = array("q")
+
+    @property
+    def size(self) -> int:
+        """The bytes of memory that this takes, about."""
+        return len(self._numbers) * self._numbers.itemsize + len(self._damaged) * _RANGE_BYTES
 
     @property
     def is_too_long(self) -> bool:

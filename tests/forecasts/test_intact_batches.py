@@ -8,11 +8,12 @@ import pytest
 
 from campaigns import mutants
 from kdump.binary import kernel
-from kdump.forecasts import losses
+from kdump.forecasts import damage, losses
 from kdump.forecasts.damage import WalkedLogs
 from kdump.forecasts.directory import Directory, File
 from kdump.reading import steps
 from kdump.reading.tuning import DEFAULT
+from kdump.reading.walked_log import MOST_KEPT
 from tests.builders.hostile import HOSTILE
 from tests.builders.hostile_faults import LOGS
 from tests.loops import each
@@ -27,9 +28,10 @@ def _found(path: Path, start: int = 0) -> tuple[list[tuple[int, int, int, int, i
     file = File(str(path), path.stat().st_size - start, start)
     directory = Directory(str(path.parent), {LOG: File(str(path), path.stat().st_size)})
     batches = list(losses.IntactBatches(WalkedLogs(directory, is_wanted=False)).within(directory, file, cut_short))
-    if not start:  # a walk for the damage finds the same
+    for most in (MOST_KEPT, 0) if not start else ():  # a walk for the damage finds the same, whatever is kept of it
         again: list[File] = []
-        assert list(losses.IntactBatches(WalkedLogs(directory)).within(directory, file, again)) == batches
+        with mock.patch.object(damage, "MOST_KEPT", most):
+            assert list(losses.IntactBatches(WalkedLogs(directory)).within(directory, file, again)) == batches
         assert again == cut_short
     return batches, bool(cut_short)
 
