@@ -51,6 +51,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if event:",
     ),
     Mutation("62-h20", "kdump/checks/check_processes.py", "_crash_rows(attempt.job.path, 0, reason, self._settings)", "[]"),
+    Mutation("62-h24", "kdump/checks/context.py", "LiveSource) and bool(self.source.bad_ranges)", "LiveSource) and False"),
     Mutation("61-c08", "kdump/checks/missing_offsets.py", "(first, fitting[0])", "(first, fitting[-1])"),
     Mutation("61-b09", "kdump/checks/missing_offsets.py", " and by_records - first < most else", " else"),
     Mutation("60-h23", "kdump/checks/producers.py", " rows[max(0, end - MAX_IN_FLIGHT) : end]", " rows[max(0, end - 1) : end]"),

@@ -1,5 +1,7 @@
 """Batches between damage: checked together or one by one, the findings are the same."""
 
+import errno
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from campaigns.hostile_files import NOW, written
 from kdump.checks import check
-from kdump.checks.finding import INFO, Finding
+from kdump.checks.finding import INFO, FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, DELETE, FULL, Settings
 from kdump.reading.damaged_offsets import DamagedOffsets
@@ -91,3 +93,26 @@ def test_what_is_wrong_in_a_batch_comes_before_the_damage_after_it(tmp_path: Pat
     check.run(Job(Job.FILE, str(path)), Settings(now=NOW, level=DEEP), rows.append)
     found = [row.code for row in rows if isinstance(row, Finding) and row.severity != INFO and row.end > 0]
     assert found[:2] == ["max-timestamp-mismatch", "torn-header"]
+
+
+def test_what_the_device_does_not_give_between_batches_is_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = [piece for number in range(60) for piece in (batch(records=[record(value=b"v")], base_offset=number), bytes(600))]
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(pieces))
+    first, last, pread = 8192, 12288, os.pread
+
+    def failing(descriptor: int, count: int, position: int) -> bytes:
+        if first <= position < last:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return pread(descriptor, min(count, first - position) if position < first else count, position)
+
+    monkeypatch.setattr(os, "pread", failing)
+    reports = []
+    for together in (True, False):
+        rows: list[Row] = []
+        with in_patches(together=together):
+            check.run(Job(Job.PARTITION, str(path.parent)), Settings(now=NOW, level=FULL, max_findings=0), rows.append)
+        reports.append(next(row for row in rows if isinstance(row, FileReport)))
+    assert reports[0] == reports[1]
+    assert last - first <= reports[0].bytes_not_examined < last - first + 2 * 700
