@@ -56,12 +56,13 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
-    walked = WalkedLog(context.base_offset or 0)
+    walked = WalkedLog(context.base_offset or 0) if context.is_part_of_log else None
     try:
         for item in items:
             first_offsets.find(item)
-            if not walked.is_too_long:
+            if walked is not None:
                 walked.take(item)
+                walked = None if walked.is_too_long else walked
             if isinstance(item, Damage):
                 facts.record_damage(item.start, item.end)
                 for look_at_damage in at_damage:
@@ -86,8 +87,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     record_reader.end()
     for rule in rules:
         rule.end()
-    is_whole = not walked.is_too_long and not context.is_unreadable(0, facts.size)
-    if is_whole and context.partition is not None and context.is_part_of_log:
+    if walked is not None and context.partition is not None and not context.is_unreadable(0, facts.size):
         context.partition.keep(facts, walked)
 
 

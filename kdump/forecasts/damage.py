@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from kdump.binary.source import Source
 from kdump.forecasts.batches import MAX_LOG_SIZE
-from kdump.forecasts.directory import has_offset, is_canonical, offset_of
-from kdump.formats import file_name
+from kdump.forecasts.directory import is_read_log, offset_of
 from kdump.reading.salvage import walk_patches
 from kdump.reading.walked_log import MOST_KEPT, WalkedLog
 
@@ -39,7 +38,7 @@ class WalkedLogs:
         self, directory: Directory, known: Mapping[tuple[str, int], WalkedLog] | None = None, *, is_wanted: bool = True
     ) -> None:
         self._sizes = directory.before
-        self._bases = sorted(offset_of(name) for name in self._sizes if _is_read(name))
+        self._bases = sorted(offset_of(name) for name in self._sizes if is_read_log(name))
         self._walked = dict(known or {})
         self._is_wanted = is_wanted
         self._room = MOST_KEPT - sum(log.size for log in self._walked.values())
@@ -51,7 +50,7 @@ class WalkedLogs:
         """
         batches, first_offset = 0, None
         for name, file in directory.files.items() if self._is_wanted else ():
-            if not (_is_read(name) and file.path) or file.size > MAX_LOG_SIZE:
+            if not (is_read_log(name) and file.path) or file.size > MAX_LOG_SIZE:
                 continue
             for damaged in self._of(file.path).damage():
                 if damaged.start >= file.start + file.size or damaged.end <= file.start or damaged.next_offset <= log_start:
@@ -67,7 +66,7 @@ class WalkedLogs:
             return iter(())
         name = os.path.basename(path)
         is_known = (path, self._sizes[name]) in self._walked
-        if not is_known and not (self._is_wanted and _is_read(name) and self._sizes[name] <= MAX_LOG_SIZE):
+        if not is_known and not (self._is_wanted and is_read_log(name) and self._sizes[name] <= MAX_LOG_SIZE):
             return None
         return self._of(path).found(start, end)
 
@@ -78,16 +77,12 @@ class WalkedLogs:
             base_offset = offset_of(name)
             following = bisect_right(self._bases, base_offset)
             next_base_offset = self._bases[following] if following < len(self._bases) else None
-            self._walked[key] = walked = WalkedLog(base_offset)
+            walked = WalkedLog(base_offset)
             with Source(path) as source:
                 for item in walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
                     walked.take(item)
             if walked.size > self._room:
                 walked.forget()
             self._room -= walked.size
+            self._walked[key] = walked
         return self._walked[key]
-
-
-def _is_read(name: str) -> bool:
-    """Whether this is the name of a log that brokers read."""
-    return name.endswith(file_name.LOG) and has_offset(name) and is_canonical(name)

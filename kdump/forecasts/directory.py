@@ -261,6 +261,16 @@ def has_offset(name: str) -> bool:
     return "." in name
 
 
+def is_log(name: str) -> bool:
+    """Whether this is the name of a log, however its number is written."""
+    return name.endswith(file_name.LOG) and has_offset(name)
+
+
+def is_read_log(name: str) -> bool:
+    """Whether this is the name of a log that brokers read."""
+    return is_log(name) and is_canonical(name)
+
+
 def is_canonical(name: str) -> bool:
     """Whether the number in a name has twenty digits, as Kafka writes it."""
     stem = file_name.stem(name)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import MESSAGE_HEADER_SIZE, is_wrapper
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
-from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
+from kdump.forecasts.directory import File, has_offset, is_canonical, is_log, is_read_log, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name, tree
@@ -130,8 +130,8 @@ def of(directory: Directory, intact: IntactBatches) -> Losses:
 
 def _logs(directory: Directory) -> _Logs:
     """The logs before and now: the names and sizes, and what bytes they have now."""
-    before = sorted((name, size) for name, size in directory.before.items() if _is_log(name))
-    now = sorted((name, file.path, file.start, file.size) for name, file in directory.files.items() if _is_log(name))
+    before = sorted((name, size) for name, size in directory.before.items() if is_log(name))
+    now = sorted((name, file.path, file.start, file.size) for name, file in directory.files.items() if is_log(name))
     return tuple(before), tuple(now)
 
 
@@ -152,7 +152,7 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
-    logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
+    logs = sorted((offset_of(name), name) for name in directory.files if is_read_log(name))
     lost = _not_covered(directory, logs, _merged(ranges), intact.wrappers)
     for file in odd:
         held: list[Range] = []
@@ -203,10 +203,6 @@ def _number(name: str) -> int | None:
     return int(file_name.stem(name)) if is_canonical(name) else offset_of(name) if has_offset(name) else None
 
 
-def _is_log(name: str) -> bool:
-    return name.endswith(file_name.LOG) and has_offset(name)
-
-
 def _gone(directory: Directory) -> tuple[list[File], list[File]]:
     """The byte ranges that no log with a twenty-digit name contains any more: of logs with other names, and of all others."""
     odd: list[File] = []
@@ -215,7 +211,7 @@ def _gone(directory: Directory) -> tuple[list[File], list[File]]:
     for file in _kept(directory):
         kept.setdefault(file.path, []).append(file)
     for name in sorted(directory.before):
-        if not _is_log(name):
+        if not is_log(name):
             continue
         path, end = directory.path_of(name), 0
         pieces = gone if is_canonical(name) else odd
@@ -230,12 +226,12 @@ def _gone(directory: Directory) -> tuple[list[File], list[File]]:
 
 def _came(directory: Directory) -> list[File]:
     """The byte ranges that logs contain now but did not contain before."""
-    before = {directory.path_of(name) for name in directory.before if _is_log(name)}
+    before = {directory.path_of(name) for name in directory.before if is_log(name)}
     return [file for file in _kept(directory) if file.path not in before]
 
 
 def _kept(directory: Directory) -> list[File]:
-    return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
+    return [file for name, file in directory.files.items() if is_read_log(name) and file.path]
 
 
 def _opened(log: LogReader, items: Iterable[Found], start: int, wrappers: Wrappers) -> Iterator[Intact | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.forecasts.directory import DELETED, INDEX_SUFFIXES, SWAP, has_offset
+from kdump.forecasts.directory import DELETED, INDEX_SUFFIXES, SWAP, is_log
 from kdump.forecasts.exceptions import StorageFailure, UnreadableFile
 from kdump.formats import file_name
 
@@ -50,8 +50,8 @@ def segments_gone(start: Start) -> list[str]:
 
 def bytes_lost(start: Start) -> int:
     """The number of bytes by which the logs shrank; negative if files were swapped in."""
-    before = sum(size for name, size in start.directory.before.items() if _is_log(name))
-    return before - sum(file.size for name, file in start.directory.files.items() if _is_log(name))
+    before = sum(size for name, size in start.directory.before.items() if is_log(name))
+    return before - sum(file.size for name, file in start.directory.files.items() if is_log(name))
 
 
 def changes(start: Start) -> list[dict[str, str | int | None]]:
@@ -106,10 +106,6 @@ def reason(events: Events) -> str | None:
     if events.swapped_in:
         return "a swap was not finished"
     return None
-
-
-def _is_log(name: str) -> bool:
-    return name.endswith(file_name.LOG) and has_offset(name)
 
 
 def _is_index_made(start: Start) -> bool:

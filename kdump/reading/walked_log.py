@@ -55,6 +55,9 @@ class Found(NamedTuple):
     crc: int
 
 
+_WIDTH, _SIZE = len(Found._fields), Found._fields.index("size")
+
+
 class WalkedLog:
     """The damage in one log, and where intact batches are. It takes each item of the walk, in order."""
 
@@ -71,12 +74,12 @@ class WalkedLog:
             return
         for found in found_in(item):
             if found.records == STRETCH and self._numbers and found.position == self._end_of_stretch:
-                self._numbers[-2] += found.size
+                self._numbers[_SIZE - _WIDTH] += found.size
             else:
                 self._numbers.extend(found)
             if found.records == STRETCH:
                 self._end_of_stretch = found.position + found.size
-        if len(self._numbers) > _MOST_FOUND * len(Found._fields):
+        if len(self._numbers) > _MOST_FOUND * _WIDTH:
             self.forget()
 
     def forget(self) -> None:
@@ -102,13 +105,12 @@ class WalkedLog:
         """What was found between two positions, in order; None if there was too much to keep."""
         if not self._is_whole:
             return None
-        width, numbers = len(Found._fields), self._numbers
-        count = len(numbers) // width
-        row = bisect_left(range(count), start, key=lambda row: numbers[row * width])
-        if row and numbers[(row - 1) * width + 3] in (STRETCH, UNEXAMINED):
-            row -= 1  # `start` may be inside of it
-        rows = (numbers[at * width : (at + 1) * width] for at in range(row, count))
-        return (found for found in starmap(Found, rows) if found.position < end and found.position + found.size > start)
+        numbers = self._numbers
+        positions = range(0, len(numbers), _WIDTH)
+        first, last = (bisect_left(positions, position, key=numbers.__getitem__) for position in (start, end))
+        first = max(0, first - 1)  # `start` may be inside of what stands before it
+        rows = (numbers[at : at + _WIDTH] for at in positions[first:last])
+        return (found for found in starmap(Found, rows) if found.position + found.size > start)
 
 
 def found_in(item: Section | Damage | Patches, *, is_each: bool = False) -> Iterator[Found]:
