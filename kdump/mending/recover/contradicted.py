@@ -26,11 +26,16 @@ class Known:
     def __init__(self) -> None:
         self.places: dict[str, list[tuple[int, int]]] = {}
         self.ends: dict[str, tuple[int, set[int]]] = {}
-        self.epochs: list[tuple[int, int]] = []
+        self.epochs: Sequence[tuple[int, int]] = ()
+        self._numbers: set[int] = set()  # of these epochs
+
+    def note_epochs(self, epochs: Sequence[tuple[int, int]]) -> None:
+        """Note all leader epochs."""
+        self.epochs, self._numbers = epochs, {epoch for epoch, _ in epochs}
 
     def has_epoch(self, epoch: int) -> bool:
         """Whether a leader epoch is known, or nothing is known of it."""
-        return not self.epochs or epoch == NO_EPOCH or any(known == epoch for known, _ in self.epochs)
+        return not self.epochs or epoch == NO_EPOCH or epoch in self._numbers
 
     def true_epoch(self, batch: Piece) -> int:
         """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""

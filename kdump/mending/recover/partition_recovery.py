@@ -99,9 +99,8 @@ class PartitionRecovery:
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
-        self._strange: list[
-            tuple[Log, str, list[int]]
-        ] = []  # of each log: its index, and the offsets that are not where that says
+        # of each log: its index, and the offsets that are not where that says
+        self._strange: list[tuple[Log, str, list[int]]] = []
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -155,7 +154,8 @@ class PartitionRecovery:
                     self._strange.append((log, name, offsets))
                 if log.base_offset == part.newest_base:
                     known.ends[log.path] = found.ends_in(log.base_offset)
-            known.epochs = known.epochs or found.epochs()
+            if not known.epochs:
+                known.note_epochs(found.epochs())
         return known
 
     def _leave_out_greedy_wrappers(self) -> None:
