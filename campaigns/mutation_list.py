@@ -714,7 +714,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("implausible-claims", "kdump/verdicts/unreadable.py", " or is_implausible(finding):", ":"),
     Mutation("61-a13", "kdump/verdicts/unreadable.py", "not 1 <= count <= most", "not count <= most"),
     Mutation("62-v03", "kdump/verdicts/unreadable.py", " or finding.code == _BAD_CRC and finding.resync == END", ""),
-    Mutation("62-v04", "kdump/verdicts/unreadable.py", "100", "1000"),
+    Mutation("62-v04", "kdump/verdicts/unreadable.py", " * MAX_OFFSETS_PER_BYTE if", " * MAX_OFFSETS_PER_BYTE * 10 if"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level in", "if level in"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation("v06", "kdump/verdicts/verdict.py", "._found[NOT_EXAMINED]", "._found[NOT_EXAMINED] and not self._files_left"),

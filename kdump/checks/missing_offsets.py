@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
 
 from kdump.reading.largest_order import rows_in_order
+from kdump.reading.trust import SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     Claim = tuple[int, int, Offsets]
     """The first and the last of a range."""
 
-_MOST_MISSING = 1 << 31  # in one place: a segment reaches no farther
-_MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
 _MOST_OF_A_RUN = 1 << 10  # batches that are looked at
 _HIGHEST = (1 << 63) - 1
 
@@ -43,7 +43,7 @@ class MissingOffsets:
         self._last_run = 0  # the first offset of the last of these
         self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
         base = facts.base_offset or 0
-        end = _HIGHEST if facts.base_offset is None else base + _MOST_MISSING if next_base_offset is None else next_base_offset
+        end = _HIGHEST if facts.base_offset is None else base + SEGMENT_REACH if next_base_offset is None else next_base_offset
         is_outside = bool(firsts) and (min(firsts) < base or max(lasts) >= end)
         if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
             runs = _runs(firsts, lasts)  # type: ignore[arg-type]
@@ -82,14 +82,14 @@ class MissingOffsets:
             beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
             gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
-        claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * _MAX_OFFSETS_PER_BYTE)
+        claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * MAX_OFFSETS_PER_BYTE)
         if claimed is not None and is_one_batch:
             return claimed, True
         # other ranges between the same batches may be damaged, too
         begin = facts.positions[row_before] if row_before >= 0 else 0
         room = (facts.positions[row_after] if row_after < len(facts.positions) else facts.size) - begin
         for gap in bounded:
-            if gap not in self._found and gap[1] - gap[0] < min(_MOST_MISSING, room * _MAX_OFFSETS_PER_BYTE):
+            if gap not in self._found and gap[1] - gap[0] < min(SEGMENT_REACH, room * MAX_OFFSETS_PER_BYTE):
                 self._found.add(gap)
                 return gap, False
         return claimed, claimed is not None

@@ -8,6 +8,7 @@ from itertools import chain
 from operator import lt
 
 from kdump.checks.packed_ints import PackedInts
+from kdump.reading.trust import SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 _COPIED_ROWS = 1 << 16
-_REACH = 1 << 31  # of the offsets in an index
 
 
 class SegmentFacts:
@@ -109,7 +109,7 @@ class SegmentFacts:
         batches.
         """
         base = self.base_offset or 0
-        reach = 1 << 63 if self.base_offset is None else base + _REACH
+        reach = 1 << 63 if self.base_offset is None else base + SEGMENT_REACH
         possible = range(base, reach if next_base_offset is None else min(reach, next_base_offset))
         first, lasts = self.lowest_offsets[0], self.last_offsets
         last = self.true_last

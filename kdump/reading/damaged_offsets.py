@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, INTACT, Damage, Patches
+from kdump.reading.trust import SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class DamagedOffsets:
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""
-        expected, last_possible = self._expected, self._base_offset + (1 << 31)
+        expected, last_possible = self._expected, self._base_offset + SEGMENT_REACH
         for damaged in self._ranges:
             if damaged.next_offset == FOREVER and not expected <= damaged.offset < last_possible:
                 damaged.offset = expected

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
 
+SEGMENT_REACH = 1 << 31
+"""How many offsets a segment may have from its base on: the index says each in 31 bits."""
+
 _MOST_RUNS = 1 << 10  # that are remembered: each may yet turn out to be out of line
 _PAGE_BYTES = 4096  # what a misdirected write leaves is no smaller
 
@@ -71,7 +74,7 @@ class Order:
     ) -> None:
         self._source = source
         self._floor = base_offset or 0
-        self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # the reach of an index
+        self._ceiling = 1 << 63 if base_offset is None else base_offset + SEGMENT_REACH
         if next_base_offset is not None:
             self._ceiling = min(self._ceiling, next_base_offset)
         self._last_offset = self._floor - 1  # of the last batch beyond doubt

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kdump.checks.catalogue.running import BREAK_READING
 from kdump.checks.finding import ERROR, ESTIMATED, INFO, Finding
+from kdump.checks.missing_offsets import MAX_OFFSETS_PER_BYTE
 from kdump.reading.items import END
+from kdump.reading.trust import SEGMENT_REACH
 from kdump.verdicts.ranges import Ranges
 
 LOG = "log"
@@ -24,8 +26,6 @@ _HIDE_WHAT_FOLLOWS = frozenset(
 """A broker finds no batch after these before the next entry of its index, so consumers may miss intact ones, too."""
 _CLAIM_AT_THE_END = frozenset(("torn-header", "torn-tail", "zero-tail"))
 """Findings whose offsets nothing after them bounds; those of others are what is missing between batches."""
-_MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
-_MOST_MISSING = 1 << 31  # between two batches: a segment reaches no farther
 _MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
 
 
@@ -60,5 +60,5 @@ def is_implausible(finding: Finding) -> bool:
     assert finding.offset_first is not None and finding.offset_last is not None
     count = finding.offset_last - finding.offset_first + 1
     is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
-    most = (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else _MOST_MISSING
+    most = (finding.end - finding.start) * MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else SEGMENT_REACH
     return finding.offset_certainty == ESTIMATED and (is_far or not 1 <= count <= most)

@@ -18,6 +18,7 @@ from kdump.mending.recover.contradicted import Known, put_right
 from kdump.mending.recover.copies import without_wrong_copies
 from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
+from kdump.reading.trust import SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
-_INDEX_REACH = 1 << 31
 _DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
 
 
@@ -538,7 +538,7 @@ def _is_near(piece: Piece) -> bool:
 
 def _is_flipped_far(piece: Piece, before: Piece | None) -> bool:
     """Whether a batch lies above what an index can reach, and one bit of its offset less would continue the one before it."""
-    is_far = piece.first - (piece.log.base_offset or 0) > _INDEX_REACH
+    is_far = piece.first - (piece.log.base_offset or 0) > SEGMENT_REACH
     return is_far and before is not None and piece.follows(before) and differ_in_a_bit(piece.stated, before.last + 1)
 
 
