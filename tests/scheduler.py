@@ -11,7 +11,7 @@ class Units(LoadScopeScheduling):
     """Gives each process a unit at a time, in the order in which tests are collected.
 
     Spark, which takes longest, comes first. The process that ran it goes on with what forks no process, and what may follow Spark
-    is left to it as long as there is anything else to do.
+    is left to it as long as there is anything else to do. A process alone runs Spark after all that forks.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -46,11 +46,12 @@ class Units(LoadScopeScheduling):
 
     def _next_for(self, node: Any) -> str | None:
         """The unit that a process is to run next; `None` if others have to run what is left."""
-        if SPARK in self.workqueue:
+        is_alone = len(self.nodes) == 1
+        if SPARK in self.workqueue and not is_alone:
             return SPARK
         is_after_spark = node is self._after_spark
         units: list[str] = list(self.workqueue)
         fitting = [unit for unit in units if may_follow_spark(unit) == is_after_spark]
         if fitting:
             return fitting[0]
-        return None if is_after_spark and len(self.nodes) > 1 else units[0]
+        return None if is_after_spark and not is_alone else units[0]
