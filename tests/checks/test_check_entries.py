@@ -220,12 +220,7 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
 
 @pytest.mark.parametrize(
     ("distances", "told", "found_distance"),
-    [
-        ((2, 2, 2, 2), True, "2"),
-        ((2, 2, 2, 3), True, None),
-        ((-3, -3, -3, -3), True, "-3"),
-        ((0, 2, 2, 2), False, None),
-    ],
+    [((2, 2, 2, 2), True, "2"), ((2, 2, 2, 3), True, None), ((-3, -3, -3, -3), True, "-3"), ((0, 2, 2, 2), False, None)],
 )
 def test_an_index_of_which_every_entry_is_wrong_is_stale(
     tmp_path: Path, rows_at_once: int, distances: tuple[int, ...], told: bool, found_distance: str | None

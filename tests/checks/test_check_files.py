@@ -103,10 +103,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     assert _of(directory, "segments-gap", level="quick") == []
 
 
-@each(
-    ("entries", "offsets"),
-    [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))],
-)
+@each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
 def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets(
     tmp_path: Path, entries: list[tuple[int, int]], offsets: tuple[int, int]
 ) -> None:
@@ -186,10 +183,7 @@ SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3)
         ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "error", 16, 20, "at most 8", "9")]),
         (
             [(0, 0), (3, 2), (4, 6), (5, 9), (6, 11)],
-            [
-                ("epochs-beyond-log", "error", 16, 20, "at most 8", "9"),
-                ("epochs-beyond-log", "error", 20, 25, "at most 8", "11"),
-            ],
+            [("epochs-beyond-log", "error", 16, 20, "at most 8", "9"), ("epochs-beyond-log", "error", 20, 25, "at most 8", "11")],
         ),
         ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
         ([(3, 3), (4, 6)], []),
@@ -350,8 +344,7 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
     ],
 )
 @each(
-    ("name", "without"),
-    [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")],
+    ("name", "without"), [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")]
 )
 def test_each_bad_line_of_a_checkpoint_is_reported(
     tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...], is_reset: bool, name: str, without: str

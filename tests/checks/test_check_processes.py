@@ -201,10 +201,7 @@ def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:
         children.append(fork())
         return children[-1]
 
-    with (
-        _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)),
-        mock.patch.object(os, "fork", noted_fork),
-    ):
+    with _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)), mock.patch.object(os, "fork", noted_fork):
         results = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4).results()
         next(results)
         results.close()

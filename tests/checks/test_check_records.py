@@ -24,16 +24,7 @@ from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
-from tests.builders.records import (
-    TIMESTAMP,
-    Record,
-    batch,
-    encode_record,
-    message,
-    record,
-    varint,
-    wrapper,
-)
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
 from tests.loops import each
 

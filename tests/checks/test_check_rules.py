@@ -255,10 +255,7 @@ def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_p
 
 def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
-    assert _told(found) == [
-        ("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)),
-        ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7)),
-    ]
+    assert _told(found) == [("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)), ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7))]
     assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
 

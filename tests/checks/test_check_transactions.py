@@ -473,12 +473,7 @@ def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, st
         (_entry(), True, "a transaction open since offset 0", "none"),
         (_entry(opened=1), True, "a transaction open since offset 0", "since offset 1"),
         (_entry(8), False, "no such producer", "epoch 0"),
-        (
-            _entry(sequence=0, opened=0),
-            False,
-            "last sequence 1, no open transaction",
-            "last sequence 0, one open since offset 0",
-        ),
+        (_entry(sequence=0, opened=0), False, "last sequence 1, no open transaction", "last sequence 0, one open since offset 0"),
     ],
 )
 def test_a_snapshot_says_what_the_log_up_to_it_says(
@@ -629,11 +624,7 @@ def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
     ("data", "forecast", "words"),
     [
         (_SOUND + b"xyz", "delete", "; the checksum matches without them, but not with them, as a broker computes it."),
-        (
-            producer_snapshot(entries=_TWO, trailing=b"xyz"),
-            "ignore",
-            "; the checksum covers them, so a broker accepts the file.",
-        ),
+        (producer_snapshot(entries=_TWO, trailing=b"xyz"), "ignore", "; the checksum covers them, so a broker accepts the file."),
         (producer_snapshot(entries=_TWO, trailing=b"xyz", crc=1), "delete", "."),
     ],
 )

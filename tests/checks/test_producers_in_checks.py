@@ -196,9 +196,7 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
     ]
 
 
-def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(
-    tmp_path: Path,
-) -> None:
+def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(tmp_path: Path) -> None:
     batches = [_data(offset, 0, producer_id=100 - offset, in_txn=True) for offset in range(30)]
     held = producer_snapshot(entries=[producer_entry(producer_id=100, current_txn_first_offset=0)])
     path = _write(tmp_path, {0: batches, 30: [_data(30, 0, producer_id=7)]}, {30: held})

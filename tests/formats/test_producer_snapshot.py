@@ -81,15 +81,7 @@ def test_every_byte_from_the_checksum_on_counts(place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "field"),
-    [
-        (0, "version"),
-        (1, "version"),
-        (2, "crc"),
-        (5, "crc"),
-        (6, "producer_entries"),
-        (9, "producer_entries"),
-    ],
+    ("size", "field"), [(0, "version"), (1, "version"), (2, "crc"), (5, "crc"), (6, "producer_entries"), (9, "producer_entries")]
 )
 def test_a_header_that_is_cut_names_its_field(size: int, field: str) -> None:
     fault = _fault(build(entries=[ONE])[:size])

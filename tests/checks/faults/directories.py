@@ -114,18 +114,8 @@ CASES: tuple[FaultCase, ...] = (
         at=error((16, 26), file="cleaner-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
         near_miss=_log_dir(cleaner_offset_checkpoint=_offsets(6)),
     ),
-    FaultCase(
-        "leftover-cleaned",
-        shown=_with_suffix(".cleaned"),
-        at=info(NO_BYTES, file=_log(0) + ".cleaned"),
-        near_miss=_SOUND,
-    ),
-    FaultCase(
-        "leftover-swap",
-        shown=_with_suffix(".swap"),
-        at=warning(NO_BYTES, file=_log(0) + ".swap"),
-        near_miss=_SOUND,
-    ),
+    FaultCase("leftover-cleaned", shown=_with_suffix(".cleaned"), at=info(NO_BYTES, file=_log(0) + ".cleaned"), near_miss=_SOUND),
+    FaultCase("leftover-swap", shown=_with_suffix(".swap"), at=warning(NO_BYTES, file=_log(0) + ".swap"), near_miss=_SOUND),
     FaultCase(
         "leftover-swap",
         shown=_with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
@@ -141,12 +131,7 @@ CASES: tuple[FaultCase, ...] = (
         near_miss=_SOUND | {f"{4:020d}.log.bak": b""},
         name="without-log",
     ),
-    FaultCase(
-        "leftover-deleted",
-        shown=_with_suffix(".deleted"),
-        at=info(NO_BYTES, file=_log(0) + ".deleted"),
-        near_miss=_SOUND,
-    ),
+    FaultCase("leftover-deleted", shown=_with_suffix(".deleted"), at=info(NO_BYTES, file=_log(0) + ".deleted"), near_miss=_SOUND),
     FaultCase(
         "dir-odd",
         shown=_log_dir("orders-3.0123456789abcdef0123456789abcdef-delete")

@@ -169,13 +169,7 @@ CASES = (
         during=_once_open(os.unlink),
     ),
     FaultCase("permission-denied", shown={_LOG: _BATCH}, at=error(NO_BYTES), near_miss={_LOG: _BATCH}, during=_refused),
-    FaultCase(
-        "io-error",
-        shown={_LOG: _BATCH * 54 + _NEXT},
-        at=error((0, 4096)),
-        near_miss={_LOG: _BATCH},
-        during=_bad_sector,
-    ),
+    FaultCase("io-error", shown={_LOG: _BATCH * 54 + _NEXT}, at=error((0, 4096)), near_miss={_LOG: _BATCH}, during=_bad_sector),
     FaultCase("not-regular", shown={_LOG: b""}, at=error(NO_BYTES), near_miss={_LOG: b""}, arranged=_fifo),
     FaultCase(
         "symlink-loop",
@@ -208,12 +202,7 @@ CASES = (
         at=error(NO_BYTES, found="Redpanda"),
         near_miss=_PARTITION,
     ),
-    FaultCase(
-        "file-not-recognized",
-        shown={"a.bak": _BATCH},
-        at=error((0, len(_BATCH)), found="log"),
-        near_miss={_LOG: _BATCH},
-    ),
+    FaultCase("file-not-recognized", shown={"a.bak": _BATCH}, at=error((0, len(_BATCH)), found="log"), near_miss={_LOG: _BATCH}),
     FaultCase(
         "file-not-recognized",
         name="compressed",

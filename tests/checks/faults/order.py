@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import (
-    NO_BYTES,
-    WHOLE_FILE,
-    At,
-    FaultCase,
-    Files,
-    error,
-    info,
-    partition_files,
-    warning,
-)
+from .case import NO_BYTES, WHOLE_FILE, At, FaultCase, Files, error, info, partition_files, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -79,10 +69,7 @@ CASES = (
         shown=_partition(0, 10, 20, changed={file_name(10, ".log"): None}),
         at=error(NO_BYTES, file=file_name(20, ".log"), offsets=(10, 19), is_estimated=True, expected="10", found="20"),
         also={
-            "index-orphan": (
-                warning(NO_BYTES, file=file_name(10, ".index")),
-                warning(NO_BYTES, file=file_name(10, ".timeindex")),
-            )
+            "index-orphan": (warning(NO_BYTES, file=file_name(10, ".index")), warning(NO_BYTES, file=file_name(10, ".timeindex")))
         },
         near_miss=_partition(0, 10, 20),
     ),
@@ -138,10 +125,7 @@ CASES = (
         name="leader-epoch",
     ),
     _case(
-        "record-count-too-high",
-        _records(0, 1, last=2, count=3),
-        error(WHOLE_FILE, offsets=(0, 2), found="3"),
-        _records(0, 1, 2),
+        "record-count-too-high", _records(0, 1, last=2, count=3), error(WHOLE_FILE, offsets=(0, 2), found="3"), _records(0, 1, 2)
     ),
     _case(
         "record-count-too-low",

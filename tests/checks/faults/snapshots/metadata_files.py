@@ -4,17 +4,7 @@ from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
-from tests.checks.faults.case import (
-    NO_BYTES,
-    WHOLE_FILE,
-    FaultCase,
-    Files,
-    error,
-    info,
-    partition_files,
-    place,
-    warning,
-)
+from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, error, info, partition_files, place, warning
 
 
 def _epoch_batch(offset: int, epoch: int) -> bytes:
@@ -90,13 +80,7 @@ CASES: tuple[FaultCase, ...] = (
         at=error((8, 14), file=_EPOCHS),
         near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
     ),
-    FaultCase(
-        "epochs-malformed",
-        shown={_EPOCHS: bytes(14)},
-        at=error(WHOLE_FILE),
-        near_miss={_EPOCHS: b""},
-        name="zeros",
-    ),
+    FaultCase("epochs-malformed", shown={_EPOCHS: bytes(14)}, at=error(WHOLE_FILE), near_miss={_EPOCHS: b""}, name="zeros"),
     FaultCase(
         "epochs-malformed",
         shown={_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
@@ -104,13 +88,7 @@ CASES: tuple[FaultCase, ...] = (
         near_miss={_EPOCHS: b"0\n0\n"},
         name="words",
     ),
-    FaultCase(
-        "epochs-malformed",
-        shown={_EPOCHS: b"0\n"},
-        at=warning(WHOLE_FILE),
-        near_miss={_EPOCHS: b"0\n0"},
-        name="cut",
-    ),
+    FaultCase("epochs-malformed", shown={_EPOCHS: b"0\n"}, at=warning(WHOLE_FILE), near_miss={_EPOCHS: b"0\n0"}, name="cut"),
     FaultCase(
         "epochs-count-mismatch",
         shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
@@ -124,10 +102,7 @@ CASES: tuple[FaultCase, ...] = (
         near_miss={_EPOCHS: checkpoint(entries=[(0, 0)])},
     ),
     FaultCase(
-        "epochs-not-monotonic",
-        shown=_with_epochs((0, 0), (4, 6), (3, 2)),
-        at=error((12, 16), file=_EPOCHS),
-        near_miss=_SOUND,
+        "epochs-not-monotonic", shown=_with_epochs((0, 0), (4, 6), (3, 2)), at=error((12, 16), file=_EPOCHS), near_miss=_SOUND
     ),
     FaultCase(
         "epochs-not-monotonic",
@@ -152,13 +127,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "epochs-disagree",
         shown=_with_epochs((0, 0), (4, 6)),
-        at=warning(
-            (4, 8),
-            file=_EPOCHS,
-            offsets=(2, 5),
-            expected=_EPOCHS_OF_BATCHES,
-            found="0 from 0 on, 4 from 6 on",
-        ),
+        at=warning((4, 8), file=_EPOCHS, offsets=(2, 5), expected=_EPOCHS_OF_BATCHES, found="0 from 0 on, 4 from 6 on"),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
     ),
     FaultCase(
@@ -281,12 +250,7 @@ CASES: tuple[FaultCase, ...] = (
         at=error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
         near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
     ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown=_with(_METADATA, b""),
-        at=error(NO_BYTES, file=_METADATA),
-        near_miss=_SOUND,
-    ),
+    FaultCase("partition-metadata-bad", shown=_with(_METADATA, b""), at=error(NO_BYTES, file=_METADATA), near_miss=_SOUND),
     *(
         FaultCase("partition-metadata-bad", name=name, shown={_METADATA: data}, at=at, near_miss={_METADATA: near})
         for name, data, at, near in (
@@ -333,17 +297,9 @@ CASES: tuple[FaultCase, ...] = (
             name=name,
         )
         for name, severity, values in (
-            (
-                "id-not-of-the-topic",
-                error,
-                [topic("orders", _OTHER), replicas(_OTHER, 3, 1)],
-            ),
+            ("id-not-of-the-topic", error, [topic("orders", _OTHER), replicas(_OTHER, 3, 1)]),
             ("id-of-another", error, [topic("sales", _ORDERS), replicas(_ORDERS, 3, 1)]),
-            (
-                "no-such-partition",
-                info,
-                [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)],
-            ),
+            ("no-such-partition", info, [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)]),
             ("no-such-topic", info, [topic("sales", _OTHER), replicas(_OTHER, 3, 1)]),
         )
     ),

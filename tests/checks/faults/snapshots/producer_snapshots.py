@@ -5,16 +5,7 @@ from collections.abc import Mapping, Sequence
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
-from tests.checks.faults.case import (
-    NO_BYTES,
-    WHOLE_FILE,
-    FaultCase,
-    Files,
-    error,
-    info,
-    partition_files,
-    warning,
-)
+from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
 
 # --- producer snapshots ------------------------------------------------------------------------------------------
 
