@@ -421,11 +421,7 @@ def test_an_open_transaction_that_a_snapshot_does_not_have_is_reported(tmp_path:
 
 def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -> None:
     for number, (entries, expected) in enumerate(
-        (
-            ([_entry(8), _entry(9, opened=3)], []),
-            ([_entry(opened=39)], []),
-            ([_entry(opened=40)], ["no open transaction"]),
-        )
+        (([_entry(8), _entry(9, opened=3)], []), ([_entry(opened=39)], []), ([_entry(opened=40)], ["no open transaction"]))
     ):
         assert [one.expected for one in _snapshot_of(tmp_path / str(number), entries, start=40)] == expected
 
