@@ -238,11 +238,6 @@ def test_what_is_empty_before_an_open_transaction_is_passed_over(tmp_path: Path)
         assert [(one.code, one.offset_first) for one in found] == [(code, 5)], name
 
 
-def test_a_time_in_the_future_makes_no_transaction_hang(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [_in_txn(0, 0), _plain(1, minutes=600)]})
-    assert codes_of(_of_txn(directory)) == ["txn-open"]
-
-
 TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marker(3, is_commit=False), _plain(4)]
 
 

@@ -44,7 +44,8 @@ def test_every_negative_size_is_null_and_shown_as_minus_1() -> None:
     assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -1, None, -1)
 
 
-_EMPTY, _BYTES = [("", None), ("", b""), ("h", None)], [(b"\xff\x00", b"\n"), ("ü", b"")]
+_EMPTY = [("", None), ("", b""), ("h", None)]
+_BYTES: list[tuple[str | bytes, bytes]] = [(b"\xff\x00", b"\n"), ("ü", b"")]
 _APPENDED = {"timestamp_type": "LogAppendTime", "max_timestamp": T + 1234}
 _LATEST = {"base_timestamp": MAX_INT64, "max_timestamp": 0}
 _WRAPS = {"base_offset": MAX_INT64 - 3}

@@ -26,10 +26,10 @@ def _only_row(data: bytes) -> Values:
 
 def test_what_a_message_does_not_have_is_absent_from_its_row() -> None:
     data = message_set(messages=[message(key=b"k1", value=b"v1")], base_offset=5)
-    absent = ("base_offset", "count", "base_sequence", "last_sequence", "producer_id", "producer_epoch")
-    absent += ("partition_leader_epoch", "is_transactional", "is_control", "delete_horizon_ms")
+    of_producer = ("producer_id", "producer_epoch", "base_sequence", "last_sequence", "is_transactional", "is_control")
+    of_batch = ("base_offset", "count", "partition_leader_epoch", "delete_horizon_ms")
     assert _only_row(data) == {
-        **dict.fromkeys(absent),
+        **dict.fromkeys((*of_producer, *of_batch)),
         "last_offset": 5,
         "position": 0,
         "timestamp_type": "CreateTime",

@@ -292,7 +292,7 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(
 ) -> None:
     """What a damaged header claims beyond belief only says that something is missing."""
     for code in codes:
-        lost = {"skipped": 9, "offset_first": first, "offset_last": last, "offset_certainty": "estimated"}
+        lost: dict[str, Any] = {"skipped": 9, "offset_first": first, "offset_last": last, "offset_certainty": "estimated"}
         verdict = _verdict(_finding(code, **lost))
         unreadable = verdict.unreadable_in("/")
         assert unreadable is not None and list(unreadable.ranges.merged()) == ([(first, last)] if is_believed else [])
