@@ -35,7 +35,7 @@ _CODES = {"crc-mismatch", *(fault.code for section in (timestamps, records) for 
 _AFTER = batch(records=[record(value=b"after")], base_offset=1000)
 
 
-def _found(tmp_path: Path, data: bytes, **settings: object) -> list[Finding]:
+def _found(tmp_path: Path, data: bytes, **settings: Any) -> list[Finding]:
     return [one for one in of_log(tmp_path, data, **{"level": "deep", **settings}) if one.code in _CODES]
 
 

@@ -1,7 +1,7 @@
 """What checks say of producers and transactions where a whole log, damage or the settings decide."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.both_kernels
 Said = list[tuple[str, str, int]]
 
 
-def _write(folder: Path, segments: dict[int, Sequence[bytes]], snapshots: dict[int, bytes] | None = None) -> Path:
+def _write(folder: Path, segments: Mapping[int, Sequence[bytes]], snapshots: Mapping[int, bytes] | None = None) -> Path:
     folder.mkdir(exist_ok=True)
     for base_offset, batches in segments.items():
         (folder / file_name(base_offset, ".log")).write_bytes(b"".join(batches))
