@@ -39,6 +39,8 @@ pytestmark = [
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]
+Entry = tuple[int, int]
+Patch = pytest.MonkeyPatch
 
 
 def _batch(first: int, count: int = 2, *, epoch: int = 0) -> bytes:
@@ -93,7 +95,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 
 @each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
 def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets(
-    tmp_path: Path, entries: list[tuple[int, int]], offsets: tuple[int, int]
+    tmp_path: Path, entries: list[Entry], offsets: Entry
 ) -> None:
     batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
     (found,) = findings_of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
@@ -109,8 +111,8 @@ def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_
         (7, ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
     ],
 )
-def test_a_bit_of_the_epoch_of_the_last_batch_is_wrong_if_the_file_does_not_know_it(
-    tmp_path: Path, stated: int, said: tuple[str, int, str, str]
+def test_the_epoch_of_the_last_batch_has_a_wrong_bit_if_the_file_does_not_know_it(
+    tmp_path: Path, stated: int, said: object
 ) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}
     directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
@@ -181,9 +183,7 @@ FOUND = "0 from 0 on, 3 from 2 on, 4 from 6 on"
         ([(0, 0), (3, 1), (4, 6)], [("epochs-disagree", "warning", 8, 12, FOUND, "0 from 0 on, 3 from 1 on, 4 from 6 on")]),
     ],
 )
-def test_the_epochs_of_the_file_are_those_of_the_batches(
-    tmp_path: Path, entries: list[tuple[int, int]], said: list[tuple[object, ...]]
-) -> None:
+def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries: list[Entry], said: list[object]) -> None:
     directory = _partition(tmp_path, SEGMENTS, {EPOCHS: checkpoint(entries=entries)})
     assert told_values([one for one in findings_of(directory) if one.code.startswith("epochs-")]) == said
     assert findings_of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
@@ -638,8 +638,8 @@ class _NoStatus:
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
 @each("name", [LOG, file_name(0, ".index"), EPOCHS])
-def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: int, code: str
+def test_a_file_of_which_the_system_says_nothing_is_there(
+    tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str
 ) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
     monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
@@ -648,8 +648,8 @@ def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
-def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_what_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+def test_a_log_directory_is_checked_where_the_system_does_not_say_what_it_holds(
+    tmp_path: Path, monkeypatch: Patch, error: int
 ) -> None:
     directory = _log_dir(tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
@@ -663,7 +663,7 @@ def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_wha
     assert found == {("meta.properties", "error"), ("orders-9", "error")}
 
 
-def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / LOG).write_bytes(_batch(0))
 
     def no_size(_descriptor: int) -> os.stat_result:
@@ -675,7 +675,7 @@ def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Pa
     assert [(one.code, one.severity) for one in found] == [("io-error", "error")]
 
 
-def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Path, monkeypatch: Patch) -> None:
     path = tmp_path / "topic-0"
     path.mkdir()
     facts = PartitionFacts(str(path), tree.PartitionFiles(str(path)), Settings(now=0), lambda _: None)

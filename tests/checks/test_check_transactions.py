@@ -19,7 +19,7 @@ from tests.builders.records import (
     record,
     transaction_marker,
 )
-from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
+from tests.checks.findings import LOG, ToldValues, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
 
 pytestmark = pytest.mark.usefixtures("window")
@@ -261,9 +261,7 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
         ([], [(0, 1), (2, 3)]),
     ],
 )
-def test_each_aborted_transaction_has_its_entry(
-    tmp_path: Path, entries: list[tuple[int, int, int]], missing: list[tuple[int, int]]
-) -> None:
+def test_each_aborted_transaction_has_its_entry(tmp_path: Path, entries: list[tuple[int, ...]], missing: list[Any]) -> None:
     index = [
         aborted_transaction(producer_id=producer, first_offset=first, last_offset=last, last_stable_offset=first)
         for producer, first, last in entries
@@ -447,7 +445,7 @@ def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> N
     ],
 )
 def test_a_snapshot_is_of_the_start_of_a_segment_or_of_the_last_stop(
-    tmp_path: Path, snapshots: list[int], stray: list[tuple[int, str]]
+    tmp_path: Path, snapshots: list[int], stray: list[Any]
 ) -> None:
     segments = {base: [_plain(base), _plain(base + 1)] for base in (0, 2, 4)}
     directory = write_partition(tmp_path, segments=segments, producer_snapshots={offset: [] for offset in snapshots})
@@ -501,7 +499,7 @@ _SALVAGED = (0, 2, 0, 0, 102, 0)
     ],
 )
 def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
-    tmp_path: Path, data: bytes, said: tuple[str, str, int, int, str | None, str | None] | None, counted: tuple[int, ...]
+    tmp_path: Path, data: bytes, said: ToldValues | None, counted: tuple[int, ...]
 ) -> None:
     path = tmp_path / SNAPSHOT
     path.write_bytes(data)
@@ -521,9 +519,7 @@ def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
         (_written(trailing=b"xyz", crc=1), "delete", "."),
     ],
 )
-def test_bytes_after_the_last_entry_are_rated_by_what_the_checksum_covers(
-    tmp_path: Path, data: bytes, forecast: str, words: str
-) -> None:
+def test_bytes_after_the_last_entry_are_rated_by_the_checksum(tmp_path: Path, data: bytes, forecast: str, words: str) -> None:
     path = tmp_path / SNAPSHOT
     path.write_bytes(data)
     (found,) = findings_of(path, "snapshot-trailing-bytes")

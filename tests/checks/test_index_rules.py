@@ -27,6 +27,7 @@ BATCHES = [
     for offset in range(0, 200_000, 1000)
 ]
 SIZE = len(BATCHES[0])
+Patch = pytest.MonkeyPatch
 
 
 def _of_indexes(path: Path, **settings: object) -> list[Finding]:
@@ -55,9 +56,7 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
 
 
 @each("rows_in_window", [1, 2, 3, 7, 1 << 15])
-def test_entries_are_judged_alike_wherever_windows_end(
-    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entries_are_judged_alike_wherever_windows_end(tmp_path: Path, rows_in_window: int, monkeypatch: Patch) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
     index = directory / file_name(0, ".index")
     data = bytearray(index.read_bytes())
@@ -154,7 +153,7 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
 
 @each("rows_in_window", [1, 2, 3, 1 << 15])
 def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
-    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rows_in_window: int, monkeypatch: Patch
 ) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
     index = directory / file_name(0, ".index")

@@ -132,10 +132,7 @@ def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(t
 @pytest.mark.both_kernels
 @each(
     ("row", "at", "value"),
-    [
-        (100, 12, bytes(512)),
-        *((row, 23, delta.to_bytes(4, "big")) for row in (100, 199) for delta in (0, 1 << 14)),
-    ],
+    [(100, 12, bytes(512)), *((row, 23, delta.to_bytes(4, "big")) for row in (100, 199) for delta in (0, 1 << 14))],
     ids=["zeroed from the length on", "delta lower", "delta higher", "lower at the end", "higher at the end"],
 )
 def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: bytes, tmp_path: Path, capfd: Capture) -> None:

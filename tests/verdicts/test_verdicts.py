@@ -88,9 +88,7 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
         pytest.param([_finding("txn-hanging")], "stuck", ["stuck: /: txn-hanging"], 1, id="nothing damaged, but readers wait"),
     ],
 )
-def test_a_verdict_says_the_worst_first_with_its_reasons(
-    rows: list[Finding | FileReport], text: str, reasons: list[str], exit_code: int
-) -> None:
+def test_a_verdict_says_the_worst_first_with_its_reasons(rows: list[Any], text: str, reasons: list[str], exit_code: int) -> None:
     verdict = _verdict(*rows)
     assert (verdict.text, verdict.reasons, verdict.exit_code) == (text, reasons, exit_code)
     assert len(verdict.words) == 1 or verdict.words == text.split(", ")
@@ -288,7 +286,7 @@ _REACH = 1 << 31  # of a segment
     ],
 )
 def test_offsets_that_nobody_can_have_lost_are_not_counted(
-    codes: tuple[str, ...], first: int | None, last: int | None, is_believed: bool
+    codes: tuple[str, ...], first: Any, last: Any, is_believed: bool
 ) -> None:
     """What a damaged header claims beyond belief only says that something is missing."""
     for code in codes:
@@ -822,9 +820,9 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
         ("0\n1\na 0 99999999999999999999\n", "rescan", ["damaged"]),
         ("0\n1\na 0 x\na 0\n", "rescan", ["damaged"]),
         ("0\n-1\na 0 1\n", "rescan", ["damaged"]),
-        ("0\n1\na 0 -5\n", None, ["fine"]),
-        ("0\n", None, ["fine"]),
-        ("", None, ["fine"]),
+        ("0\n1\na 0 -5\n", "", ["fine"]),
+        ("0\n", "", ["fine"]),
+        ("", "", ["fine"]),
         ("0\n5\na 0 1\n", "offline", ["does not start"]),
         ("0\nx\na 0 1\n", "offline", ["does not start"]),
         ("1\na 0 1\n", "offline", ["does not start"]),
@@ -833,9 +831,7 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
         ("0\n2\na 0\na 0 x\n", "offline", ["does not start"]),
     ],
 )
-def test_a_bad_line_of_a_checkpoint_is_what_a_log_manager_makes_of_it(
-    tmp_path: Path, data: str, word: str | None, words: list[str]
-) -> None:
+def test_a_bad_line_of_a_checkpoint_is_what_a_broker_makes_of_it(tmp_path: Path, data: str, word: str, words: list[str]) -> None:
     """As the log manager of 4.3.1 loads it after an unclean stop: without recovery points, or the log directory is offline."""
     _log_directory(tmp_path, "a")
     (tmp_path / ".kafka_cleanshutdown").unlink()
