@@ -91,14 +91,10 @@ def test_releases_that_know_fewer_codecs_refuse_more() -> None:
 
 
 def test_a_batch_that_crosses_the_end_of_the_view_is_not_seen() -> None:
-    data = ONE * 3
     for end, count in [(0, 0), (17, 0), (len(ONE) - 1, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2), (1 << 40, 3)]:
-        found = walk(data, end=end)
+        found = walk(ONE * 3, end=end)
         assert (len(found.rows), found.fault) == (count, None), end
-
-
-def test_a_walk_from_the_end_finds_nothing() -> None:
-    assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")
+    assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")  # nor one before its start
 
 
 # --- windows
