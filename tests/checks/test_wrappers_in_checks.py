@@ -91,8 +91,10 @@ def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path
 def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, place: int, magic: int, level: str) -> None:
     parts = [bytearray(_wrapper(first, 20, magic)) for first in (0, 20, 40)]
     parts[1][place] ^= 1
-    assert ("crc-mismatch", "error", 20, 39) in _found(_log(tmp_path, *parts), level=level, cleanup_policy="delete")
-    zeros = _log(tmp_path, parts[0], bytes(len(parts[1])), parts[2])
+    first, damaged, last = map(bytes, parts)
+    path = _log(tmp_path, first, damaged, last)
+    assert ("crc-mismatch", "error", 20, 39) in _found(path, level=level, cleanup_policy="delete")
+    zeros = _log(tmp_path, first, bytes(len(damaged)), last)
     assert ("zero-hole", "error", 20, 39) in _found(zeros, level=level)
 
 

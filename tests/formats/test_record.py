@@ -24,10 +24,6 @@ COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
 CODECS: list[Codec] = ["none", *COMPRESSING]
 
 
-def _values_shown(data: bytes) -> list[bytes]:
-    return [row["value"] for row in read_records(data).rows]
-
-
 # --- fields
 
 
