@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.builders.files import aborted_transaction, file_name, transaction_ind
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker
-from tests.checks.test_check_rules import INDEX, LOG, TIME_INDEX, _codes, _findings, _rows
+from tests.checks.findings import INDEX, LOG, TIME_INDEX, codes_of, findings_of, rows_of, told_values
 from tests.loops import each
 
 TXN_INDEX = file_name(0, ".txnindex")
@@ -39,99 +40,87 @@ def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     return iter([rows])
 
 
+Told = list[tuple[object, ...]]
+
+
 def _of_index(tmp_path: Path, data: bytes, *, log: bytes | None = DATA, name: str = INDEX, **settings: object) -> list[Finding]:
     """What is found in an index on its own, beside its log if there is one."""
     if log is not None:
         (tmp_path / LOG).write_bytes(log)
     (tmp_path / name).write_bytes(data)
-    return _findings(tmp_path / name, **settings)
+    return findings_of(tmp_path / name, **settings)
 
 
-def _told(findings: list[Finding]) -> list[tuple[object, ...]]:
-    return [(one.code, one.severity, one.start, one.end, one.expected, one.found) for one in findings]
+def _flood(found: list[Finding]) -> tuple[str | None, int, int]:
+    """How many findings are only counted, and between which bytes."""
+    (flood,) = (one for one in found if one.code == "finding-flood")
+    return flood.found, flood.start, flood.end
 
 
 def _report(tmp_path: Path, name: str) -> tuple[int, ...]:
     """Entries intact and lost, bytes intact, damaged and zero, as the check of one file counts them."""
-    (report,) = (row for row in _rows(tmp_path / name) if isinstance(row, FileReport))
+    (report,) = (row for row in rows_of(tmp_path / name) if isinstance(row, FileReport))
     return report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged, report.bytes_zero
 
 
 # --- offset indexes, entry by entry
 
 
+ORDER, POSITIONS = "index-entry-order", "index-position-order"
+
+
 @pytest.mark.parametrize(
     ("second", "told"),
     [
         ((4, 101), []),
-        ((3, 101), [("index-entry-order", "error", 8, 16, "more than 3", "3")]),
-        ((2, 101), [("index-entry-order", "error", 8, 16, "more than 3", "2")]),
-        ((4, 100), [("index-position-order", "error", 8, 16, "more than 100", "100")]),
-        ((4, 99), [("index-position-order", "error", 8, 16, "more than 100", "99")]),
-        (
-            (3, 100),
-            [
-                ("index-entry-order", "error", 8, 16, "more than 3", "3"),
-                ("index-position-order", "error", 8, 16, "more than 100", "100"),
-            ],
-        ),
+        ((3, 101), [(ORDER, "error", 8, 16, "more than 3", "3")]),
+        ((2, 101), [(ORDER, "error", 8, 16, "more than 3", "2")]),
+        ((4, 100), [(POSITIONS, "error", 8, 16, "more than 100", "100")]),
+        ((4, 99), [(POSITIONS, "error", 8, 16, "more than 100", "99")]),
+        ((3, 100), [(ORDER, "error", 8, 16, "more than 3", "3"), (POSITIONS, "error", 8, 16, "more than 100", "100")]),
     ],
 )
-def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, int], told: list[tuple[object, ...]]) -> None:
+def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, int], told: Told) -> None:
     found = _of_index(tmp_path, index_of(entries=[(3, 100), second, (9, 900)]), log=None)
-    assert _told(found) == told
+    assert told_values(found) == told
     assert _report(tmp_path, INDEX) == ((2, 1, 16, 8, 0) if told else (3, 0, 24, 0, 0))
 
 
-@pytest.mark.parametrize("is_first", [False, True])
-def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path, is_first: bool) -> None:
-    front = [] if is_first else [(1, 50)]
-    found = _of_index(tmp_path, index_of(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None)
-    if is_first:  # nothing tells which of the two is wrong
-        assert [(one.start, one.expected, one.found) for one in found] == [(8, "more than 8", "4"), (8, "more than 800", "400")]
-    else:
-        assert [(one.start, one.expected, one.found) for one in found] == [(8, "less than 4", "8"), (8, "less than 400", "800")]
-        assert found[0].message == "Entry 1 has offset 8, the next one has 4; they must ascend."
+def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
+    for front, blamed in (
+        ([], [(8, "more than 8", "4"), (8, "more than 800", "400")]),  # nothing tells which of the two is wrong
+        ([(1, 50)], [(8, "less than 4", "8"), (8, "less than 400", "800")]),
+    ):
+        found = _of_index(tmp_path, index_of(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None)
+        assert [(one.start, one.expected, one.found) for one in found] == blamed
+    assert found[0].message == "Entry 1 has offset 8, the next one has 4; they must ascend."
 
 
-@pytest.mark.parametrize(
+BELOW, NO_BOUNDARY = "index-entry-below-base", "index-position-not-boundary"
+
+
+@each(
     ("entry", "told"),
     [
         ((0, SIZE), [("index-offset-mismatch", "error", 0, 8, "3", "0")]),
-        ((-1, SIZE), [("index-entry-below-base", "error", 0, 8, "0 or more", "-1")]),
-        ((3, -1), [("index-position-not-boundary", "error", 0, 8, "0 or more", "-1")]),
-        (
-            (-1, -1),
-            [
-                ("index-entry-below-base", "error", 0, 8, "0 or more", "-1"),
-                ("index-position-not-boundary", "error", 0, 8, "0 or more", "-1"),
-            ],
-        ),
+        ((-1, SIZE), [(BELOW, "error", 0, 8, "0 or more", "-1")]),
+        ((3, -1), [(NO_BOUNDARY, "error", 0, 8, "0 or more", "-1")]),
+        ((-1, -1), [(BELOW, "error", 0, 8, "0 or more", "-1"), (NO_BOUNDARY, "error", 0, 8, "0 or more", "-1")]),
     ],
 )
-def test_no_entry_is_below_zero(tmp_path: Path, entry: tuple[int, int], told: list[tuple[object, ...]]) -> None:
-    assert _told(_of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]))) == told
+def test_no_entry_is_below_zero(tmp_path: Path, entry: tuple[int, int], told: Told) -> None:
+    assert told_values(_of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]))) == told
     assert _report(tmp_path, INDEX) == (3, 1, 24, 8, 0)
 
 
-@pytest.mark.parametrize(
-    ("position", "expected"),
-    [
-        (SIZE - 1, f"0 or {SIZE}"),
-        (SIZE + 1, f"{SIZE} or {2 * SIZE}"),
-        (1, f"0 or {SIZE}"),
-        (2 * SIZE - 1, f"{SIZE} or {2 * SIZE}"),
-    ],
-)
-def test_an_entry_leads_to_where_a_batch_starts(tmp_path: Path, rows_at_once: int, position: int, expected: str) -> None:
-    found = _of_index(tmp_path, index_of(entries=[(3, position), *ENTRIES[1:]]))
-    assert _told(found) == [("index-position-not-boundary", "error", 0, 8, expected, str(position))]
-    assert found[0].broker_forecast == "blind"
-
-
-def test_after_the_last_batch_only_that_is_near(tmp_path: Path) -> None:
-    (found,) = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, 4 * SIZE + 1)]))
-    assert (found.code, found.expected) == ("index-position-not-boundary", str(4 * SIZE))
+@pytest.mark.parametrize(("position", "batch_before"), [(SIZE - 1, 0), (SIZE + 1, 1), (1, 0), (2 * SIZE - 1, 1)])
+def test_an_entry_leads_to_where_a_batch_starts(tmp_path: Path, rows_at_once: int, position: int, batch_before: int) -> None:
+    (one,) = found = _of_index(tmp_path, index_of(entries=[(3, position), *ENTRIES[1:]]))
+    expected = f"{batch_before * SIZE} or {(batch_before + 1) * SIZE}"
+    assert told_values(found) == [(NO_BOUNDARY, "error", 0, 8, expected, str(position))]
+    assert one.broker_forecast == "blind"
+    (found_last,) = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, 4 * SIZE + 1)]))
+    assert (found_last.code, found_last.expected) == (NO_BOUNDARY, str(4 * SIZE))  # after the last batch only that is near
 
 
 def test_a_last_entry_of_the_newest_segment_that_leads_nowhere_ends_a_broker(tmp_path: Path) -> None:
@@ -139,49 +128,39 @@ def test_a_last_entry_of_the_newest_segment_that_leads_nowhere_ends_a_broker(tmp
     for base, size in ((0, SIZE), (10, SIZE)):
         entries = [(base + 3, size), (base + 5, 2 * size + 1)]
         (directory / file_name(base, ".index")).write_bytes(index_of(entries=entries, base_offset=base))
-    found = [one for one in _findings(directory) if one.code == "index-position-not-boundary"]
-    assert [(Path(one.path).name, one.start, one.broker_forecast) for one in found] == [
-        (INDEX, 8, "blind"),
-        (file_name(10, ".index"), 8, "die"),
-    ]
-    entries = [(13, SIZE + 1), (15, 2 * SIZE)]
-    (directory / file_name(10, ".index")).write_bytes(index_of(entries=entries, base_offset=10))
-    found = [one for one in _findings(directory) if one.code == "index-position-not-boundary" and one.start == 0]
-    assert [one.broker_forecast for one in found] == ["blind"]
+    index = directory / file_name(10, ".index")
+    found = findings_of(directory, NO_BOUNDARY)
+    told = [(Path(one.path).name, one.start, one.broker_forecast) for one in found]
+    assert told == [(INDEX, 8, "blind"), (index.name, 8, "die")]
+    index.write_bytes(index_of(entries=[(13, SIZE + 1), (15, 2 * SIZE)], base_offset=10))
+    assert [one.broker_forecast for one in findings_of(directory, NO_BOUNDARY) if one.start == 0] == ["blind"]
 
 
 @pytest.mark.parametrize(
-    ("offset", "told", "words"),
+    ("offset", "words"),
     [
-        (1, True, " Readers of offsets 1 to 1 start too late and may miss them."),
-        (2, False, ""),  # the first offset of the batch, as brokers up to 1.1 wrote it
-        (3, False, ""),
-        (4, True, " Readers start early and miss nothing."),
+        (1, " Readers of offset 1 start too late and may miss them."),
+        (2, ""),  # the first offset of the batch, as brokers up to 1.1 wrote it
+        (3, ""),
+        (4, " Readers start early and miss nothing."),
     ],
 )
-def test_an_entry_names_the_first_or_last_offset_of_its_batch(
-    tmp_path: Path, rows_at_once: int, offset: int, told: bool, words: str
-) -> None:
+def test_an_entry_names_the_first_or_last_offset_of_its_batch(tmp_path: Path, rows_at_once: int, offset: int, words: str) -> None:
     found = [one for one in _of_index(tmp_path, index_of(entries=[(offset, SIZE), *ENTRIES[1:]])) if one.severity == "error"]
-    assert _told(found) == [("index-offset-mismatch", "error", 0, 8, "3", str(offset))] * told
-    if told:
+    assert told_values(found) == [("index-offset-mismatch", "error", 0, 8, "3", str(offset))] * bool(words)
+    if words:
         assert (found[0].offset_first, found[0].offset_last) == (min(offset, 2), max(offset, 3))
-        assert found[0].message == (
-            f"Entry 0 has offset {offset} for byte {SIZE} of the log; the batch there contains offsets 2 to 3."
-            + words.replace("offsets 1 to 1", "offset 1")
-        )
+        says = f"Entry 0 has offset {offset} for byte {SIZE} of the log; the batch there contains offsets 2 to 3."
+        assert found[0].message == says + words
 
 
-@pytest.mark.parametrize("first_kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
-def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
-    tmp_path: Path, rows_at_once: int, first_kinds: tuple[int, ...]
-) -> None:
-    entries = [(offset - (row in first_kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
+@pytest.mark.parametrize("kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
+def test_entries_of_both_kinds_are_counted_beside_a_wrong_one(tmp_path: Path, rows_at_once: int, kinds: tuple[int, ...]) -> None:
+    entries = [(offset - (row in kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
     log = DATA + _batch(10) + _batch(12)
     found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
-    assert [(one.code, one.found) for one in found if one.severity == "info"] == [
-        ("index-offset-mismatch", str(len(first_kinds)))
-    ]
+    mixed = [(one.code, one.found) for one in found if one.severity == "info"]
+    assert mixed == [("index-offset-mismatch", str(len(kinds)))]
 
 
 @pytest.mark.parametrize("name", ["x", "copy of 0"])
@@ -189,12 +168,11 @@ def test_an_index_whose_name_is_not_a_number_is_compared_by_positions(tmp_path: 
     (tmp_path / f"{name}.log").write_bytes(DATA)
     for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
         found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
-        assert _codes(found) == codes
+        assert codes_of(found) == codes
 
 
-@pytest.mark.parametrize("rows", [2])
-def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows)
+def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", 2)
     found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
     assert [(one.start, one.expected) for one in found] == [(16, "more than 8"), (16, "more than 800")]
     times = [(TIMESTAMP + 1, 1), (TIMESTAMP + 8, 8), (TIMESTAMP + 4, 4), (TIMESTAMP + 5, 5)]
@@ -205,38 +183,28 @@ def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, rows: int, mo
 def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_once: int) -> None:
     path = tmp_path / INDEX
     with path.open("wb") as file:
-        file.write(index_of(entries=[(1, 100), (2, 200)]))
-        file.seek(64 << 10)
-        file.write(index_of(entries=[(3, 300)]))
-        file.seek(2 << 20)
-        file.write(index_of(entries=[(4, 400)]))
+        for position, entries in ((0, [(1, 100), (2, 200)]), (64 << 10, [(3, 300)]), (2 << 20, [(4, 400)])):
+            file.seek(position)
+            file.write(index_of(entries=entries))
         file.truncate(3 << 20)
-    assert [(one.start, one.end) for one in _findings(path) if one.code == "index-zero-entry-middle"] == [
-        (16, 64 << 10),
-        ((64 << 10) + 8, 2 << 20),
-    ]
+    zeros = [(one.start, one.end) for one in findings_of(path, "index-zero-entry-middle")]
+    assert zeros == [(16, 64 << 10), ((64 << 10) + 8, 2 << 20)]
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
 
 
 @pytest.mark.parametrize(
     ("distances", "told", "found_distance"),
-    [
-        ((2, 2, 2, 2), True, "2"),
-        ((2, 2, 2, 3), True, None),
-        ((-3, -3, -3, -3), True, "-3"),
-        ((0, 2, 2, 2), False, None),
-    ],
+    [((2, 2, 2, 2), True, "2"), ((2, 2, 2, 3), True, None), ((-3, -3, -3, -3), True, "-3"), ((0, 2, 2, 2), False, None)],
 )
 def test_an_index_of_which_every_entry_is_wrong_is_stale(
     tmp_path: Path, rows_at_once: int, distances: tuple[int, ...], told: bool, found_distance: str | None
 ) -> None:
-    entries = [(offset + distance, at) for (offset, at), distance in zip(ENTRIES, distances, strict=True)]
-    data = index_of(entries=[(offset + 90, at) for offset, at in entries], base_offset=90)
     log = b"".join(batch(records=[record(timestamp=TIMESTAMP)] * 2, base_offset=90 + first) for first in range(0, 10, 2))
-    assert len(log) // 5 != SIZE
-    scaled = [(offset + 90, at // SIZE * (len(log) // 5)) for offset, at in entries]
-    data = index_of(entries=scaled, base_offset=90)
+    size = len(log) // 5
+    assert size != SIZE
+    entries = [(90 + offset + distance, at // SIZE * size) for (offset, at), distance in zip(ENTRIES, distances, strict=True)]
     (tmp_path / file_name(90, ".log")).write_bytes(log)
+    data = index_of(entries=entries, base_offset=90)
     found = [one for one in _of_index(tmp_path, data, log=None, name=file_name(90, ".index")) if one.code == "index-stale"]
     assert [(one.severity, one.start, one.end, one.found) for one in found] == [("warning", 0, 32, found_distance)] * told
     if told:
@@ -248,35 +216,33 @@ def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
     entries = [(offset - 2, position) for offset, position in ENTRIES]
     for count, is_stale in ((2, False), (3, True)):
         found = _of_index(tmp_path, index_of(entries=entries[:count], zero_entry_count=1))
-        assert ("index-stale" in _codes(found)) == is_stale
+        assert ("index-stale" in codes_of(found)) == is_stale
 
 
 def test_many_wrong_entries_are_counted_after_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:
-    log = [_batch(first) for first in range(0, 40, 2)]
+    found = _of_index(tmp_path, index_of(entries=[(9, 900), *((1, 100 + row) for row in range(5))]), log=None, max_findings=2)
+    assert [one.start for one in found if one.code == ORDER] == [8, 16]
+    assert _flood(found) == ("3", 24, 48)
+    log = b"".join(_batch(first) for first in range(0, 40, 2))
     right = [(2 * row + 1, row * SIZE) for row in range(1, 20)]
     for wrong, code in (
         ([(offset - 2, at) for offset, at in right], "index-offset-mismatch"),
-        ([(offset, at + 1) for offset, at in right], "index-position-not-boundary"),
+        ([(offset, at + 1) for offset, at in right], NO_BOUNDARY),
     ):
-        found = _of_index(tmp_path, index_of(entries=wrong), log=b"".join(log), max_findings=2)
+        found = _of_index(tmp_path, index_of(entries=wrong), log=log, max_findings=2)
         assert [one.start for one in found if one.code == code] == [0, 8]
-        (flood,) = (one for one in found if one.code == "finding-flood" and code in one.message)
-        assert flood.found == str(len(wrong) - 2)
-        assert (flood.start, flood.end) == (16, 8 * len(wrong))
-
-
-def test_disorder_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
-    found = _of_index(tmp_path, index_of(entries=[(9, 900), *((1, 100 + row) for row in range(5))]), log=None, max_findings=2)
-    assert [one.start for one in found if one.code == "index-entry-order"] == [8, 16]
-    (flood,) = (one for one in found if one.code == "finding-flood")
-    assert (flood.found, flood.start, flood.end) == ("3", 24, 48)
+        assert _flood([one for one in found if code in one.message]) == (str(len(wrong) - 2), 16, 8 * len(wrong))
 
 
 # --- how far apart entries are
 
 
+Pair = tuple[int, int]
+Wide = tuple[bytes, list[Pair]]
+
+
 @functools.cache
-def _wide_log(*sizes: int) -> tuple[bytes, list[tuple[int, int]]]:
+def _wide_log(*sizes: int) -> Wide:
     """Batches of these sizes of one record each, and an entry for each but the first."""
     pieces, entries, position = [], [], 0
     for offset, size in enumerate(sizes):
@@ -297,7 +263,7 @@ def test_a_gap_of_more_than_ten_intervals_is_reported(tmp_path: Path, rows_at_on
     kept = [entries[0], entries[intervals + 1], entries[-1]]
     gap = kept[1][1] - kept[0][1]
     found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
-    assert _told(found) == [("index-sparse-gap", "info", 0, 24, None, str(gap))] * told
+    assert told_values(found) == [("index-sparse-gap", "info", 0, 24, None, str(gap))] * told
     if told:
         assert found[0].message == f"1 gap of more than 40,960 bytes of the log between entries; the widest has {gap:,}."
 
@@ -308,23 +274,18 @@ def test_a_single_large_batch_is_not_a_gap(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def long_log() -> tuple[bytes, list[tuple[int, int]]]:
+def long_log() -> Wide:
     """A log of 2 MiB in batches of 4 KiB, with an entry for each."""
     return _wide_log(*[INTERVAL] * 512)
 
 
 @pytest.mark.parametrize(("kept", "told"), [(355, False), (359, True)])
-def test_a_gap_that_no_append_explains_is_a_warning(
-    tmp_path: Path, long_log: tuple[bytes, list[tuple[int, int]]], kept: int, told: bool
-) -> None:
+def test_a_gap_that_no_append_explains_is_a_warning(tmp_path: Path, long_log: Wide, kept: int, told: bool) -> None:
     log, entries = long_log
-    found = [
-        one
-        for one in _of_index(tmp_path, index_of(entries=[*entries[:2], *entries[kept:]]), log=log)
-        if one.severity == "warning"
-    ]
+    found = _of_index(tmp_path, index_of(entries=[*entries[:2], *entries[kept:]]), log=log)
+    found = [one for one in found if one.severity == "warning"]
     gap = entries[kept][1] - entries[1][1]
-    assert _told(found) == [("index-sparse-gap", "warning", 8, 24, None, str(gap))] * told
+    assert told_values(found) == [("index-sparse-gap", "warning", 8, 24, None, str(gap))] * told
     assert (gap - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
 
 
@@ -350,123 +311,105 @@ def test_an_index_without_entries_is_rated_by_what_its_log_would_have(
     times = [(TIMESTAMP + row, row) for row in range(time_entries)]
     (tmp_path / TIME_INDEX).write_bytes(time_index_of(entries=times, zero_entry_count=3))
     found = _of_index(tmp_path, b"", log=log)
-    assert _told(found) == ([] if told is None else [("index-empty-large-log", told[0], 0, 0, told[1], "0")])
+    assert told_values(found) == ([] if told is None else [("index-empty-large-log", told[0], 0, 0, told[1], "0")])
 
 
 # --- time indexes
 
 
+LATER, HIGHER = "timeindex-timestamp-order", "timeindex-offset-order"
+
+
 @pytest.mark.parametrize(
-    ("second", "told"),
-    [
-        ((1, 3), []),
-        ((1, 4), []),
-        ((1, 2), [("timeindex-offset-order", "error", 12, 24, "3 or more", "2")]),
-        ((0, 3), [("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP))]),
-        ((-1, 3), [("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP - 1))]),
-        (
-            (0, 2),
-            [
-                ("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP)),
-                ("timeindex-offset-order", "error", 12, 24, "3 or more", "2"),
-            ],
-        ),
-    ],
+    ("second", "codes"),
+    [((1, 3), []), ((1, 4), []), ((1, 2), [HIGHER]), ((0, 3), [LATER]), ((-1, 3), [LATER]), ((0, 2), [LATER, HIGHER])],
 )
-def test_times_rise_and_their_offsets_do_not_fall(
-    tmp_path: Path, rows_at_once: int, second: tuple[int, int], told: list[tuple[object, ...]]
-) -> None:
+def test_times_rise_and_their_offsets_do_not_fall(tmp_path: Path, rows_at_once: int, second: Pair, codes: list[str]) -> None:
     later, offset = second
     data = time_index_of(entries=[(TIMESTAMP, 3), (TIMESTAMP + later, offset), (TIMESTAMP + 9, 9)])
-    assert _told(_of_index(tmp_path, data, log=None, name=TIME_INDEX)) == told
-    assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if told else (3, 0, 36, 0, 0))
+    said = {LATER: (f"more than {TIMESTAMP}", str(TIMESTAMP + later)), HIGHER: ("3 or more", str(offset))}
+    found = told_values(_of_index(tmp_path, data, log=None, name=TIME_INDEX))
+    assert found == [(code, "error", 12, 24, *said[code]) for code in codes]
+    assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if codes else (3, 0, 36, 0, 0))
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path, first: int) -> None:
-    entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
-    found = _of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)
-    assert _told(found) == [
-        ("timeindex-timestamp-order", "error", 12, 24, f"less than {TIMESTAMP + 5}", str(TIMESTAMP + 900)),
-        ("timeindex-offset-order", "error", 12, 24, "less than 5", "90"),
-    ]
+def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
+    for first in (0, 1):
+        entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
+        assert told_values(_of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)) == [
+            (LATER, "error", 12, 24, f"less than {TIMESTAMP + 5}", str(TIMESTAMP + 900)),
+            (HIGHER, "error", 12, 24, "less than 5", "90"),
+        ]
 
 
 def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
     data = time_index_of(entries=[(TIMESTAMP, 3), *((TIMESTAMP - 9, 3) for _ in range(5))])
     found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)
-    assert [(one.code, one.start) for one in found][:2] == [("timeindex-timestamp-order", 12), ("timeindex-timestamp-order", 24)]
-    (flood,) = (one for one in found if one.code == "finding-flood")
-    assert (flood.found, flood.start, flood.end) == ("3", 36, 72)
+    assert [(one.code, one.start) for one in found][:2] == [(LATER, 12), (LATER, 24)]
+    assert _flood(found) == ("3", 36, 72)
 
 
 def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: int) -> None:
-    data = time_index_of(entries=[(TIMESTAMP, -1), *TIMES[1:]])
-    found = _of_index(tmp_path, data, name=TIME_INDEX)
-    assert _told(found) == [("index-entry-below-base", "error", 0, 12, "0 or more", "-1")]
+    found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP, -1), *TIMES[1:]]), name=TIME_INDEX)
+    assert told_values(found) == [(BELOW, "error", 0, 12, "0 or more", "-1")]
 
 
 @pytest.mark.parametrize(
-    ("time", "offset", "told"),
+    ("time", "offset", "code"),
     [
         (3, 3, None),
-        (3, 2, ("timeindex-offset-inside-batch", "info", 0, 48, None, "1")),
-        (2, 3, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 2))),
-        (2, 2, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 2))),
-        (4, 3, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 4))),
+        (3, 2, "timeindex-offset-inside-batch"),
+        (2, 3, "timeindex-timestamp-mismatch"),
+        (2, 2, "timeindex-timestamp-mismatch"),
+        (4, 3, "timeindex-timestamp-mismatch"),
     ],
 )
 def test_a_time_is_the_latest_of_the_batch_with_its_offset(
-    tmp_path: Path, rows_at_once: int, time: int, offset: int, told: tuple[str, ...] | None
+    tmp_path: Path, rows_at_once: int, time: int, offset: int, code: str | None
 ) -> None:
     data = time_index_of(entries=[(TIMESTAMP + time, offset), *TIMES[1:]])
     found = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
-    assert _told(found) == ([] if told is None else [told])
-    if told is not None and told[0] == "timeindex-timestamp-mismatch":
+    if code == "timeindex-timestamp-mismatch":
+        assert told_values(found) == [(code, "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + time))]
         assert (found[0].offset_first, found[0].offset_last) == (offset, 3)
+    else:
+        assert told_values(found) == ([(code, "info", 0, 48, None, "1")] if code else [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("log", "offset", "words"),
     [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch contains it"), (b"", 3, "the log is empty")],
 )
 def test_a_time_of_an_offset_that_is_not_there_is_reported(tmp_path: Path, log: bytes, offset: int, words: str) -> None:
     data = time_index_of(entries=[(TIMESTAMP + 40, offset)])
     found = _of_index(tmp_path, data, log=log, name=TIME_INDEX)
-    assert _told(found) == [("timeindex-offset-not-found", "error", 0, 12, None, str(offset))]
+    assert told_values(found) == [("timeindex-offset-not-found", "error", 0, 12, None, str(offset))]
     assert found[0].message.endswith(f", but {words}.")
 
 
-@pytest.mark.parametrize(
-    ("log", "offset", "told"),
-    [
-        (DATA[:-1], 9, False),
-        (DATA[:-1], 10, True),
-        (DATA[: SIZE + 70] + b"X" + DATA[SIZE + 71 :], 3, False),  # the damaged batch may have held it
-        (DATA[: SIZE + 70] + b"X" + DATA[SIZE + 71 :], 11, True),
-    ],
-)
-def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, offset: int, told: bool) -> None:
-    found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP + 40, offset)]), log=log, name=TIME_INDEX)
-    assert _codes(found) == ["timeindex-offset-not-found"] * told
+def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path) -> None:
+    damaged = DATA[: SIZE + 70] + b"X" + DATA[SIZE + 71 :]
+    for log, hidden, missing in ((DATA[:-1], 9, 10), (damaged, 3, 11)):
+        for offset, codes in ((hidden, []), (missing, ["timeindex-offset-not-found"])):
+            found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP + 40, offset)]), log=log, name=TIME_INDEX)
+            assert codes_of(found) == codes
 
 
 def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:
     old = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
     directory = write_partition(tmp_path, segments={0: old, 3: [_batch(3)]})
     (directory / TIME_INDEX).write_bytes(b"")
-    assert "timeindex-last-not-max" not in _codes(_findings(directory))
+    assert "timeindex-last-not-max" not in codes_of(findings_of(directory))
     (directory / TIME_INDEX).write_bytes(time_index_of(entries=[(TIMESTAMP - 1, 0)]))
-    assert "timeindex-last-not-max" in _codes(_findings(directory))
+    assert "timeindex-last-not-max" in codes_of(findings_of(directory))
 
 
 # --- transaction indexes
 
 
 def _aborted(first: int, last: int, stable: int, *, producer_id: int = 7, version: int = 0) -> bytes:
-    return aborted_transaction(
-        producer_id=producer_id, first_offset=first, last_offset=last, last_stable_offset=stable, version=version
-    )
+    offsets = {"first_offset": first, "last_offset": last, "last_stable_offset": stable}
+    return aborted_transaction(producer_id=producer_id, version=version, **offsets)
 
 
 def _of_aborts(tmp_path: Path, *entries: bytes, log: bytes | None = None, **settings: object) -> list[Finding]:
@@ -474,52 +417,56 @@ def _of_aborts(tmp_path: Path, *entries: bytes, log: bytes | None = None, **sett
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "codes"),
     [
         ((6, 8, 9), []),
         ((6, 6, 3), []),
-        ((7, 6, 3), [("txnindex-order", "error", 34, 68, None, "6")]),
-        ((-1, 6, 3), [("txnindex-order", "error", 34, 68, None, "6"), ("txnindex-lso-odd", "warning", 34, 68, None, "3")]),
+        ((7, 6, 3), ["txnindex-order"]),
+        ((-1, 6, 3), ["txnindex-order", "txnindex-lso-odd"]),
         ((4, 5, 6), []),
-        ((4, 4, 5), [("txnindex-order", "error", 34, 68, None, "4")]),
-        ((6, 8, 10), [("txnindex-lso-odd", "warning", 34, 68, None, "10")]),
+        ((4, 4, 5), ["txnindex-order"]),
+        ((6, 8, 10), ["txnindex-lso-odd"]),
         ((3, 8, 9), []),
-        ((2, 8, 9), [("txnindex-lso-odd", "warning", 34, 68, None, "9")]),
+        ((2, 8, 9), ["txnindex-lso-odd"]),
         ((6, 8, 3), []),
-        ((6, 8, 2), [("txnindex-lso-odd", "warning", 34, 68, None, "2")]),
+        ((6, 8, 2), ["txnindex-lso-odd"]),
     ],
 )
 def test_aborted_transactions_end_one_after_the_other(
-    tmp_path: Path, rows_at_once: int, entry: tuple[int, int, int], told: list[tuple[object, ...]]
+    tmp_path: Path, rows_at_once: int, entry: tuple[int, int, int], codes: list[str]
 ) -> None:
+    first, last, stable = entry
     found = _of_aborts(tmp_path, _aborted(0, 4, 3), _aborted(*entry))
-    assert _told(found) == told
-    assert all((one.offset_first, one.offset_last) == entry[:2] for one in found)
+    said = {"txnindex-order": ("error", 34, 68, None, str(last)), "txnindex-lso-odd": ("warning", 34, 68, None, str(stable))}
+    assert told_values(found) == [(code, *said[code]) for code in codes]
+    assert all((one.offset_first, one.offset_last) == (first, last) for one in found)
 
 
-@pytest.mark.parametrize(("last", "told"), [(90, []), (89, ["txnindex-order"])])
+@each(("last", "told"), [(90, []), (89, ["txnindex-order"])])
 def test_no_transaction_ends_before_its_segment(tmp_path: Path, last: int, told: list[str]) -> None:
     found = _of_index(tmp_path, transaction_index(entries=[_aborted(80, last, 80)]), log=None, name=file_name(90, ".txnindex"))
-    assert _codes(found) == told
+    assert codes_of(found) == told
     assert [one.broker_forecast.partition(":")[0] for one in found] == ["rescan"] * len(told)
 
 
-@pytest.mark.parametrize(("version", "forecast"), [(1, "blind"), (255, "blind"), (256, "die"), (-1, "die")])
+@each(("version", "forecast"), [(1, "blind"), (255, "blind"), (256, "die"), (-1, "die")])
 def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) -> None:
     (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
-    assert _told([found]) == [("txnindex-version-unknown", "error", 0, 34, "0", str(version))]
+    assert told_values([found]) == [("txnindex-version-unknown", "error", 0, 34, "0", str(version))]
     assert found.message.startswith(f"Entry 0 has version 0x{version & 0xFFFF:04x}; ")
     assert _report(tmp_path, TXN_INDEX) == (0, 1, 0, 34, 0)
 
 
 def _transaction(offset: int, *, producer_id: int = 7, is_commit: bool = False) -> bytes:
-    data = batch(
-        records=[record(value=b"a")], is_transactional=True, producer_id=producer_id, base_sequence=0, base_offset=offset
-    )
+    producer: dict[str, Any] = {"producer_id": producer_id, "base_sequence": 0}
+    data = batch(records=[record(value=b"a")], is_transactional=True, base_offset=offset, **producer)
     return data + transaction_marker(is_commit=is_commit, base_offset=offset + 1, producer_id=producer_id)
 
 
-@pytest.mark.parametrize(
+DATA_ALONE = _transaction(0)[: -len(transaction_marker())]
+
+
+@each(
     ("log", "entry", "words"),
     [
         (_transaction(0), (7, 1), ""),
@@ -534,28 +481,27 @@ def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: b
     producer_id, last = entry
     for policy in ("unknown", "delete"):
         found = _of_aborts(tmp_path, _aborted(0, last, 0, producer_id=producer_id), log=log, cleanup_policy=policy)
-        assert _told(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
+        assert told_values(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
         if words:
             assert found[0].message == f"Entry 0 is for a transaction of producer {producer_id}, but {words}."
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_the_marker_of_an_aborted_transaction_may_be_compressed(tmp_path: Path, codec: Codec) -> None:
-    data = _transaction(0)[: -len(transaction_marker())]
     for is_commit in (False, True):
-        log = data + transaction_marker(is_commit=is_commit, base_offset=1, producer_id=7, codec=codec)
+        log = DATA_ALONE + transaction_marker(is_commit=is_commit, base_offset=1, producer_id=7, codec=codec)
         found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log)
         assert [one.code for one in found if one.code.startswith("txn")] == ["txnindex-without-marker"] * is_commit
 
 
 def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cleaned(tmp_path: Path) -> None:
-    for log in (_transaction(0)[: -len(transaction_marker())] + _batch(2), _batch(0, 1) + batch(base_offset=1) + _batch(2)):
-        for policy, told in (("unknown", ["info"]), ("compact", ["info"]), ("delete", ["error"])):
+    for log in (DATA_ALONE + _batch(2), _batch(0, 1) + batch(base_offset=1) + _batch(2)):
+        for policy, severity in (("unknown", "info"), ("compact", "info"), ("delete", "error")):
             found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log, cleanup_policy=policy, is_pedantic=True)
-            assert [one.severity for one in found if one.code == "txnindex-without-marker"] == told
+            assert [one.severity for one in found if one.code == "txnindex-without-marker"] == [severity]
 
 
-@pytest.mark.parametrize(
+@each(
     ("log", "last", "told"),
     [
         (_transaction(0)[:-1], 1, False),  # the torn batch may be the marker
@@ -565,26 +511,23 @@ def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cle
     ],
 )
 def test_a_marker_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, last: int, told: bool) -> None:
-    found = _of_aborts(tmp_path, _aborted(0, last, 0), log=log)
-    assert _codes(found) == ["txnindex-without-marker"] * told
+    assert codes_of(_of_aborts(tmp_path, _aborted(0, last, 0), log=log)) == ["txnindex-without-marker"] * told
 
 
 def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
     path = tmp_path / TXN_INDEX
     path.write_bytes(_aborted(0, 4, 3) + bytes(68))
-    (found,) = _findings(path)
-    assert _told([found]) == [("index-zero-tail", "warning", 34, 102, None, "2")]
+    (found,) = findings_of(path)
+    assert told_values([found]) == [("index-zero-tail", "warning", 34, 102, None, "2")]
     assert found.message == "1 entry, then 2 of zeros to the end; a file of this type is never preallocated."
     path.write_bytes(_aborted(0, 4, 3) + bytes(34) + _aborted(5, 6, 7))
-    assert _told(_findings(path)) == [("index-zero-entry-middle", "error", 34, 68, None, "1")]
+    assert told_values(findings_of(path)) == [("index-zero-entry-middle", "error", 34, 68, None, "1")]
 
 
 # --- indexes that are missing
 
 
-@pytest.mark.parametrize(
-    ("size", "is_damaged", "severity"), [(4096, False, "info"), (4097, False, "warning"), (4096, True, "warning")]
-)
+@each(("size", "is_damaged", "severity"), [(4096, False, "info"), (4097, False, "warning"), (4096, True, "warning")])
 def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int, is_damaged: bool, severity: str) -> None:
     log, _ = _wide_log(size)
     assert len(log) == size
@@ -592,7 +535,7 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
         log = log[:-1] + b"\1"
     directory = write_partition(tmp_path, segments={0: [log]})
     (directory / INDEX).unlink()
-    (found,) = (one for one in _findings(directory, is_pedantic=True) if one.code == "index-missing")
+    (found,) = findings_of(directory, "index-missing", is_pedantic=True)
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"

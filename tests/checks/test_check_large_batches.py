@@ -6,17 +6,12 @@ from pathlib import Path
 import pytest
 
 from kdump.checks import record_bytes, record_reader
-from kdump.checks.check import run
 from kdump.checks.finding import Finding
-from kdump.checks.jobs import jobs
-from kdump.checks.settings import Settings
-from kdump.tables import Row
 from tests.builders.compression import Codec, compress, gzip_members
 from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
-from tests.checks.faults.case import NOW
+from tests.checks.findings import codes_of, of_log
 from tests.loops import each
 
-_LOG = "00000000000000000000.log"
 _HEADER_SIZE = 61
 
 
@@ -27,15 +22,7 @@ def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _findings(folder: Path, data: bytes) -> list[Finding]:
-    (folder / _LOG).write_bytes(data)
-    rows: list[Row] = []
-    for job in jobs(str(folder / _LOG)):
-        run(job, Settings(now=NOW, level="deep", is_pedantic=True), rows.append)
-    return [row for row in rows if isinstance(row, Finding)]
-
-
-def _codes(findings: list[Finding]) -> list[str]:
-    return [finding.code for finding in findings]
+    return of_log(folder, data, level="deep", is_pedantic=True)
 
 
 def _records(count: int, **fields: object) -> bytes:
@@ -90,9 +77,7 @@ def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
 def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -> None:
     last = encode_record(record(value=b"v", offset_delta=90_000))
     findings = _findings(tmp_path, _large(name, last)[0])
-    assert [(finding.code, finding.severity) for finding in findings] == [
-        ("last-offset-delta-mismatch", "info")
-    ]  # its offsets have gaps
+    assert [(one.code, one.severity) for one in findings] == [("last-offset-delta-mismatch", "info")]  # its offsets have gaps
 
 
 @each("code", _IRREGULAR, share=2)
@@ -109,7 +94,7 @@ def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_
 
 def test_only_the_first_record_of_a_large_batch_has_its_base_timestamp(tmp_path: Path) -> None:
     last = encode_record(record(timestamp=TIMESTAMP - 5, offset_delta=90_000))
-    assert "base-timestamp-odd" not in _codes(_findings(tmp_path, _large("70,000 records", last)[0]))
+    assert "base-timestamp-odd" not in codes_of(_findings(tmp_path, _large("70,000 records", last)[0]))
 
 
 def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:
@@ -122,14 +107,14 @@ def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", ["record-attributes-set", "varint-noncanonical", "header-bytes-odd"])
 def test_what_is_readable_of_a_large_batch_that_is_damaged_is_examined(code: str, tmp_path: Path) -> None:
     data, _ = _large("70,000 records", encode_record(_IRREGULAR[code]) + encode_record(record(length=-1)), count=2)
-    assert {code, "record-length-bad"} <= set(_codes(_findings(tmp_path, data)))
+    assert {code, "record-length-bad"} <= set(codes_of(_findings(tmp_path, data)))
 
 
 def test_records_that_are_not_read_are_in_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_reader, "_MAX_RECORDS", 40_000)
     data, _ = _large("70,000 compressed records", encode_record(_IRREGULAR["record-attributes-set"]))
     findings = [found for found in _findings(tmp_path, data) if found.severity == "error"]
-    assert _codes(findings) == ["decompression-limit"]
+    assert codes_of(findings) == ["decompression-limit"]
     assert (findings[0].start, findings[0].end) == (0, len(data))
 
 

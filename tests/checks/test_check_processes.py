@@ -59,12 +59,12 @@ def test_a_crash_costs_one_file(tmp_path: Path, number: signal.Signals) -> None:
     write_partition(tmp_path, topic="a", segments={0: _batches(0, 1), 1: _batches(1, 1), 2: _batches(2, 1)})
     write_partition(tmp_path, topic="b", segments={0: _batches(0, 1)})
 
+    import faulthandler
+
     def crash(context: FileContext) -> None:
         if context.base_offset == 1:
             signal.signal(signal.SIGABRT, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-
-    import faulthandler
 
     faulthandler.disable()
     with _before_each(crash):
@@ -74,35 +74,22 @@ def test_a_crash_costs_one_file(tmp_path: Path, number: signal.Signals) -> None:
     assert len([row for row in rows if isinstance(row, FileReport) and row.path.endswith(f"b-0/{file_name(0, '.log')}")]) == 1
 
 
-def test_a_check_that_is_killed_once_is_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_once", [True, False])
+def test_a_check_that_is_killed_once_is_done_again_and_each_other_crash_is_reported(tmp_path: Path, is_once: bool) -> None:
     directory = write_partition(tmp_path / "data", segments={number: _batches(number, 1) for number in range(6)})
 
     def die(context: FileContext) -> None:
         done = tmp_path / str(context.base_offset)
-        if context.base_offset in (0, 2, 3) and not done.exists():
+        if context.base_offset in (0, 2, 3) and not (is_once and done.exists()):
             done.touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
     with _before_each(die):
         rows = _rows(jobs(str(directory)))
     assert len(list(tmp_path.iterdir())) == 4
-    assert _crashes(rows) == []
+    assert _crashes(rows) == [(file_name(number, ".log"), "SIGKILL") for number in (0, 2, 3)] * (not is_once)
     paths = [row.path for row in rows if isinstance(row, FileReport)]
-    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
-
-
-def test_each_crash_is_reported_and_nothing_twice(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(6)})
-
-    def crash(context: FileContext) -> None:
-        if context.base_offset in (0, 2, 3):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with _before_each(crash):
-        rows = _rows(jobs(str(directory)))
-    assert _crashes(rows) == [(file_name(number, ".log"), "SIGKILL") for number in (0, 2, 3)]
-    paths = [row.path for row in rows if isinstance(row, FileReport)]
-    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
+    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))  # nothing twice
 
 
 def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,10 +188,7 @@ def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:
         children.append(fork())
         return children[-1]
 
-    with (
-        _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)),
-        mock.patch.object(os, "fork", noted_fork),
-    ):
+    with _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)), mock.patch.object(os, "fork", noted_fork):
         results = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4).results()
         next(results)
         results.close()

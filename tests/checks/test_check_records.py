@@ -1,7 +1,7 @@
 """What `kdump check` says of timestamps and records: which batches rules see, how far they are read, and in what words."""
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,36 +24,19 @@ from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
-from tests.builders.records import (
-    TIMESTAMP,
-    Record,
-    batch,
-    encode_record,
-    message,
-    record,
-    varint,
-    wrapper,
-)
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
+from tests.checks.findings import LOG, codes_of, of_log
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
-_LOG = "00000000000000000000.log"
 _CODES = {"crc-mismatch", *(fault.code for section in (timestamps, records) for fault in section.FAULTS)}
 _AFTER = batch(records=[record(value=b"after")], base_offset=1000)
 
 
-def _findings(tmp_path: Path, data: bytes, **settings: object) -> list[Finding]:
-    (tmp_path / _LOG).write_bytes(data)
-    rows: list[Row] = []
-    for job in jobs(str(tmp_path / _LOG)):
-        run(job, Settings(now=NOW, **{"level": "deep", **settings}), rows.append)  # type: ignore[arg-type]  # of any setting's type
-    return [row for row in rows if isinstance(row, Finding) and row.code in _CODES]
-
-
-def _codes(findings: Sequence[Finding]) -> list[str]:
-    return [finding.code for finding in findings]
+def _found(tmp_path: Path, data: bytes, **settings: Any) -> list[Finding]:
+    return [one for one in of_log(tmp_path, data, **{"level": "deep", **settings}) if one.code in _CODES]
 
 
 class _Seen(SegmentRule):
@@ -93,14 +76,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
 def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
     good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
     bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
-    _findings(tmp_path, good[0] + bad + good[1])
+    _found(tmp_path, good[0] + bad + good[1])
     assert [part.counts for part in seen.parts] == [[1], [1], [1]]
     assert [list(part.records["offset"]) for part in seen.parts] == [[0], [1], [3]]
     assert seen.faults == ["record-body-mismatch"]
 
 
 def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
-    _findings(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
+    _found(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
     assert [part.counts for part in seen.parts] == [[1, 0, 1]]
 
 
@@ -109,32 +92,32 @@ def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Pa
     [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(value=b"v", timestamp=-7)],
 )
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
-    assert _codes(_findings(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
+    assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
 
 
-@pytest.mark.parametrize("level", ["quick", "full", "deep"])
+@each("level", ["quick", "full", "deep"])
 def test_timestamps_of_headers_are_examined_unless_quick(level: str, tmp_path: Path) -> None:
     log = batch(records=[record(timestamp=-2)], max_timestamp=-2)
-    assert _codes(_findings(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
+    assert codes_of(_found(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
 
 
 def test_a_record_that_is_negative_is_reported_though_its_header_is_not(tmp_path: Path) -> None:
-    log = batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)])
-    (finding,) = _findings(tmp_path, log)
-    assert finding.code == "timestamp-negative"
-    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; only -1 (none) may be negative."
+    (finding,) = _found(tmp_path, batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)]))
+    says = "The timestamp of 1 record, from offset 1 on, is -5; only -1 (none) may be negative."
+    assert (finding.code, finding.message) == ("timestamp-negative", says)
 
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
     old, new = encode_record(record()), encode_record(record(timestamp=TIMESTAMP + 9))
     payload = new + old * 70_000
 
-    def log(max_timestamp: int) -> bytes:
-        return batch(payload=payload, records_count=70_001, last_offset_delta=70_000, max_timestamp=max_timestamp)
-
-    assert _codes(_findings(tmp_path, log(TIMESTAMP + 9))) == []
-    assert _codes(_findings(tmp_path, log(TIMESTAMP))) == ["max-timestamp-mismatch"]
-    assert _codes(_findings(tmp_path, log(TIMESTAMP) + _AFTER)) == ["max-timestamp-mismatch"]
+    fields: dict[str, Any] = {"payload": payload, "records_count": 70_001, "last_offset_delta": 70_000}
+    for latest, after, codes in (
+        (TIMESTAMP + 9, b"", []),
+        (TIMESTAMP, b"", ["max-timestamp-mismatch"]),
+        (TIMESTAMP, _AFTER, ["max-timestamp-mismatch"]),
+    ):
+        assert codes_of(_found(tmp_path, batch(max_timestamp=latest, **fields) + after)) == codes
 
 
 @each(
@@ -143,6 +126,7 @@ def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) 
         (1_700_000_000_000, "2023-11-14 22:13:20 UTC (1700000000000)"),
         (1_700_000_000_007, "2023-11-14 22:13:20.007 UTC (1700000000007)"),
         (0, "1970-01-01 00:00:00 UTC (0)"),
+        (1, "1970-01-01 00:00:00.001 UTC (1)"),
         (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC (253402300799999)"),
         (253_402_300_800_000, "253402300800000"),
         (2**63 - 1, "9223372036854775807"),
@@ -209,44 +193,45 @@ def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
     data = encode_record(record()) + varint(len(body)) + body
     (found,) = record_bytes.irregular_records(data, 0, _rows(data))
     fields = {field.name: field for field in record_bytes.irregular_fields(data, found[1], len(data))}
-    assert fields["offset delta"].has_surplus_bits
-    assert fields["offset delta"].value == -(1 << 31)
+    assert (fields["offset delta"].has_surplus_bits, fields["offset delta"].value) == (True, -(1 << 31))
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
 
 
+def _over_limit(tmp_path: Path, data: bytes, **settings: object) -> str:
+    """The message of the one finding, that a limit was reached."""
+    (finding,) = _found(tmp_path, data, **settings)
+    assert finding.code == "decompression-limit"
+    return finding.message
+
+
 def test_a_payload_may_be_as_large_as_the_check_allows(tmp_path: Path) -> None:
     log = batch(records=[record(value=bytes(100_000))], codec="zstd") + _AFTER
-    assert _codes(_findings(tmp_path, log, max_payload=200_000)) == []
-    (finding,) = _findings(tmp_path, log, max_payload=50_000)
-    assert finding.code == "decompression-limit"
-    assert finding.message == "The payload decompresses to more than 50,000 bytes. 0 of 1 record can be read."
+    assert codes_of(_found(tmp_path, log, max_payload=200_000)) == []
+    says = "The payload decompresses to more than 50,000 bytes. 0 of 1 record can be read."
+    assert _over_limit(tmp_path, log, max_payload=50_000) == says
 
 
 def test_a_wrapper_may_hold_no_more_messages_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = wrapper(messages=[message()] * 6)
-    assert _codes(_findings(tmp_path, log)) == []
+    assert codes_of(_found(tmp_path, log)) == []
     monkeypatch.setattr(record_reader, "_MAX_MESSAGES", 5)
-    (finding,) = _findings(tmp_path, log)
-    assert finding.code == "decompression-limit"
-    assert finding.message == "A wrapper contains more than 5 messages. None of its messages can be read."
+    assert _over_limit(tmp_path, log) == "A wrapper contains more than 5 messages. None of its messages can be read."
 
 
 def test_a_compressed_batch_may_hold_no_more_records_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_reader, "_MAX_RECORDS", 80_000)
     payload = zstd_frames(encode_record(record()) * 100_000)
     log = batch(payload=payload, codec="zstd", records_count=100_000, last_offset_delta=99_999) + _AFTER
-    (finding,) = _findings(tmp_path, log)
-    assert finding.code == "decompression-limit"
-    assert finding.message.startswith("No more than 80,000 records of a compressed batch are read. ")
+    assert _over_limit(tmp_path, log).startswith("No more than 80,000 records of a compressed batch are read. ")
 
 
 def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
     bomb = zstd_frames(varint(64 << 20) + b"\0\0\0\1" + bytes(40 << 20))
     one = batch(records=[record()], payload=bomb, codec="zstd")
-    findings = _findings(tmp_path, one * 8 + _AFTER, max_payload=32 << 20)
-    assert _codes(findings) == ["decompression-limit"] * 8
+    findings = _found(tmp_path, one * 8 + _AFTER, max_payload=32 << 20)
+    assert codes_of(findings) == ["decompression-limit"] * 8
     assert "more than 33,554,432 bytes" in findings[0].message
     assert "more than 1,048,576 bytes" in findings[-1].message
 
@@ -254,14 +239,12 @@ def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
 def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
     one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
     assert len(one) < 3000
-    assert _codes(_findings(tmp_path, one * 100, max_payload=4 << 20)) == []
+    assert codes_of(_found(tmp_path, one * 100, max_payload=4 << 20)) == []
 
 
 @each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
-    codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / _LOG).write_bytes(broken_compressed(codec)(50))
+def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(broken_compressed(codec)(50))
     opened: list[int] = []
     of_codec: Any = codecs._module(CODEC_IDS[codec])
     decompressed: Callable[..., Iterator[bytes]] = of_codec.decompressed
@@ -271,7 +254,7 @@ def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
         return decompressed(*given)
 
     monkeypatch.setattr(of_codec, "decompressed", counted)
-    (job,) = jobs(str(tmp_path / _LOG))
+    (job,) = jobs(str(tmp_path / LOG))
     found: list[Row] = []
 
     def check() -> None:
@@ -292,4 +275,4 @@ def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
 def test_an_unreadable_batch_does_not_hide_the_highest_timestamp_of_the_one_before(tmp_path: Path) -> None:
     wrong = batch(records=[record(value=b"v"), record(value=b"w")], max_timestamp=TIMESTAMP + 5)
     broken = broken_compressed("gzip")(3)
-    assert "max-timestamp-mismatch" in _codes(_findings(tmp_path, wrong + broken[2 * len(broken) // 3 :]))
+    assert "max-timestamp-mismatch" in codes_of(_found(tmp_path, wrong + broken[2 * len(broken) // 3 :]))

@@ -1,74 +1,26 @@
 """What checks say of offsets, leader epochs, timestamps and records: on one side of each limit a finding, on the other none."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kdump.checks import wording
-from kdump.checks.check import run
-from kdump.checks.finding import Finding
-from kdump.checks.jobs import jobs
-from kdump.checks.settings import Settings
-from kdump.tables import Row
-from tests import kernels
 from tests.builders.compression import Codec
-from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import NOW
+from tests.checks.findings import LOG, codes_of, findings_of, of_log, told
 from tests.loops import each
+
+pytestmark = pytest.mark.usefixtures("window")
 
 DAY = 24 * 3600 * 1000
 MAX_INT = 0x7FFFFFFF
-LOG, INDEX, TIME_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex"))
-
-
-@pytest.fixture(params=kernels.WAYS, autouse=True)
-def window(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Batches come in several ways; what is found does not depend on it."""
-    with kernels.coming_upon_batches(request.param):
-        yield
-
-
-Told = tuple[str, str, int, int, tuple[int | None, int | None]]
-"""Code, severity, start, end, and first and last offset."""
-
-
-def _rows(path: Path, **settings: object) -> list[Row]:
-    rows: list[Row] = []
-    for job in jobs(str(path)):
-        run(job, Settings(now=NOW, **settings), rows.append)  # type: ignore[arg-type]  # of any setting's type
-    return rows
-
-
-def _findings(path: Path, **settings: object) -> list[Finding]:
-    return [row for row in _rows(path, **settings) if isinstance(row, Finding)]
-
-
-def _of_log(tmp_path: Path, data: bytes, *, base: int = 0, **settings: object) -> list[Finding]:
-    """What is found in a log on its own."""
-    path = tmp_path / file_name(base, ".log")
-    path.write_bytes(data)
-    return _findings(path, **settings)
-
-
-def _told(findings: list[Finding]) -> list[Told]:
-    return [(one.code, one.severity, one.start, one.end, (one.offset_first, one.offset_last)) for one in findings]
-
-
-def _codes(findings: list[Finding]) -> list[str]:
-    return [finding.code for finding in findings]
 
 
 def _batch(offset: int, *, value: bytes = b"value", epoch: int = 0, at: int = TIMESTAMP) -> bytes:
     return batch(records=[record(key=b"key", value=value, timestamp=at)], base_offset=offset, partition_leader_epoch=epoch)
-
-
-def _flipped(data: bytes, at: int = -1) -> bytes:
-    changed = bytearray(data)
-    changed[at] ^= 1
-    return bytes(changed)
 
 
 SIZE = len(_batch(0))
@@ -96,22 +48,6 @@ def test_a_span_of_time_is_written_in_the_largest_unit_of_which_there_are_two(mi
     assert wording.duration(milliseconds) == text
 
 
-@each(
-    ("milliseconds", "text"),
-    [
-        (-1, "-1"),
-        (0, "1970-01-01 00:00:00 UTC (0)"),
-        (1, "1970-01-01 00:00:00.001 UTC (1)"),
-        (TIMESTAMP, "2023-11-14 22:13:20 UTC (1700000000000)"),
-        (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC (253402300799999)"),
-        (253_402_300_800_000, "253402300800000"),
-        ((1 << 63) - 1, "9223372036854775807"),
-    ],
-)
-def test_a_time_is_written_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
-    assert wording.moment(milliseconds) == text
-
-
 def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:
     """A log that was last written to so long before NOW."""
     path = tmp_path / LOG
@@ -124,61 +60,56 @@ def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:
 def test_a_clock_may_be_a_day_ahead(tmp_path: Path, ahead: int, codes: list[str]) -> None:
     for number, times in enumerate([(NOW + ahead,), (TIMESTAMP, NOW + ahead)]):
         data = b"".join(_batch(offset, at=at) for offset, at in enumerate(times))
-        found = _findings(_aged(tmp_path, data))
-        assert _codes(found) == codes
-        assert [(one.severity, one.start, one.end) for one in found] == [("warning", number * SIZE, (number + 1) * SIZE)][
-            : len(codes)
-        ]
+        expected = [(code, "warning", number * SIZE, (number + 1) * SIZE) for code in codes]
+        found = findings_of(_aged(tmp_path, data))
+        assert [(one.code, one.severity, one.start, one.end) for one in found] == expected
 
 
 def test_a_file_written_later_than_now_moves_what_is_the_future(tmp_path: Path) -> None:
     for ahead, codes in ((4 * DAY, []), (4 * DAY + 1, ["timestamp-future"])):
-        assert _codes(_findings(_aged(tmp_path, _batch(0, at=NOW + ahead), -3 * DAY))) == codes
+        assert codes_of(findings_of(_aged(tmp_path, _batch(0, at=NOW + ahead), -3 * DAY))) == codes
 
 
 @each(
-    ("at", "told"),
+    ("at", "code", "severity"),
     [
-        (-2, [("timestamp-negative", "error")]),
-        (-1, []),
-        (0, [("timestamp-unit-suspect", "warning")]),
-        (31 * DAY - 1, [("timestamp-unit-suspect", "warning")]),
-        (31 * DAY, []),
+        (-2, "timestamp-negative", "error"),
+        (-1, None, ""),
+        (0, "timestamp-unit-suspect", "warning"),
+        (31 * DAY - 1, "timestamp-unit-suspect", "warning"),
+        (31 * DAY, None, ""),
     ],
 )
-def test_timestamps_that_no_record_can_have_are_reported(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
-    found = _findings(_aged(tmp_path, _batch(0) + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=at)))
-    assert [(one.code, one.severity) for one in found] == told
-    assert [(one.start, one.end) for one in found] == [(SIZE, SIZE + 69)][: len(told)]
+def test_timestamps_that_no_record_can_have_are_reported(tmp_path: Path, at: int, code: str | None, severity: str) -> None:
+    found = findings_of(_aged(tmp_path, _batch(0) + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=at)))
+    expected = [(code, severity, SIZE, SIZE + 69)] if code else []
+    assert [(one.code, one.severity, one.start, one.end) for one in found] == expected
 
 
 @each(
     ("at", "unit"),
     [
         (946_684_799, "is hardly that of an event"),
-        (946_684_800, "looks like seconds instead of milliseconds"),
-        (2_678_399_999, "looks like seconds instead of milliseconds"),
-        (946_684_800 * 10**6, "looks like microseconds instead of milliseconds"),
-        (4_102_444_800 * 10**6, "looks like microseconds instead of milliseconds"),
-        (946_684_800 * 10**9, "looks like nanoseconds instead of milliseconds"),
-        (4_102_444_800 * 10**9, "looks like nanoseconds instead of milliseconds"),
+        *((at, "looks like seconds instead of milliseconds") for at in (946_684_800, 2_678_399_999)),
+        *((at * 10**6, "looks like microseconds instead of milliseconds") for at in (946_684_800, 4_102_444_800)),
+        *((at * 10**9, "looks like nanoseconds instead of milliseconds") for at in (946_684_800, 4_102_444_800)),
     ],
 )
 def test_the_unit_is_guessed_by_the_year_that_comes_out(tmp_path: Path, at: int, unit: str) -> None:
-    found = [one for one in _findings(_aged(tmp_path, _batch(0, at=at))) if one.code == "timestamp-unit-suspect"]
-    assert [one.message.partition(": ")[0].partition(";")[0] for one in found] == [f"maxTimestamp of 1 batch {unit}"]
+    (found,) = findings_of(_aged(tmp_path, _batch(0, at=at)), "timestamp-unit-suspect")
+    assert found.message.partition(": ")[0].partition(";")[0] == f"maxTimestamp of 1 batch {unit}"
 
 
 @each("at", [95_617_584_000_000 - 1, 4_102_444_800 * 10**6 + 1, 946_684_800 * 10**9 - 1, 4_102_444_800 * 10**9 + 1])
 def test_a_time_of_no_unit_is_only_one_in_the_future(tmp_path: Path, at: int) -> None:
-    assert _codes(_findings(_aged(tmp_path, _batch(0, at=at)))) == ["timestamp-future"]
+    assert codes_of(findings_of(_aged(tmp_path, _batch(0, at=at)))) == ["timestamp-future"]
 
 
 def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path) -> None:
     times = [TIMESTAMP, TIMESTAMP - 1, TIMESTAMP - 1, TIMESTAMP + 5000, TIMESTAMP + 1000, -1, TIMESTAMP + 999]
     data = b"".join(_batch(offset, at=at) for offset, at in enumerate(times))
-    (found,) = _of_log(tmp_path, data, is_pedantic=True)
-    assert _told([found]) == [("timestamp-out-of-order", "info", SIZE, 2 * SIZE, (1, 1))]
+    (found,) = of_log(tmp_path, data, is_pedantic=True)
+    assert told([found]) == [("timestamp-out-of-order", "info", SIZE, 2 * SIZE, (1, 1))]
     assert found.message == "maxTimestamp goes back in 3 batches, at worst by 4 seconds; the first is here."
 
 
@@ -195,16 +126,15 @@ def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path)
 )
 def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path: Path, horizon: int, what: str) -> None:
     data = batch(records=[record(value=b"v")], delete_horizon_ms=horizon, max_timestamp=TIMESTAMP)
-    found = [one for one in _of_log(tmp_path, data) if one.code == "delete-horizon-odd"]
+    found = [one for one in of_log(tmp_path, data) if one.code == "delete-horizon-odd"]
     assert [one.message.partition(";")[0] for one in found] == [f"The delete horizon of 1 batch {what}"] * bool(what)
     assert [one.severity for one in found] == ["info"] * bool(what)
 
 
 def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -> None:
-    early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=NOW + 1)
-    assert _of_log(tmp_path, early) == []
-    early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=NOW)
-    assert _codes(_of_log(tmp_path, early)) == ["delete-horizon-odd"]
+    for latest, codes in ((NOW + 1, []), (NOW, ["delete-horizon-odd"])):
+        early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=latest)
+        assert codes_of(of_log(tmp_path, early)) == codes
 
 
 @each(
@@ -220,12 +150,11 @@ def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -
 def test_a_timestamp_overflows_beyond_64_bits(tmp_path: Path, base: int, delta: int, codes: list[str]) -> None:
     for records in ([record(timestamp_delta=delta)], [record(timestamp_delta=0), record(timestamp_delta=delta)]):
         data = batch(records=records, base_timestamp=base, max_timestamp=TIMESTAMP)
-        found = [one for one in _of_log(tmp_path, data, level="deep") if one.code == "timestamp-overflow"]
-        assert [one.code for one in found] == codes
+        found = [one for one in of_log(tmp_path, data, level="deep") if one.code == "timestamp-overflow"]
         wrapped = (base + delta + (1 << 63)) % (1 << 64) - (1 << 63)
-        assert [(one.offset_first, one.expected, one.found) for one in found] == [
-            (len(records) - 1, str(base + delta), str(wrapped))
-        ][: len(codes)]
+        one = (len(records) - 1, str(base + delta), str(wrapped))
+        assert codes_of(found) == codes
+        assert [(one.offset_first, one.expected, one.found) for one in found] == [one] * len(codes)
 
 
 # --- how offsets go on
@@ -247,18 +176,15 @@ def _wide(offset: int, count: int, last: int | None = None, **fields: object) ->
 
 
 def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
+    found = of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
     (gaps,) = (one for one in found if one.code == "offset-gap")
-    assert _told([gaps]) == [("offset-gap", "info", SIZE, 7 * SIZE, (7, 1009))]
+    assert told([gaps]) == [("offset-gap", "info", SIZE, 7 * SIZE, (7, 1009))]
     assert gaps.message.startswith("2 gaps between 7 and 1,009; 11 offsets are missing. ")
 
 
 def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
-    assert _told(found) == [
-        ("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)),
-        ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7)),
-    ]
+    found = of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
+    assert told(found) == [("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)), ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7))]
     assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
 
@@ -266,26 +192,26 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 @each("base", [0, 7])
 def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
     top = base + MAX_INT
-    assert _codes(_of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
-    found = _of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
+    assert codes_of(of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
+    found = of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
     assert [one.code for one in found].count("offset-overflow-int32") == 1
     (one,) = (one for one in found if one.code == "offset-overflow-int32")
-    assert _told([one]) == [("offset-overflow-int32", "warning", 2 * SIZE, 3 * SIZE, (top + 1, top + 1))]
+    assert told([one]) == [("offset-overflow-int32", "warning", 2 * SIZE, 3 * SIZE, (top + 1, top + 1))]
     assert (one.expected, one.found) == ("2147483647", "2147483648")
 
 
 def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None:
     top = (1 << 63) - 1
-    assert "offset-negative" not in _codes(_of_log(tmp_path, _log(top), base=top))
-    found = _of_log(tmp_path, _log(0) + _log(-1) + _log(1))
-    assert _told(found) == [("offset-negative", "error", SIZE, 2 * SIZE, (-1, -1))]
+    assert "offset-negative" not in codes_of(of_log(tmp_path, _log(top), base=top))
+    found = of_log(tmp_path, _log(0) + _log(-1) + _log(1))
+    assert told(found) == [("offset-negative", "error", SIZE, 2 * SIZE, (-1, -1))]
     assert found[0].found == "0xffffffffffffffff"
-    (one,) = (one for one in _of_log(tmp_path, _wide(top, 2), base=top) if one.code == "offset-negative")
+    (one,) = (one for one in of_log(tmp_path, _wide(top, 2), base=top) if one.code == "offset-negative")
     assert (one.found, one.offset_first, one.offset_last) == ("0x7fffffffffffffff", top, top)
 
 
 @each(
-    ("offsets", "base", "told"),
+    ("offsets", "base", "said"),
     [
         ((0, 1, 900, 3, 4), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit. ")),
         ((0, 1, 900, 4, 5), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit, or more. ")),
@@ -295,11 +221,11 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
         ((4, 5, 900, 6, 7), 4, ("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. ")),
     ],
 )
-def test_one_offset_out_of_line_is_recognized_by_the_room_around_it(
-    tmp_path: Path, offsets: tuple[int, ...], base: int, told: tuple[str, int, str | None, str | None, str]
+def test_one_offset_out_of_line_is_seen_by_the_room_around_it(
+    tmp_path: Path, offsets: tuple[int, ...], base: int, said: tuple[Any, ...]
 ) -> None:
-    code, row, expected, value, words = told
-    (found,) = _of_log(tmp_path, _log(*offsets), base=base)
+    code, row, expected, value, words = said
+    (found,) = of_log(tmp_path, _log(*offsets), base=base)
     offset = offsets[row]
     assert (found.code, found.start, found.end) == (code, row * SIZE, (row + 1) * SIZE)
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (offset, offset, expected, value)
@@ -307,7 +233,7 @@ def test_one_offset_out_of_line_is_recognized_by_the_room_around_it(
 
 
 @each(
-    ("epochs", "told"),
+    ("epochs", "said"),
     [
         ((3, 3, 19, 3, 3), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit. ")),
         ((3, 3, 1, 3, 3), ("uncovered-header-rot", 2, "3", "1", "; 3 would fit. ")),
@@ -318,11 +244,11 @@ def test_one_offset_out_of_line_is_recognized_by_the_room_around_it(
         ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; only -1 (none) may be negative.")),
     ],
 )
-def test_one_leader_epoch_out_of_line_is_recognized_by_those_around_it(
-    tmp_path: Path, epochs: tuple[int, ...], told: tuple[str, int, str | None, str, str]
+def test_one_leader_epoch_out_of_line_is_seen_by_those_around_it(
+    tmp_path: Path, epochs: tuple[int, ...], said: tuple[Any, ...]
 ) -> None:
-    code, row, expected, value, words = told
-    (found,) = _of_log(tmp_path, _epochs(*epochs))
+    code, row, expected, value, words = said
+    (found,) = of_log(tmp_path, _epochs(*epochs))
     assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (row, row, expected, value)
     assert words in found.message
@@ -330,33 +256,30 @@ def test_one_leader_epoch_out_of_line_is_recognized_by_those_around_it(
 
 @each("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
 def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
-    assert _of_log(tmp_path, _epochs(*epochs)) == []
+    assert of_log(tmp_path, _epochs(*epochs)) == []
 
 
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:
-    (found,) = _of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
-    assert _told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
+    (found,) = of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
+    assert told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
     assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
 
 
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
-    found = _of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
-    assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
+    found = of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
+    assert codes_of(found) == ["last-offset-delta-negative", "offset-regression"]
 
 
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
-    data = _epochs(3) + b"no batch " * 20 + _batch(5, epoch=3) + _batch(6, epoch=-1)
-    assert [(one.code, one.severity) for one in _of_log(tmp_path, data)] == [
-        ("garbage-region", "error"),
-        ("leader-epoch-negative", "info"),
-    ]
+    found = of_log(tmp_path, _epochs(3), b"no batch " * 20, _batch(5, epoch=3), _batch(6, epoch=-1))
+    assert [(one.code, one.severity) for one in found] == [("garbage-region", "error"), ("leader-epoch-negative", "info")]
 
 
 # --- records
 
 
 @each(
-    ("deltas", "last", "told"),
+    ("deltas", "last", "said"),
     [
         ((0, 1, 2), 2, []),
         ((0, 2), 2, []),
@@ -379,14 +302,14 @@ def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path
 )
 @each("codec", ["none", "gzip"])
 def test_records_of_a_batch_ascend_within_its_offsets(
-    tmp_path: Path, deltas: tuple[int, ...], last: int, told: list[tuple[str, str, str]], codec: Codec
+    tmp_path: Path, deltas: tuple[int, ...], last: int, said: list[tuple[str, str, str]], codec: Codec
 ) -> None:
     front = _wide(8, 2)
     records = [record(offset_delta=delta) for delta in deltas]
     data = batch(records=records, base_offset=10, last_offset_delta=last, codec=codec)
     rest = _wide(10 + last + 1, 2)
-    found = [one for one in _of_log(tmp_path, front + data + rest, base=8, level="deep") if one.severity == "error"]
-    assert [(one.code, one.start, one.end) for one in found] == [(code, len(front), len(front + data)) for code, _, _ in told]
-    for one, (_, value, words) in zip(found, told, strict=True):
+    found = [one for one in of_log(tmp_path, front + data + rest, base=8, level="deep") if one.severity == "error"]
+    assert [(one.code, one.start, one.end) for one in found] == [(code, len(front), len(front + data)) for code, _, _ in said]
+    for one, (_, value, words) in zip(found, said, strict=True):
         assert (one.offset_first, one.offset_last, one.found) == (10, 10 + last, value)
         assert one.message.startswith(words)

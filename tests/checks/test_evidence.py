@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
@@ -24,7 +22,7 @@ from tests.builders.files import (
 )
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import NOW
-from tests.checks.test_check_rules import _findings
+from tests.checks.findings import findings_of
 from tests.loops import each
 
 EPOCHS = "leader-epoch-checkpoint"
@@ -48,11 +46,28 @@ def _partition(tmp_path: Path, segments: Segments, *, topic: str = "orders", **o
 
 def _told(directory: Path, **settings: Any) -> list[tuple[str, str, int | None, int | None]]:
     """What is said of lost segments and of gaps."""
-    return [
-        (one.code, one.severity, one.offset_first, one.offset_last)
-        for one in _findings(directory, **settings)
-        if one.code in ("segment-missing", "segments-gap", "segments-not-local")
-    ]
+    found = findings_of(directory, "segment-missing", "segments-gap", "segments-not-local", **settings)
+    return [(one.code, one.severity, one.offset_first, one.offset_last) for one in found]
+
+
+def _cut_off(directory: Path) -> list[tuple[int | None, int | None]]:
+    """The offsets that are said to be cut off a log."""
+    return [(one.offset_first, one.offset_last) for one in findings_of(directory, "truncated-at-boundary")]
+
+
+def _note(log_directory: Path, checkpoint_of: str, *entries: tuple[str, int, int]) -> None:
+    """Write a checkpoint of topics, partitions and offsets into a log directory."""
+    (log_directory / f"{checkpoint_of}-offset-checkpoint").write_bytes(checkpoint(entries=entries))
+
+
+def _thirty(tmp_path: Path, **others: Any) -> Path:
+    """A partition of three segments, of ten offsets each."""
+    return _partition(tmp_path, {base: _ten(base) for base in (0, 10, 20)}, **others)
+
+
+def _without_middle(tmp_path: Path, **others: Any) -> Path:
+    """The same, of which the middle one was removed."""
+    return _partition(tmp_path, {base: _ten(base) for base in (0, 20)}, **others)
 
 
 def _remove(directory: Path, base: int, *suffixes: str) -> None:
@@ -63,15 +78,16 @@ def _remove(directory: Path, base: int, *suffixes: str) -> None:
 
 LOST = [("segment-missing", "error", 10, 19)]
 GAP = [("segments-gap", "info", 10, 19)]
+FIRST_LOST = [("segment-missing", "error", 0, 9)]
 
 
 # --- a segment that was removed
 
 
 def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compaction_does_not_explain(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+    directory = _without_middle(tmp_path)
     assert _told(directory) == LOST
-    (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
+    (found,) = findings_of(directory, "segment-missing")
     assert found.message == (
         f"Lost between {file_name(0, '.log')} and {file_name(20, '.log')}: offsets 10 to 19. "
         "Compaction does not explain this: no other offset is missing anywhere."
@@ -94,20 +110,22 @@ def test_a_trace_of_the_cleaner_explains_a_gap(tmp_path: Path, segment: int, tra
     assert _told(directory) == GAP
 
 
-@pytest.mark.parametrize(("suffix", "told"), [(".log.cleaned", GAP), (".log.swap", GAP), (".log.deleted", GAP)])
-def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str, told: object) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+@each("suffix", [".log.cleaned", ".log.swap", ".log.deleted"])
+def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str) -> None:
+    directory = _without_middle(tmp_path)
     (directory / file_name(10, suffix)).write_bytes(b"".join(_ten(10)))
-    assert _told(directory) == told
+    assert _told(directory) == GAP
 
 
-@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
+@each("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
 def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_not_a_fault(tmp_path: Path, topic: str) -> None:
-    assert _told(_partition(tmp_path, {0: _ten(0), 20: _ten(20)}, topic=topic)) == GAP
+    assert _told(_without_middle(tmp_path, topic=topic)) == GAP
+    severity, message = _gap(_with_gap(tmp_path / "inside", topic=topic))  # of a segment
+    assert severity == "info" and ("(brokers compact this internal topic)" in message) == topic.startswith("__")
 
 
 def test_the_stated_policy_counts(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+    directory = _without_middle(tmp_path)
     assert _told(directory, cleanup_policy="compact") == GAP
     assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]
 
@@ -124,42 +142,39 @@ def test_the_stated_policy_counts(tmp_path: Path) -> None:
     ],
 )
 @each("topic", ["orders", "counts-changelog"])
-def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(
-    tmp_path: Path, topic: str, entries: list[tuple[str, int, int]], told: object
-) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)}, topic=topic)
-    named = [(name.replace("orders", topic), partition, offset) for name, partition, offset in entries]
-    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=named))
+def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(tmp_path: Path, topic: str, entries: list[Any], told: object) -> None:
+    directory = _without_middle(tmp_path, topic=topic)
+    _note(tmp_path, "cleaner", *((name.replace("orders", topic), partition, offset) for name, partition, offset in entries))
     assert _told(directory) == told
 
 
 def test_what_the_cleaner_did_below_its_checkpoint_explains_no_gap_above(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)})
-    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 10)]))
+    _note(tmp_path, "cleaner", ("orders", 3, 10))
     assert _told(directory) == [("segment-missing", "error", 20, 29)]
 
 
 def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_path: Path) -> None:
-    small = _partition(tmp_path / "small", {0: _ten(0), 14: [_batch(14 + row) for row in range(10)]})
-    assert _told(small) == [("segment-missing", "warning", 10, 13)]
-    half = _partition(tmp_path / "half", {0: _ten(0), 15: [_batch(15 + row) for row in range(10)]})
-    assert _told(half) == [("segment-missing", "error", 10, 14)]
-    few = _partition(tmp_path / "few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]})
-    assert _told(few) == [("segments-gap", "info", 3, 5)]
+    for name, segments, told in (
+        ("small", {0: _ten(0), 14: _ten(14)}, ("segment-missing", "warning", 10, 13)),
+        ("half", {0: _ten(0), 15: _ten(15)}, ("segment-missing", "error", 10, 14)),
+        ("few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, ("segments-gap", "info", 3, 5)),
+    ):
+        assert _told(_partition(tmp_path / name, segments)) == [told]
 
 
 def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, producer_snapshots={3: [], 6: []})
     assert _told(directory) == [("segment-missing", "error", 3, 5)]
-    (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
+    (found,) = findings_of(directory, "segment-missing")
     assert f"{file_name(3, '.snapshot')} says that a segment started at offset 3." in found.message
 
 
 # --- a segment of which only the log was removed
 
 
-@pytest.mark.parametrize("left", [".index", ".timeindex"])
-@pytest.mark.parametrize("topic", ["orders", "__consumer_offsets"])
+@each("left", [".index", ".timeindex"])
+@each("topic", ["orders", "__consumer_offsets"])
 def test_an_index_that_is_left_attests_a_segment(tmp_path: Path, left: str, topic: str) -> None:
     times = [_batch(row, timestamp=TIMESTAMP + row) for row in range(30)]
     directory = _partition(tmp_path, {0: times[:10], 10: times[10:20], 20: times[20:]}, topic=topic, index_interval_bytes=0)
@@ -170,47 +185,42 @@ def test_an_index_that_is_left_attests_a_segment(tmp_path: Path, left: str, topi
 
 
 def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    directory = _thirty(tmp_path)
     _remove(directory, 0, ".log")
-    assert _told(directory) == [("segment-missing", "error", 0, 9)] * 2
+    assert _told(directory) == FIRST_LOST * 2
     _remove(directory, 0)
     _remove(directory, 10)
     assert _told(directory) == [("segments-not-local", "info", 0, 19)]  # or the topic is tiered
-    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 20)]))  # as retention leaves it
-    assert _told(directory) == []
-    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 25)]))  # or a deletion of records
-    assert _told(directory) == []
+    for start in (20, 25):  # as retention leaves it, or a deletion of records
+        (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, start)]))
+        assert _told(directory) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("log_start", "told"),
     [
         (0, []),  # a broker lists each partition of a tiered topic, and others only if they start above their first segment
         (9, []),
         (10, [("segments-not-local", "info", 0, 9)]),  # the segments were deleted, or the checkpoint is wrong
-        (None, [("segment-missing", "error", 0, 9)]),
+        (None, FIRST_LOST),
     ],
 )
 def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int | None, told: object) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    directory = _thirty(tmp_path)
     _remove(directory, 0)
-    entries = [("orders", 2, 0)] + ([("orders", 3, log_start)] if log_start is not None else [])
-    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=entries))
+    _note(tmp_path, "log-start", ("orders", 2, 0), *([("orders", 3, log_start)] if log_start is not None else []))
     assert _told(directory) == told
 
 
-@pytest.mark.parametrize(
-    ("left", "told"),
-    [
-        (".index", [("segment-missing", "error", 0, 9)]),  # a broker that deletes a segment deletes it as well
+def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path) -> None:
+    directory = _thirty(tmp_path)
+    for left, told in (
+        (".index", FIRST_LOST),  # a broker that deletes a segment deletes it as well
         (".log.deleted", []),  # from a broker that then crashed
-    ],
-)
-def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path, left: str, told: object) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
-    _remove(directory, 0)
-    (directory / file_name(0, left)).write_bytes(b"")
-    assert _told(directory) == told
+    ):
+        _remove(directory, 0)
+        (directory / file_name(0, left)).write_bytes(b"")
+        assert _told(directory) == told
 
 
 # --- what the metadata log beside a partition says of its topic
@@ -241,15 +251,13 @@ def _with_gap(log_directory: Path, topic_id: str = ORDERS, **others: Any) -> Pat
     return directory
 
 
-def _gap(path: Path, kind: str = Job.PARTITION, **settings: Any) -> tuple[str, str]:
+def _gap(path: Path, **settings: Any) -> tuple[str, str]:
     """The severity and the message of the one gap inside a segment."""
-    rows: list[Row] = []
-    run(Job(kind, str(path)), Settings(now=NOW, **settings), rows.append)
-    (found,) = (row for row in rows if isinstance(row, Finding) and row.code == "offset-gap")
+    (found,) = findings_of(path, "offset-gap", **settings)
     return found.severity, found.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("configs", "severity", "words"),
     [
         ([("cleanup.policy", "delete")], "error", "though the topic is not compacted (cleanup.policy=delete"),
@@ -261,13 +269,11 @@ def _gap(path: Path, kind: str = Job.PARTITION, **settings: Any) -> tuple[str, s
         ([], "info", "The topic has no cleanup.policy of its own"),
     ],
 )
-def test_gaps_are_judged_by_the_policy_that_the_metadata_has(
-    tmp_path: Path, configs: list[Config], severity: str, words: str
-) -> None:
+def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: list[Config], severity: str, words: str) -> None:
     directory = _with_gap(tmp_path)
-    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *each) for each in configs))
-    for path, kind in ((directory, Job.PARTITION), (directory / file_name(0, ".log"), Job.FILE)):
-        found, message = _gap(path, kind)
+    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *one) for one in configs))
+    for path in (directory, directory / file_name(0, ".log")):
+        found, message = _gap(path)
         assert (found, words in message) == (severity, True)
         assert BY.format(tmp_path, len(configs)) in message
     assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
@@ -282,7 +288,7 @@ def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) 
     assert _gap(directory) == ("info", f"1 gap between 2 and 4; 3 offsets are missing. {words}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("properties", "severity"),
     [
         ({"node": "2"}, "error"),  # a controller's
@@ -301,18 +307,9 @@ def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_co
     assert _gap(directory)[0] == severity
 
 
-@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state", "__share_group_state"])
-def test_internal_topics_are_compacted(tmp_path: Path, name: str) -> None:
-    severity, message = _gap(_with_gap(tmp_path, topic=name))
-    assert (severity, "(brokers compact this internal topic)" in message) == ("info", True)
-
-
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
-    severity, message = _gap(_with_gap(tmp_path, topic="__cluster_metadata"))
-    assert (severity, message) == (
-        "error",
-        "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted.",
-    )
+    words = "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted."
+    assert _gap(_with_gap(tmp_path, topic="__cluster_metadata")) == ("error", words)
     directory = _partition(tmp_path / "segments", {0: _ten(0), 20: [_batch(20), _batch(22)]}, topic="__cluster_metadata")
     assert _told(directory) == [("segments-gap", "error", 10, 19)]
 
@@ -321,55 +318,52 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     ("configs", "told"),
     [
         ([("remote.storage.enable", "true")], []),
-        ([("remote.storage.enable", "false")], [("segment-missing", "error", 0, 9)]),
-        ([("remote.storage.enable", "true"), ("remote.storage.enable", None)], [("segment-missing", "error", 0, 9)]),
-        ([], [("segment-missing", "error", 0, 9)]),
+        ([("remote.storage.enable", "false")], FIRST_LOST),
+        ([("remote.storage.enable", "true"), ("remote.storage.enable", None)], FIRST_LOST),
+        ([], FIRST_LOST),
     ],
 )
 @each("log_start", [None, 0, 5])
 def test_first_segments_are_lost_if_the_metadata_says_that_the_topic_is_not_tiered(
     tmp_path: Path, log_start: int | None, configs: list[Config], told: object
 ) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    directory = _thirty(tmp_path)
     (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
     _remove(directory, 0)
     if log_start is not None:
-        (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, log_start)]))
-    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *each) for each in configs))
+        _note(tmp_path, "log-start", ("orders", 3, log_start))
+    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *one) for one in configs))
     assert _told(directory) == told
 
 
 def test_first_segments_of_an_internal_topic_are_never_in_remote_storage(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")
     _remove(directory, 0)
-    assert _told(directory) == [("segment-missing", "error", 0, 9)]
+    assert _told(directory) == FIRST_LOST
 
 
 def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {base: _ten(base) for base in (0, 10, 20, 30)})
-    _remove(directory, 0)
-    _remove(directory, 10, ".log")
-    _remove(directory, 30, ".log")
+    for base, suffixes in ((0, ()), (10, (".log",)), (30, (".log",))):
+        _remove(directory, base, *suffixes)
     gone = directory.rename(tmp_path / "orders-3.0123456789abcdef0123456789abcdef-delete")
-    assert [one for one in _findings(gone) if one.severity == "error"] == []
+    assert [one for one in findings_of(gone) if one.severity == "error"] == []
 
 
-@pytest.mark.parametrize("is_of_another", [False, True])
-def test_an_index_of_another_log_attests_nothing(is_of_another: bool, tmp_path: Path) -> None:
+def test_an_index_of_another_log_attests_nothing(tmp_path: Path) -> None:
     batches = [_batch(row) for row in range(40)]
-    entries = [(row, row * len(batches[0]) + (7 if is_of_another else 0)) for row in range(1, 60, 2)]
-    directory = _partition(tmp_path, {0: batches}, topic="orders")
-    (directory / file_name(0, ".index")).write_bytes(offset_index(entries=entries))
-    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
-    assert found == ([] if is_of_another else [(40, 59)])
+    directory = _partition(tmp_path, {0: batches})
+    for shift, lost in ((0, [(40, 59)]), (7, [])):
+        entries = [(row, row * len(batches[0]) + shift) for row in range(1, 60, 2)]
+        (directory / file_name(0, ".index")).write_bytes(offset_index(entries=entries))
+        assert _cut_off(directory) == lost
 
 
-@pytest.mark.parametrize(("end", "lost"), [(19, None), (20, None), (21, (20, 20)), (35, (20, 34))])
-def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: tuple[int, int] | None) -> None:
+@each(("end", "lost"), [(19, []), (20, []), (21, [(20, 20)]), (35, [(20, 34)])])
+def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: list[tuple[int, int]]) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")
     (directory / f"{end:020d}-0000000003.checkpoint").write_bytes(b"")
-    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
-    assert found == ([lost] if lost else [])
+    assert _cut_off(directory) == lost
 
 
 def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_elected(tmp_path: Path) -> None:
@@ -385,9 +379,9 @@ def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_t
     _remove(directory, 10, ".log")
     (directory / file_name(10, ".index")).write_bytes(bytes(80))
     (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
-    found = [one for one in _findings(directory) if one.code == "index-orphan"]
-    assert {one.severity for one in found} == {"error"}
-    assert all(one.message.endswith("That log was the newest: its contents are lost.") for one in found)
+    for one in (found := findings_of(directory, "index-orphan")):
+        assert (one.severity, one.message.endswith("That log was the newest: its contents are lost.")) == ("error", True)
+    assert found
 
 
 def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path: Path) -> None:
@@ -395,8 +389,8 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     _remove(directory, 0, ".log")
     _remove(directory, 10, ".log")
     assert _told(directory) == [("segment-missing", "error", None, None), ("segment-missing", "error", 0, 19)]
-    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 20)]))
-    (found,) = (one for one in _findings(directory) if one.code == "high-watermark-beyond-end")
+    _note(tmp_path, "replication", ("orders", 3, 20))
+    (found,) = findings_of(directory, "high-watermark-beyond-end")
     assert (found.offset_first, found.offset_last) == (0, 19)
 
 
@@ -405,25 +399,24 @@ def test_a_log_that_a_start_puts_in_place_is_not_lost(tmp_path: Path) -> None:
     log = (directory / file_name(0, ".log")).rename(directory / file_name(0, ".log.swap"))
     (directory / EPOCHS).unlink()
     assert _told(directory) == []
-    assert {one.severity for one in _findings(directory) if one.code == "index-orphan"} == {"warning"}
+    assert {one.severity for one in findings_of(directory, "index-orphan")} == {"warning"}
     log.write_bytes(b"".join(_ten(0)[:-1]))  # the indexes know of one more
-    assert _told(directory) == [("segment-missing", "error", 0, 9)]
+    assert _told(directory) == FIRST_LOST
     log.write_bytes(b"".join(_ten(0)))
     (directory / file_name(0, ".log.cleaned")).write_bytes(b"")  # beside it, a start deletes the other
-    assert _told(directory) == [("segment-missing", "error", 0, 9)]
+    assert _told(directory) == FIRST_LOST
 
 
-@pytest.mark.parametrize("grows", ["the newest log", "another log"])
-def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: str) -> None:
+@each("grows", [10, 20], ids=["the newest log", "another log"])
+def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: int) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
-    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 30)]))
+    _note(tmp_path, "replication", ("orders", 3, 30))
     (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 0), (1, 25)]))
 
     def emit(row: Row) -> None:
         found.append(row)
         if isinstance(row, FileReport) and row.path.endswith(file_name(10, ".log")):
-            path = directory / file_name(10 if grows == "the newest log" else 20, ".log")
-            with path.open("ab") as log:
+            with (directory / file_name(grows, ".log")).open("ab") as log:
                 log.write(b"".join(_ten(20)))
 
     found: list[Row] = []
@@ -431,7 +424,7 @@ def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: 
     assert [one.code for one in found if isinstance(one, Finding) and one.severity == "error"] == []
     _remove(directory, 20)
     (directory / file_name(10, ".log")).write_bytes(b"".join(_ten(10)))
-    assert {one.code for one in _findings(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
+    assert {one.code for one in findings_of(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
 
 
 # --- random partitions
@@ -452,7 +445,7 @@ def _plain(rng: random.Random) -> dict[int, list[bytes]]:
 
 
 def _above_info(directory: Path) -> list[Finding]:
-    return [one for one in _findings(directory) if one.severity != "info"]
+    return [one for one in findings_of(directory) if one.severity != "info"]
 
 
 @each("seed", range(40))
@@ -466,12 +459,10 @@ def test_any_segment_in_the_middle_that_is_removed_is_an_error_that_names_its_of
     bases = list(segments)
     place = rng.randrange(1, len(bases) - 1)
     _remove(directory, bases[place], *rng.choice([(), (".log",), (".log", ".index"), (".log", ".index", ".timeindex")]))
-    found = [one for one in _findings(directory) if one.code == "segment-missing"]
     lost = (bases[place], bases[place + 1] - 1)
-    assert [(one.offset_first, one.offset_last) for one in found] == [lost]
-    assert found[0].severity == (
-        "error" if 2 * (lost[1] + 1 - lost[0]) >= _smaller(bases, segments, place) else found[0].severity
-    )
+    (one,) = findings_of(directory, "segment-missing")
+    assert (one.offset_first, one.offset_last) == lost
+    assert one.severity == "error" or 2 * (lost[1] + 1 - lost[0]) < _smaller(bases, segments, place)
 
 
 def _smaller(bases: list[int], segments: Segments, place: int) -> int:
@@ -530,9 +521,7 @@ def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:
 
 
 @each("seed", range(120))
-def test_what_is_cut_off_a_newest_segment_is_an_error_where_something_attests_it_and_only_there(
-    tmp_path: Path, seed: int
-) -> None:
+def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attests_it(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     segments = _plain(rng)
     newest = max(segments)
@@ -554,8 +543,7 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_where_something_attests_it
     for name in ("recovery-point", "replication", "cleaner"):
         if rng.random() < 0.2:
             offset = rng.randint(newest, log_end)
-            path = tmp_path / f"{name}-offset-checkpoint"
-            path.write_bytes(checkpoint(entries=[("orders", 3, offset)]))
+            _note(tmp_path, name, ("orders", 3, offset))
             attested.append(offset - 1)
     assert _above_info(directory) == []
 
@@ -564,11 +552,12 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_where_something_attests_it
     log.write_bytes(log.read_bytes()[:cut])
     whole = sum(end <= cut for end in ends[1:])
     last = lasts[whole - 1] if whole else newest - 1
-    errors = [one for one in _findings(directory) if one.severity == "error"]
+    errors = [one for one in findings_of(directory) if one.severity == "error"]
     if max(attested) <= last:
         assert errors == []
         return
-    named = [one for one in errors if one.offset_first is not None and one.offset_last is not None]
-    assert min(one.offset_first for one in named if one.offset_first is not None) == last + 1
-    assert max(one.offset_last for one in named if one.offset_last is not None) >= max(attested)
-    assert max(one.offset_last for one in named if one.offset_last is not None) < log_end
+    named = [
+        (one.offset_first, one.offset_last) for one in errors if one.offset_first is not None and one.offset_last is not None
+    ]
+    assert min(first for first, _ in named) == last + 1
+    assert max(attested) <= max(last for _, last in named) < log_end

@@ -2,15 +2,14 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kdump.binary.source import Source
 from kdump.checks import segment
-from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
-from kdump.checks.jobs import jobs
 from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.settings import Settings
 from kdump.tables import Row
@@ -18,6 +17,7 @@ from tests.builders.files import aborted_transaction, file_name, transaction_ind
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.checks.findings import INDEX, findings_of, rows_of
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -27,22 +27,17 @@ BATCHES = [
     for offset in range(0, 200_000, 1000)
 ]
 SIZE = len(BATCHES[0])
+Patch = pytest.MonkeyPatch
 
 
-def _check(path: Path, **settings: object) -> list[Row]:
-    rows: list[Row] = []
-    for job in jobs(str(path)):
-        run(job, Settings(now=0, **settings), rows.append)  # type: ignore[arg-type]  # of any setting's type
-    return rows
-
-
-def _codes(rows: list[Row]) -> set[str]:
-    return {row.code for row in _of_indexes(rows)}
-
-
-def _of_indexes(rows: list[Row]) -> list[Finding]:
+def _of_indexes(path: Path, **settings: object) -> list[Finding]:
     """Findings, but for what the batches of these tests show as well: offsets are missing between them."""
-    return [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"]
+    return [one for one in findings_of(path, now=0, **settings) if one.code != "offset-gap"]
+
+
+def _codes(path: Path, part: str = "") -> set[str]:
+    """The codes with this part."""
+    return {one.code for one in _of_indexes(path) if part in one.code}
 
 
 def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Path) -> None:
@@ -57,13 +52,11 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
     for path, check in ((index, offset_index.check), (times, time_index.check)):
         with Source(str(path)) as source:
             check(FileContext(source, str(path), "", Settings(now=0), rows.append, base_offset=0, is_newest=True, segment=facts))
-    assert _codes(rows) == set()
+    assert [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"] == []
 
 
 @each("rows_in_window", [1, 2, 3, 7, 1 << 15])
-def test_entries_are_judged_alike_wherever_windows_end(
-    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entries_are_judged_alike_wherever_windows_end(tmp_path: Path, rows_in_window: int, monkeypatch: Patch) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
     index = directory / file_name(0, ".index")
     data = bytearray(index.read_bytes())
@@ -72,8 +65,7 @@ def test_entries_are_judged_alike_wherever_windows_end(
     data[243] ^= 4  # an offset
     index.write_bytes(data)
     monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows_in_window)
-    rows = _check(directory)
-    assert sorted((row.code, row.start, row.end) for row in _of_indexes(rows)) == [
+    assert sorted((one.code, one.start, one.end) for one in _of_indexes(directory)) == [
         ("index-offset-mismatch", 240, 248),
         ("index-position-not-boundary", 160, 168),
         ("index-zero-entry-middle", 80, 96),
@@ -81,10 +73,9 @@ def test_entries_are_judged_alike_wherever_windows_end(
 
 
 def test_an_entry_that_is_too_high_is_blamed_and_not_the_next_one(tmp_path: Path) -> None:
-    path = tmp_path / file_name(0, ".index")
+    path = tmp_path / INDEX
     path.write_bytes(index_of(entries=[(1, 100), (9, 900), (0, 0), (2, 200), (3, 300)]))
-    findings = [row for row in _check(path) if isinstance(row, Finding)]
-    assert [(row.code, row.start, row.end) for row in findings] == [
+    assert [(one.code, one.start, one.end) for one in findings_of(path)] == [
         ("index-entry-order", 8, 16),
         ("index-position-order", 8, 16),
         ("index-zero-entry-middle", 16, 24),
@@ -97,7 +88,7 @@ def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: 
     directory = write_partition(tmp_path, segments={0: batches})
     index = directory / file_name(0, ".index")
     index.write_bytes(index_of(entries=[(offset, row * len(batches[0])) for row, offset in enumerate(offsets) if row]))
-    found = [(row.code, row.start, row.end) for row in _of_indexes(_check(directory)) if row.path == str(index)]
+    found = [(one.code, one.start, one.end) for one in _of_indexes(directory) if one.path == str(index)]
     assert found == [("index-entry-order", 8, 16)]
 
 
@@ -108,14 +99,14 @@ def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_wr
         batches = [batch(records=whole[:1]), batch(records=whole, base_offset=1), last]
         directory = write_partition(tmp_path / str(len(records)), segments={0: batches})
         (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(9, len(batches[0]))]))
-        assert _codes(_check(directory)) - {"last-offset-delta-mismatch"} == codes
+        assert _codes(directory) - {"last-offset-delta-mismatch"} == codes
 
 
 def test_a_damaged_batch_may_be_the_end_of_the_append_that_an_entry_is_of(tmp_path: Path) -> None:
     batches = [batch(records=[record(value=b"v")] * 2, base_offset=2 * row, crc=1 if row == 2 else None) for row in range(4)]
     directory = write_partition(tmp_path, segments={0: batches})
     (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(4, len(batches[0]))]))
-    assert "index-offset-mismatch" not in _codes(_check(directory))
+    assert "index-offset-mismatch" not in _codes(directory)
 
 
 def test_an_offset_between_sound_batches_is_not_that_of_damage_elsewhere(tmp_path: Path) -> None:
@@ -128,16 +119,15 @@ def test_an_offset_between_sound_batches_is_not_that_of_damage_elsewhere(tmp_pat
         ]
         directory = write_partition(tmp_path / str(missing), segments={0: batches})
         (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, missing)]))
-        assert {code for code in _codes(_check(directory)) if "not-found" in code} == codes
+        assert _codes(directory, "not-found") == codes
 
 
 def test_an_aborted_transaction_does_not_start_below_zero(tmp_path: Path) -> None:
     path = tmp_path / file_name(0, ".txnindex")
     for first, codes in ((0, set()), (-1, {"txnindex-order"})):
-        path.write_bytes(
-            transaction_index(entries=[aborted_transaction(first_offset=first, last_offset=3, last_stable_offset=0)])
-        )
-        assert {code for code in _codes(_check(path)) if code == "txnindex-order"} == codes
+        entry = aborted_transaction(first_offset=first, last_offset=3, last_stable_offset=0)
+        path.write_bytes(transaction_index(entries=[entry]))
+        assert _codes(path, "txnindex-order") == codes
 
 
 def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_path: Path) -> None:
@@ -146,13 +136,13 @@ def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_
         batches = [batch(records=[record(value=b"v", timestamp=TIMESTAMP)], base_offset=offset) for offset in range(3)]
         directory = write_partition(tmp_path / str(base_offset), segments={0: [*batches, torn]})
         (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, 0), (TIMESTAMP + 1, 20)]))
-        assert {code for code in _codes(_check(directory)) if "not-found" in code} == codes
+        assert _codes(directory, "not-found") == codes
 
 
 def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / file_name(0, ".index")
+    path = tmp_path / INDEX
     path.write_bytes(index_of(entries=[(5, 500)] * 4))
-    findings = [row for row in _check(path, max_findings=1) if isinstance(row, Finding)]
+    findings = findings_of(path, max_findings=1)
     assert sorted((row.code, row.start, row.end, row.found) for row in findings) == [
         ("finding-flood", 16, 32, "2"),
         ("finding-flood", 16, 32, "2"),
@@ -163,7 +153,7 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
 
 @each("rows_in_window", [1, 2, 3, 1 << 15])
 def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
-    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rows_in_window: int, monkeypatch: Patch
 ) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
     index = directory / file_name(0, ".index")
@@ -172,7 +162,7 @@ def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
     beyond = [(100_000 + row * 1000, past + 900 - row) for row in range(7)]
     index.write_bytes(index_of(entries=[entry for pair in zip(descending, beyond, strict=False) for entry in pair]))
     monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows_in_window)
-    found = [(row.code, row.start, row.end, row.found) for row in _of_indexes(_check(directory, max_findings=1))]
+    found = [(one.code, one.start, one.end, one.found) for one in _of_indexes(directory, max_findings=1)]
     assert sorted(row for row in found if "order" in row[0] or "past" in row[0] or row[0] == "finding-flood") == [
         ("finding-flood", 24, 112, "6"),
         ("finding-flood", 32, 104, "5"),
@@ -197,7 +187,8 @@ def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> No
         path.write_bytes(data)
         level = chance.choice(["quick", "full", "deep"])
         for target in (directory, path):
-            reports = [row for row in _check(target, level=level, is_pedantic=True) if isinstance(row, FileReport)]
+            settings: dict[str, Any] = {"now": 0, "level": level, "is_pedantic": True}
+            reports = [row for row in rows_of(target, **settings) if isinstance(row, FileReport)]
             (report,) = (row for row in reports if row.path == str(path))
             counted = (report.bytes_intact, report.bytes_damaged, report.bytes_zero)
             assert sum(counted) == report.size == len(data), number

@@ -1,6 +1,7 @@
 """Very many files or findings: nothing is looked for among all of them for each, and what is only counted is not built."""
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ from tests.work import work_of
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
 
 
+def _assert_linear(steps: Callable[[int], int], few: int, more: int, many: int) -> None:
+    """Assert that what is added from the second count to the third costs little more, for each, than from the first."""
+    steps(5)
+    of_few, of_more, of_many = steps(few), steps(more), steps(many)
+    assert of_many - of_more < 2.2 * (of_more - of_few), (of_few, of_more, of_many)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
 def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
@@ -29,8 +37,7 @@ def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_p
         path = written(MANY[name], count, tmp_path / str(count)).parent
         return work_of(lambda: list(kdump.check(path))).lines
 
-    _, few, more, many = (steps(count) for count in (5, 100, 300, 700))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, 100, 300, 700)
 
 
 @pytest.mark.slow
@@ -39,8 +46,7 @@ def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_pat
         path = written(MANY["many segments"], count, tmp_path / str(count)).parent
         return work_of(lambda: list(forecast(path))).lines
 
-    _, few, more, many = (steps(count) for count in (5, 50, 100, 200))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, 50, 100, 200)
 
 
 @pytest.mark.slow
@@ -88,8 +94,7 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
             (path / f"{base_offset:020}.snapshot").write_bytes(snapshot([]))
         return work_of(lambda: list(kdump.check(path))).lines
 
-    _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, 50, 150, 350)
 
 
 @pytest.mark.slow
@@ -109,8 +114,7 @@ def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[
             (path / f"{base_offset:0{digits}d}.log").write_bytes(batch_of(b"", base_offset=base_offset, count=0))
         return work_of(lambda: run_over(path)).lines
 
-    _, few, more, many = (steps(count) for count in (5, 50, 100, 200))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, 50, 100, 200)
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])

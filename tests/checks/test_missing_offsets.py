@@ -46,6 +46,9 @@ def _hurt(row: int, at: int, value: bytes) -> bytes:
     return b"".join([*LOG[:row], bytes(hurt), *LOG[row + 1 :]])
 
 
+Capture = pytest.CaptureFixture[str]
+
+
 def _claims(path: Path) -> set[int]:
     """The offsets of all findings about skipped bytes."""
     found: set[int] = set()
@@ -58,7 +61,7 @@ def _claims(path: Path) -> set[int]:
 
 def _partition(folder: Path, data: bytes, base: int = 0) -> Path:
     path = folder / "orders-0"
-    path.mkdir()
+    path.mkdir(parents=True)
     (path / f"{base:020}.log").write_bytes(data)
     return path
 
@@ -75,7 +78,7 @@ def test_batches_with_offsets_of_no_batch_of_the_log_do_not_say_what_is_missing(
     assert _claims(path) == set(range(591, 594))
 
 
-def _headline(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
+def _headline(path: Path, capfd: Capture) -> int:
     main(["check", str(path)])
     found = re.search(r"Consumers cannot read (?:at least )?([\d,]+) of", " ".join(capfd.readouterr().out.split()))
     assert found
@@ -84,9 +87,7 @@ def _headline(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
 
 @pytest.mark.both_kernels
 @each("kind", ["stale", "swapped", "swapped, near", "foreign, higher", "foreign, lower"])
-def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
-    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(kind: str, tmp_path: Path, capfd: Capture) -> None:
     data = _misplaced(kind)
     missing = {offset for row, one in enumerate(LOG) if one not in data for offset in range(3 * row, 3 * row + 3)}
     path = _partition(tmp_path, data)
@@ -109,23 +110,18 @@ def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
     ],
     ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic", "offset of the next"],
 )
-def test_a_damaged_header_claims_no_more_than_its_neighbours_leave(
-    at: int, value: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_header_claims_no_more_than_its_neighbours_leave(at: int, value: bytes, tmp_path: Path, capfd: Capture) -> None:
     for first, last in ((100, 100), (100, 101), (99, 102)):  # of those that are damaged
         hurt = bytearray(_hurt(100, at, value))
         for row in range(first, last + 1):
             if row != 100 or at < 8:  # no CRC covers the offset
                 hurt[sum(map(len, LOG[:row])) + 200] ^= 1
-        (tmp_path / str(last)).mkdir()
         path = _partition(tmp_path / str(last), bytes(hurt))
         assert _claims(path) == set(range(3 * first, 3 * last + 3))
         assert _headline(path, capfd) == 3 * (last - first + 1)
 
 
-def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(tmp_path: Path, capfd: Capture) -> None:
     """A text mode copy replaces each LF by CR and LF: no batch is left, and the header of the first claims its own offsets."""
     lines = [record(value=b"a line\n" * 40, offset_delta=delta) for delta in range(3)]
     data = b"".join(batch(base_offset=3 * row, records=lines) for row in range(50)).replace(b"\n", b"\r\n")
@@ -134,22 +130,14 @@ def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(
 
 
 @pytest.mark.both_kernels
-def test_a_batch_whose_header_is_zeroed_from_the_length_on_lacks_all_offsets_up_to_the_next(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = _partition(tmp_path, _hurt(100, 12, bytes(512)))
-    assert _claims(path) == {300, 301, 302}
-    assert _headline(path, capfd) == 3
-
-
-@pytest.mark.both_kernels
-@each("delta", [0, 1 << 14], ids=["lower", "higher"])
-@each("row", [100, 199], ids=["inside", "at the end"])
-def test_a_wrong_last_offset_delta_takes_and_adds_no_offset(
-    delta: int, row: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@each(
+    ("row", "at", "value"),
+    [(100, 12, bytes(512)), *((row, 23, delta.to_bytes(4, "big")) for row in (100, 199) for delta in (0, 1 << 14))],
+    ids=["zeroed from the length on", "delta lower", "delta higher", "lower at the end", "higher at the end"],
+)
+def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: bytes, tmp_path: Path, capfd: Capture) -> None:
     """A batch has at least one offset for each of its records, and where nothing else bounds it no more."""
-    path = _partition(tmp_path, _hurt(row, 23, delta.to_bytes(4, "big")))
+    path = _partition(tmp_path, _hurt(row, at, value))
     assert _claims(path) == {3 * row, 3 * row + 1, 3 * row + 2}
     assert _headline(path, capfd) == 3
 
@@ -158,7 +146,7 @@ def test_a_wrong_last_offset_delta_takes_and_adds_no_offset(
 @each("wrong", [(100,), (100, 102, 103, 105)], ids=["one", "four, two of them together"])
 @each(("base", "moved"), [(0, 1_000_000), (90_000, -90_000)], ids=["too high", "below the base offset"])
 def test_single_batches_with_wrong_offsets_bound_no_missing_ones(
-    wrong: tuple[int, ...], base: int, moved: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    wrong: tuple[int, ...], base: int, moved: int, tmp_path: Path, capfd: Capture
 ) -> None:
     """A text mode copy gives batches other base offsets, which no checksum covers, and damages those around them and the last."""
     sound = _log(base=base)
@@ -174,9 +162,7 @@ def test_single_batches_with_wrong_offsets_bound_no_missing_ones(
 
 
 @pytest.mark.both_kernels
-def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_before_them(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_before_them(tmp_path: Path, capfd: Capture) -> None:
     small = [batch(base_offset=row, records=[record(value=b"x")]) for row in range(2000)]
     size = len(small[0])
     data = b"".join(small)
@@ -200,9 +186,7 @@ def test_offsets_that_a_damaged_header_claims_are_believed_as_far_as_there_is_ro
     assert _believed((5, 6), 4, [gap], most) == believed
 
 
-def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(tmp_path: Path, capfd: Capture) -> None:
     """Of five batches from offset 288 on, the first says 296, and the second and fourth are damaged."""
     hurt = bytearray(_hurt(96, 7, bytes([288 ^ 256 | 8])))
     for row in (97, 99):
@@ -213,9 +197,7 @@ def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(
 
 
 @each("bit", [10, 11, 31, 44])
-def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
-    bit: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(bit: int, tmp_path: Path, capfd: Capture) -> None:
     """Two segments of 600 offsets: a batch of the first is damaged, and no checksum covers the offset of the last of each.
 
     Nor that of the first.
@@ -235,17 +217,16 @@ def test_a_wrong_offset_of_the_last_batch_of_a_segment_is_no_end_of_the_log(
     assert f"Consumers cannot read 3 of {1200 if bit == 11 else 1197:,} offsets: 150 to 152." in capfd.readouterr().out
 
 
-def test_a_segment_without_a_batch_lacks_all_offsets_up_to_the_next(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_segment_without_a_batch_lacks_all_offsets_up_to_the_next(tmp_path: Path, capfd: Capture) -> None:
     data = b"".join(LOG)
     for name, rest in (("noise", random.Random(3).randbytes(len(data))), ("zeros", bytes(len(data)))):
-        (folder := tmp_path / name).mkdir()
-        path = _partition(folder, data)
+        path = _partition(tmp_path / name, data)
         (path / f"{600:020}.log").write_bytes(rest)
         (path / f"{1200:020}.log").write_bytes(b"".join(_log(seed=2, base=1200)))
         assert _headline(path, capfd) == 600, name
 
 
-def test_batches_whose_offsets_an_inserted_byte_has_moved_are_no_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_batches_whose_offsets_an_inserted_byte_has_moved_are_no_page(tmp_path: Path, capfd: Capture) -> None:
     """CRLF conversion: it stands before the last byte but one of their offsets, from 2,560 on."""
     parts = [batch(base_offset=row, records=[record(value=b"v" * 90)]) for row in range(2500, 2700)]
     parts[61:63] = [part[:6] + b"\r" + part[6:] for part in parts[61:63]]

@@ -1,27 +1,29 @@
 """What checks say of producers and transactions where a whole log, damage or the settings decide."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crc32c import crc32c
 
 from kdump.checks import producers
-from kdump.checks.check import run
-from kdump.checks.finding import Finding
-from kdump.checks.jobs import jobs
-from kdump.checks.settings import Settings
+from kdump.checks.finding import FileReport, Finding
 from kdump.cli.commands import main
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+from tests.checks.findings import findings_of, rows_of
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
 Said = list[tuple[str, str, int]]
+Capture = pytest.CaptureFixture[str]
 
 
-def _write(folder: Path, segments: dict[int, Sequence[bytes]], snapshots: dict[int, bytes] | None = None) -> Path:
+def _write(folder: Path, segments: Mapping[int, Sequence[bytes]], snapshots: Mapping[int, bytes] | None = None) -> Path:
+    folder.mkdir(exist_ok=True)
     for base_offset, batches in segments.items():
         (folder / file_name(base_offset, ".log")).write_bytes(b"".join(batches))
     for offset, snapshot in (snapshots or {}).items():
@@ -31,84 +33,52 @@ def _write(folder: Path, segments: dict[int, Sequence[bytes]], snapshots: dict[i
 
 def _said(path: Path, *codes: str, **settings: str) -> Said:
     """Findings of these codes: code, severity, first byte."""
-    rows: list[object] = []
-    for job in jobs(str(path)):
-        run(job, Settings(now=TIMESTAMP + 3_600_000, **settings), rows.append)  # type: ignore[arg-type]
-    findings = [row for row in rows if isinstance(row, Finding)]
-    return [(finding.code, finding.severity, finding.start) for finding in findings if finding.code in codes]
+    found = findings_of(path, *codes, now=TIMESTAMP + 3_600_000, **settings)
+    return [(finding.code, finding.severity, finding.start) for finding in found]
 
 
-def _data(
-    base_offset: int,
-    sequence: int,
-    *,
-    producer_id: int = 7,
-    epoch: int = 0,
-    count: int = 1,
-    in_txn: bool = False,
-    value: str = "",
-) -> bytes:
-    return batch(
-        records=[record(value=value.encode()) for _ in range(count)],
-        base_offset=base_offset,
-        producer_id=producer_id,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        is_transactional=in_txn,
-    )
+def _of_txn(path: Path) -> Said:
+    return _said(path, "txn-open", "txn-hanging")
+
+
+def _data(base_offset: int, sequence: int, *, producer_id: int = 7, in_txn: bool = False, value: str = "") -> bytes:
+    fields: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+    return batch(records=[record(value=value.encode())], base_offset=base_offset, is_transactional=in_txn, **fields)
 
 
 def _later(base_offset: int, *, minutes: int) -> bytes:
     return batch(records=[record(timestamp=TIMESTAMP + minutes * 60_000)], base_offset=base_offset)
 
 
-@pytest.mark.parametrize("policy, severity", [("unknown", "info"), ("compact", "info"), ("delete", "warning")])
-def test_a_sequence_may_be_missing_where_offsets_are_too_unless_nothing_is_cleaned(
+@each(("policy", "severity"), [("unknown", "info"), ("compact", "info"), ("delete", "warning")])
+def test_a_sequence_may_be_missing_where_offsets_are_unless_nothing_is_cleaned(
     tmp_path: Path, policy: str, severity: str
 ) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0), _data(5, 5)]})
     assert _said(folder, "sequence-gap", cleanup_policy=policy) == [("sequence-gap", severity, 68)]
 
 
-def test_a_sequence_is_missed_across_segments(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {0: [_data(0, 0)], 1: [_data(1, 0, producer_id=8)], 2: [_data(2, 2)]})
-    assert _said(folder, "sequence-gap") == [("sequence-gap", "warning", 0)]
-
-
-def test_a_batch_is_seen_to_come_twice_across_segments(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {0: [_data(0, 4)], 1: [_data(1, 4)], 2: [_data(2, 5)]})
-    assert _said(folder, "sequence-duplicate", "sequence-gap") == [("sequence-duplicate", "error", 0)]
-
-
-def test_a_producer_that_restarts_in_its_epoch_does_not_repeat_itself(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {0: [_data(0, 0, value="one"), _data(1, 0, value="two")]})
-    assert _said(folder, "sequence-duplicate", "sequence-gap") == [("sequence-gap", "info", 71)]
+@each(
+    ("segments", "told"),
+    [
+        ({0: [_data(0, 0)], 1: [_data(1, 0, producer_id=8)], 2: [_data(2, 2)]}, ("sequence-gap", "warning", 0)),
+        ({0: [_data(0, 4)], 1: [_data(1, 4)], 2: [_data(2, 5)]}, ("sequence-duplicate", "error", 0)),
+        ({0: [_data(0, 0, value="one"), _data(1, 0, value="two")]}, ("sequence-gap", "info", 71)),
+        ({0: [_data(0, 0), _data(1, 1)[:-1] + b"X", _data(2, 2)]}, ("sequence-gap", "info", 136)),
+    ],
+    ids=["missed across segments", "twice across segments", "a restart in its epoch", "after a damaged batch"],
+)
+def test_a_batch_is_seen_to_be_missing_or_to_come_twice(tmp_path: Path, segments: dict[int, list[bytes]], told: object) -> None:
+    assert _said(_write(tmp_path, segments), "sequence-duplicate", "sequence-gap") == [told]
 
 
 def test_offsets_committed_by_a_coordinator_all_have_sequence_0(tmp_path: Path) -> None:
-    folder = tmp_path / "__consumer_offsets-7"
-    folder.mkdir()
-    _write(folder, {0: [_data(0, 0, in_txn=True), _data(1, 0, in_txn=True), transaction_marker(base_offset=2, producer_id=7)]})
+    committed = [_data(0, 0, in_txn=True), _data(1, 0, in_txn=True), transaction_marker(base_offset=2, producer_id=7)]
+    folder = _write(tmp_path / "__consumer_offsets-7", {0: committed})
     assert _said(folder, "sequence-duplicate", "sequence-gap", "txn-open") == []
 
 
-def test_sequences_after_a_damaged_batch_are_not_missed(tmp_path: Path) -> None:
-    damaged = _data(1, 1)[:-1] + b"X"
-    folder = _write(tmp_path, {0: [_data(0, 0), damaged, _data(2, 2)]})
-    assert _said(folder, "sequence-gap") == [("sequence-gap", "info", 136)]
-
-
-@pytest.mark.parametrize("minutes, code, severity", [(20, "txn-open", "info"), (21, "txn-hanging", "error")])
-def test_a_transaction_hangs_when_the_log_went_on_for_longer_than_one_may_last(
-    tmp_path: Path, minutes: int, code: str, severity: str
-) -> None:
-    folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 1: [_later(1, minutes=minutes)]})
-    assert _said(folder, "txn-open", "txn-hanging") == [(code, severity, 0)]
-
-
-def test_an_open_transaction_says_how_far_the_log_went_on_and_so_does_the_verdict(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_open_transaction_says_how_far_the_log_went_on_as_does_the_verdict(tmp_path: Path, capfd: Capture) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 1: [_later(1, minutes=3)]})
     assert main(["check", str(folder)]) == 0
     out = " ".join(capfd.readouterr().out.split())
@@ -120,27 +90,24 @@ def test_an_open_transaction_says_how_far_the_log_went_on_and_so_does_the_verdic
 
 
 def test_a_transaction_hangs_only_if_all_of_the_log_after_it_was_read(tmp_path: Path) -> None:
-    behind_gap = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 2: [_later(2, minutes=30)]})
-    assert _said(behind_gap, "txn-open", "txn-hanging") == [("txn-open", "info", 0)]
+    opened = _data(0, 0, in_txn=True)
     damaged = _later(1, minutes=0)[:-1] + b"X"
-    (tmp_path / "damaged").mkdir()
-    behind_damage = _write(tmp_path / "damaged", {0: [_data(0, 0, in_txn=True), damaged], 2: [_later(2, minutes=30)]})
-    assert _said(behind_damage, "txn-open", "txn-hanging") == [("txn-open", "info", 0)]
-
-
-def test_a_segment_alone_has_no_hanging_transactions(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True), _later(1, minutes=30)]})
-    assert _said(folder / file_name(0, ".log"), "txn-open", "txn-hanging") == [("txn-open", "info", 0)]
+    for number, segments in enumerate(
+        ({0: [opened], 2: [_later(2, minutes=30)]}, {0: [opened, damaged], 2: [_later(2, minutes=30)]})
+    ):
+        assert _of_txn(_write(tmp_path / str(number), segments)) == [("txn-open", "info", 0)]
+    folder = _write(tmp_path, {0: [opened, _later(1, minutes=30)]})
+    assert _of_txn(folder / file_name(0, ".log")) == [("txn-open", "info", 0)]  # a segment alone
 
 
 def test_timestamps_in_the_future_make_no_transaction_hang(tmp_path: Path) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0, in_txn=True), _later(1, minutes=600)]})
-    assert _said(folder, "txn-open", "txn-hanging") == [("txn-open", "info", 0)]
+    assert _of_txn(folder) == [("txn-open", "info", 0)]
 
 
 def test_a_batch_that_the_cleaner_emptied_opens_no_transaction(tmp_path: Path) -> None:
     emptied = batch(producer_id=7, producer_epoch=0, base_sequence=4, is_transactional=True)
-    assert _said(_write(tmp_path, {0: [emptied, _later(1, minutes=30)]}), "txn-open", "txn-hanging") == []
+    assert _of_txn(_write(tmp_path, {0: [emptied, _later(1, minutes=30)]})) == []
 
 
 def test_too_many_producers_are_forgotten_from_the_first_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,15 +120,11 @@ def test_too_many_producers_are_forgotten_from_the_first_on(tmp_path: Path, monk
 
 
 def test_a_snapshot_inside_of_the_newest_segment_is_compared(tmp_path: Path) -> None:
-    def snapshot(last_sequence: int) -> bytes:
-        return producer_snapshot(entries=[producer_entry(producer_id=7, last_sequence=last_sequence, last_offset=last_sequence)])
-
-    batches = [_data(offset, offset) for offset in range(4)]
-    right = _write(tmp_path, {0: batches}, {2: snapshot(1)})
-    assert _said(right, "snapshot-disagrees") == []
-    (tmp_path / "wrong").mkdir()
-    wrong = _write(tmp_path / "wrong", {0: batches}, {2: snapshot(3)})
-    assert _said(wrong, "snapshot-disagrees") == [("snapshot-disagrees", "warning", 10)]
+    for sequence, told in ((1, []), (3, [("snapshot-disagrees", "warning", 10)])):
+        entry = producer_entry(producer_id=7, last_sequence=sequence, last_offset=sequence)
+        segments = {0: [_data(offset, offset) for offset in range(4)]}
+        folder = _write(tmp_path / str(sequence), segments, {2: producer_snapshot(entries=[entry])})
+        assert _said(folder, "snapshot-disagrees") == told
 
 
 def test_a_snapshot_is_not_compared_with_a_log_that_has_gaps(tmp_path: Path) -> None:
@@ -171,15 +134,11 @@ def test_a_snapshot_is_not_compared_with_a_log_that_has_gaps(tmp_path: Path) -> 
 
 
 def test_a_snapshot_of_an_unknown_version_is_salvaged_if_all_else_fits(tmp_path: Path) -> None:
-    sound = producer_snapshot(entries=[producer_entry()], version=3)
-    folder = _write(tmp_path, {}, {0: sound})
-    rows: list[object] = []
-    for job in jobs(str(folder / file_name(0, ".snapshot"))):
-        run(job, Settings(now=TIMESTAMP), rows.append)
-    finding, report = rows
-    assert isinstance(finding, Finding)
+    folder = _write(tmp_path, {}, {0: producer_snapshot(entries=[producer_entry()], version=3)})
+    finding, report = rows_of(folder / file_name(0, ".snapshot"))
+    assert isinstance(finding, Finding) and isinstance(report, FileReport)
     assert finding.message == "The file has version 3; only 1 is known; read as version 1, all of it is sound."
-    assert (report.batches_salvaged, report.bytes_salvaged, report.bytes_damaged) == (1, 56, 0)  # type: ignore[attr-defined]
+    assert (report.batches_salvaged, report.bytes_salvaged, report.bytes_damaged) == (1, 56, 0)
 
 
 def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Path) -> None:
@@ -196,16 +155,11 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
     ]
 
 
-def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(
-    tmp_path: Path,
-) -> None:
+def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(tmp_path: Path) -> None:
     batches = [_data(offset, 0, producer_id=100 - offset, in_txn=True) for offset in range(30)]
     held = producer_snapshot(entries=[producer_entry(producer_id=100, current_txn_first_offset=0)])
     path = _write(tmp_path, {0: batches, 30: [_data(30, 0, producer_id=7)]}, {30: held})
-    rows: list[object] = []
-    for job in jobs(str(path)):
-        run(job, Settings(now=TIMESTAMP + 3_600_000), rows.append)
-    found = [row for row in rows if isinstance(row, Finding) and row.code == "snapshot-disagrees"]
+    found = findings_of(path, "snapshot-disagrees", now=TIMESTAMP + 3_600_000)
     assert [row.message.partition(":")[0] for row in found[:-1]] == [f"Producer {number}" for number in range(84, 100)]
     assert found[-1].message == (
         "The log up to offset 30 shows 13 more producers with an open transaction; the snapshot has none of them."

@@ -2,8 +2,9 @@
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -45,44 +46,35 @@ def _time_entries(data: bytes, base_offset: int = 0) -> Entries:
         return [(row.timestamp, row.offset) for table in time_index.read(source, base_offset) for row in table]
 
 
-def test_the_offsets_of_an_offset_index_are_relative_to_its_base() -> None:
+def test_the_offsets_of_indexes_are_relative_to_their_base() -> None:
     data = build_offset_index(entries=[(104, 241), (108, 482)], base_offset=100)
     assert data.hex() == "00000004000000f100000008000001e2"
     assert _offset_entries(data, 100) == [(104, 241), (108, 482)]
-
-
-def test_the_offsets_of_a_time_index_are_relative_to_its_base() -> None:
     data = build_time_index(entries=[(T, 104), (T + 9, 108)], base_offset=100)
     assert _time_entries(data, 100) == [(1_700_000_000_000, 104), (1_700_000_000_009, 108)]
 
 
-@each("rest", range(8))
-def test_a_partial_entry_at_the_end_of_an_offset_index_is_not_read(rest: int) -> None:
-    assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
-
-
-@each("rest", range(12))
-def test_a_partial_entry_at_the_end_of_a_time_index_is_not_read(rest: int) -> None:
-    assert _time_entries(build_time_index(entries=[(T, 4)], trailing=b"\1" * rest)) == [(T, 4)]
-
-
-def test_empty_indexes_have_no_entries() -> None:
-    assert _offset_entries(b"") == []
-    assert _time_entries(b"") == []
+def test_a_partial_entry_at_the_end_is_not_read() -> None:
+    for rest in range(8):
+        assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
+    for rest in range(12):
+        assert _time_entries(build_time_index(entries=[(T, 4)], trailing=b"\1" * rest)) == [(T, 4)]
+    assert (_offset_entries(b""), _time_entries(b"")) == ([], [])
 
 
 def test_offsets_wrap_as_javas_numbers_do() -> None:
     assert _offset_entries(struct.pack(">ii", 1, 7), MAX_INT64) == [(-MAX_INT64 - 1, 7)]
     assert _time_entries(struct.pack(">qi", T, 1), MAX_INT64) == [(T, -MAX_INT64 - 1)]
+    with opened(struct.pack(">iiii", 1, 7, 2, 9)) as source:
+        assert offset_index_check.Lookup(source, MAX_INT64, tries_end_first=True).position_of(MAX_INT64) == 9
 
 
 @pytest.mark.slow
 def test_an_index_larger_than_a_window_is_read() -> None:
     entries = [(offset, 7) for offset in range(1, 150_001)]
     assert _offset_entries(build_offset_index(entries=entries)) == entries
-    assert _time_entries(build_time_index(entries=[(7, offset) for offset, _ in entries]))[149_990:] == [
-        (7, offset) for offset in range(149_991, 150_001)
-    ]
+    times = _time_entries(build_time_index(entries=[(7, offset) for offset, _ in entries]))
+    assert times[149_990:] == [(7, offset) for offset in range(149_991, 150_001)]
 
 
 @given(ENTRIES, st.integers(0, 1 << 62), st.binary(max_size=7))
@@ -143,10 +135,7 @@ def test_a_lookup_finds_the_last_entry_that_is_not_above() -> None:
     entries = [(104, 241), (108, 482), (112, 723)]
     targets = [0, 100, 103, 104, 107, 108, 111, 112, 1000]
     assert _looked_up(entries, targets, 100) == [0, 0, 0, 241, 241, 482, 482, 723, 723]
-
-
-def test_a_lookup_in_an_empty_index_finds_the_start_of_the_log() -> None:
-    assert _looked_up([], [0, 5]) == [0, 0]
+    assert _looked_up([], [0, 5]) == [0, 0]  # the start of the log
 
 
 @given(
@@ -180,29 +169,25 @@ def test_an_index_too_large_to_be_held_is_looked_up_alike(
     assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first, max_held_bytes=-1) == held
 
 
-def test_offsets_wrap_in_lookups_too() -> None:
-    data = struct.pack(">iiii", 1, 7, 2, 9)
-    with opened(data) as source:
-        assert offset_index_check.Lookup(source, MAX_INT64, tries_end_first=True).position_of(MAX_INT64) == 9
-
-
 # --- what an entry of the offset index leads to
 
 
-def _last_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
+def _code_or(find: Callable[[Source], int], data: bytes) -> int | str:
+    """What is found in a file of these bytes, or the code of the fault that keeps it from being found."""
     with opened(data) as source:
         try:
-            return offset_index_check.last_offset_at(source, position, window_size)
+            return find(source)
         except CorruptData as error:
             return error.code
+
+
+def _last_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
+    return _code_or(lambda source: offset_index_check.last_offset_at(source, position, window_size), data)
 
 
 def _first_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
-    with opened(data) as source:
-        try:
-            return offset_index_check.first_offset_at(source, position, window_size, STRICT_RULES, may_start_past_end=True)
-        except CorruptData as error:
-            return error.code
+    find = offset_index_check.first_offset_at
+    return _code_or(lambda source: find(source, position, window_size, STRICT_RULES, may_start_past_end=True), data)
 
 
 FIRST = batch(records=[record(value=b"v")] * 3, base_offset=100)
@@ -210,10 +195,9 @@ SECOND = wrapper(messages=[message(value=b"v")] * 3, base_offset=103)
 LOG = FIRST + SECOND
 
 
-@pytest.mark.parametrize(("position", "first_offset", "last_offset"), [(0, 100, 102), (len(FIRST), 103, 105)])
-def test_an_entry_leads_to_the_batch_at_its_position(position: int, first_offset: int, last_offset: int) -> None:
-    assert _last_offset_at(LOG, position) == last_offset
-    assert _first_offset_at(LOG, position) == first_offset
+def test_an_entry_leads_to_the_batch_at_its_position() -> None:
+    for position, first_offset, last_offset in ((0, 100, 102), (len(FIRST), 103, 105)):
+        assert (_first_offset_at(LOG, position), _last_offset_at(LOG, position)) == (first_offset, last_offset)
 
 
 def test_a_window_must_hold_the_whole_batch() -> None:
@@ -224,9 +208,12 @@ def test_a_window_must_hold_the_whole_batch() -> None:
 
 
 def test_an_entry_may_point_to_where_nothing_is() -> None:
-    assert _last_offset_at(LOG, len(LOG)) == "no-batch-at-position"
-    assert _last_offset_at(LOG, len(LOG) + 1) == "index-position-past-log"
-    assert _last_offset_at(LOG, -1) == "index-position-negative"
+    for position, code in (
+        (len(LOG), "no-batch-at-position"),
+        (len(LOG) + 1, "index-position-past-log"),
+        (-1, "index-position-negative"),
+    ):
+        assert _last_offset_at(LOG, position) == code
     assert _last_offset_at(LOG, 0, -1) == "size-negative"
     assert _last_offset_at(LOG, 1) in ("no-batch-at-position", "record-size-too-small")
 
@@ -270,28 +257,27 @@ def test_a_zero_padded_offset_index_passes_where_the_base_offset_is_allowed() ->
     assert _offset_index_code(padded, 100, allows_base_offset=False) == "index-last-offset"
 
 
-def test_the_timestamps_of_a_time_index_do_not_fall() -> None:
-    falling = build_time_index(entries=[(T, 104), (T - 1, 108)], base_offset=100)
-    assert _time_index_fault(falling, 100) == ("time-index-last-timestamp", {"last": T - 1, "first": T})
-    assert _time_index_fault(build_time_index(entries=[(T, 104), (T, 108)], base_offset=100), 100) == ("", {})
+def _times(*entries: tuple[int, int], **others: Any) -> bytes:
+    return build_time_index(entries=entries, base_offset=100, **others)
 
 
-def test_a_zero_padded_time_index_does_not_pass() -> None:
-    padded = build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1)
-    assert _time_index_fault(padded, 100) == ("time-index-last-timestamp", {"last": 0, "first": T})
+@each(
+    ("data", "code", "values"),
+    [
+        (_times((T, 104), (T - 1, 108)), "time-index-last-timestamp", {"last": T - 1, "first": T}),
+        (_times((T, 104), (T, 108)), "", {}),
+        (_times((T, 104), zero_entry_count=1), "time-index-last-timestamp", {"last": 0, "first": T}),
+        (_times((T, 104), (T + 1, 99)), "time-index-last-offset", {"last": 99, "first": 100}),
+        (_times((T, 104), trailing=bytes(11)), "time-index-size", {"size": 23}),
+        (b"", "", {}),
+    ],
+    ids=["falling", "equal", "zero-padded", "below the base", "cut", "empty"],
+)
+def test_a_time_index_holds_whole_entries_whose_timestamps_do_not_fall(data: bytes, code: str, values: dict[str, int]) -> None:
+    assert _time_index_fault(data, 100) == (code, values)
 
 
-def test_the_last_entry_of_a_time_index_may_not_lie_below_its_base() -> None:
-    below = build_time_index(entries=[(T, 104), (T + 1, 99)], base_offset=100)
-    assert _time_index_fault(below, 100) == ("time-index-last-offset", {"last": 99, "first": 100})
-
-
-def test_a_time_index_holds_whole_entries() -> None:
-    assert _time_index_fault(build_time_index(entries=[(T, 4)], trailing=bytes(11)), 0) == ("time-index-size", {"size": 23})
-    assert _time_index_fault(b"", 0) == ("", {})
-
-
-@pytest.mark.parametrize(("suffix", "position"), [(".index", 232), (".timeindex", 228)])
+@each(("suffix", "position"), [(".index", 232), (".timeindex", 228)])
 def test_an_index_truncated_while_it_is_checked_cannot_be_read(tmp_path: Path, suffix: str, position: int) -> None:
     path = tmp_path / f"0{suffix}"
     path.write_bytes(bytes(240))
@@ -376,16 +362,12 @@ def _targets(
 def test_an_entry_does_not_land_before_its_start() -> None:
     found = _targets(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
     assert found == [(0, 102), (len(FIRST), 105)]
+    assert _targets(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []  # it is not walked
 
 
 def test_damage_after_the_batch_found_counts_only_where_all_is_read() -> None:
-    data = FIRST + bytes(30)
     for reads_to_end, expected in [(True, "record-size-too-small"), (False, (0, 102))]:
-        assert _targets(data, [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
-
-
-def test_without_entries_the_log_is_not_walked() -> None:
-    assert _targets(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []
+        assert _targets(FIRST + bytes(30), [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
 
 
 @st.composite
@@ -431,34 +413,30 @@ def test_targets_are_those_of_a_walk_for_every_entry(
 
 
 def _latest_at(data: bytes, position: int = 0) -> int | str:
-    with opened(data) as source:
-        try:
-            return time_index_check.max_timestamp_at(source, position)
-        except CorruptData as error:
-            return error.code
+    return _code_or(lambda source: time_index_check.max_timestamp_at(source, position), data)
 
 
-def test_the_latest_timestamp_is_that_of_the_records_not_of_the_header() -> None:
-    assert _latest_at(batch(records=[record(timestamp=T + 5), record(timestamp=T)], max_timestamp=T + 999)) == T + 5
-    assert _latest_at(batch(records=[record(timestamp=T)], max_timestamp=T + 999)) == T
+_LATE, _EARLY = record(timestamp=T + 5), record(timestamp=T)
 
 
-def test_the_latest_timestamp_of_a_large_batch_may_be_that_of_any_record() -> None:
-    for size in (5_000, 2_000_000):  # more than is read at first, more than is read at once
-        assert (
-            _latest_at(batch(records=[record(timestamp=T), record(timestamp=T + 7, value=bytes(size)), record(timestamp=T)]))
-            == T + 7
-        )
-
-
-def test_an_emptied_batch_has_no_latest_timestamp() -> None:
-    assert _latest_at(batch(last_offset_delta=9)) == -1
-
-
-def test_a_bad_record_keeps_the_latest_timestamp_from_being_found() -> None:
-    assert _latest_at(batch(records=[record(key_length=1000)])) == "record-structure-invalid"
-    assert _latest_at(batch(records=[record(), record(key_length=1000)])) == "record-structure-invalid"
-    assert _latest_at(batch(records=[record()], records_count=2)) == "record-count-too-high"
+@each(
+    ("data", "latest"),
+    [
+        (batch(records=[_LATE, _EARLY], max_timestamp=T + 999), T + 5),
+        (batch(records=[_EARLY], max_timestamp=T + 999), T),
+        # more than is read at first, and more than is read at once
+        (batch(records=[_EARLY, record(timestamp=T + 7, value=bytes(5_000)), _EARLY]), T + 7),
+        (batch(records=[_EARLY, record(timestamp=T + 7, value=bytes(2_000_000)), _EARLY]), T + 7),
+        (batch(last_offset_delta=9), -1),  # emptied
+        (batch(records=[record(key_length=1000)]), "record-structure-invalid"),
+        (batch(records=[record(), record(key_length=1000)]), "record-structure-invalid"),
+        (batch(records=[record()], records_count=2), "record-count-too-high"),
+        (batch(records=[record(timestamp_delta=1)] * 2, base_timestamp=MAX_INT64, max_timestamp=0), -1),  # it wraps
+        (batch(records=[record(timestamp_delta=1)], base_timestamp=MAX_INT64, max_timestamp=0), -1),
+    ],
+)
+def test_the_latest_timestamp_is_that_of_the_records_not_of_the_header(data: bytes, latest: int | str) -> None:
+    assert _latest_at(data) == latest
 
 
 @pytest.mark.slow
@@ -467,9 +445,3 @@ def test_the_latest_timestamp_is_that_of_the_records_read_one_by_one(data: bytes
     batches = walk(data).rows
     for row, found in zip(batches, read_records(data).batches, strict=True):
         assert _latest_at(data, row["position"]) == max([record["timestamp"] for record in found], default=-1)
-
-
-def test_the_latest_timestamp_wraps_as_javas_numbers_do() -> None:
-    overflowing = record(timestamp_delta=1)
-    for records in ([overflowing, overflowing], [overflowing]):
-        assert _latest_at(batch(records=records, base_timestamp=MAX_INT64, max_timestamp=0)) == -1

@@ -33,22 +33,18 @@ def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the opt
 # --- the end of a log
 
 
-def test_an_empty_log_has_no_batches() -> None:
-    assert _ended(b"") == (0, 0, "", "")
-
-
-@each("rest", [1, 12, 17])
+@each("rest", [0, 1, 12, 17])
 @each("byte", [b"\0", b"\xff"])
 def test_up_to_17_bytes_after_the_last_batch_are_trailing(rest: int, byte: bytes) -> None:
-    assert _ended(ONE + byte * rest) == (1, len(ONE), "torn-header", "")
+    assert _ended(ONE + byte * rest) == (1, len(ONE), "torn-header" if rest else "", "")
 
 
 def test_18_zero_bytes_after_the_last_batch_are_a_batch_that_cannot_be() -> None:
     found = walk(ONE + bytes(18))
     assert (len(found.rows), found.code) == (1, "record-size-too-small")
     assert found.fault is not None
-    assert found.fault.position == len(ONE)
-    assert (found.fault.values["size"], found.fault.values["minimum"]) == (0, 14)
+    values = found.fault.values
+    assert (found.fault.position, values["size"], values["minimum"]) == (len(ONE), 0, 14)
 
 
 @each("length", [-0x80000000, -1, 0, 13])
@@ -58,21 +54,14 @@ def test_a_length_below_14_ends_the_walk_with_a_fault(length: int, magic: int) -
     assert _ended(data) == (1, len(ONE), "", "record-size-too-small")
 
 
-@pytest.mark.parametrize("length", [100, 0x7FFFFFFF])
-def test_a_batch_that_reaches_past_the_end_is_trailing(length: int) -> None:
-    torn = batch(records=[record(value=b"v")], batch_length=length)
-    assert _ended(ONE + torn) == (1, len(ONE), "torn-batch", "")
-
-
-def test_a_batch_cut_anywhere_is_trailing() -> None:
+def test_a_batch_that_reaches_past_the_end_or_is_cut_anywhere_is_trailing() -> None:
+    for length in (100, 0x7FFFFFFF):
+        torn = batch(records=[record(value=b"v")], batch_length=length)
+        assert _ended(ONE + torn) == (1, len(ONE), "torn-batch", "")
     for size in range(1, len(ONE)):
         expected = "torn-header" if size < 18 else "torn-batch"
         assert _ended(ONE + ONE[:size]) == (1, len(ONE), expected, ""), size
-
-
-def test_a_batch_that_ends_with_the_log_is_whole() -> None:
-    assert _ended(ONE) == (1, len(ONE), "", "")
-    assert _ended(ONE[:-1]) == (0, 0, "torn-batch", "")
+    assert (_ended(ONE[:-1]), _ended(b"")) == ((0, 0, "torn-batch", ""), (0, 0, "", ""))
 
 
 # --- batches that cannot be read
@@ -102,40 +91,29 @@ def test_releases_that_know_fewer_codecs_refuse_more() -> None:
 
 
 def test_a_batch_that_crosses_the_end_of_the_view_is_not_seen() -> None:
-    data = ONE * 3
     for end, count in [(0, 0), (17, 0), (len(ONE) - 1, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2), (1 << 40, 3)]:
-        found = walk(data, end=end)
+        found = walk(ONE * 3, end=end)
         assert (len(found.rows), found.fault) == (count, None), end
-
-
-def test_a_walk_from_the_end_finds_nothing() -> None:
-    assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")
+    assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")  # nor one before its start
 
 
 # --- windows
 
 
-def test_a_batch_larger_than_a_window_is_read() -> None:
-    large = batch(records=[record(value=bytes(1_200_000))], base_offset=8)
-    found = walk(ONE + large + ONE)
-    assert [(row["position"], row["size"], row["isvalid"]) for row in found.rows] == [
-        (0, 69, True),
-        (69, 1_200_074, True),
-        (1_200_143, 69, True),
-    ]
-    deep = read_records(ONE + large + ONE)
-    assert [row["value_size"] for row in deep.rows] == [1, 1_200_000, 1]
-
-
-def test_a_message_larger_than_a_window_is_read() -> None:
-    large = message_set(messages=[message(value=bytes(1_200_000), key=b"k")])
-    found = walk(ONE_MESSAGE + large + ONE_MESSAGE)
-    assert [(row["position"], row["size"], row["isvalid"]) for row in found.rows] == [
-        (0, 35, True),
-        (35, 1_200_035, True),
-        (1_200_070, 35, True),
-    ]
-    assert [row["value_size"] for row in read_records(ONE_MESSAGE + large).rows] == [1, 1_200_000]
+@each(
+    ("small", "large", "sizes"),
+    [
+        (ONE, batch(records=[record(value=bytes(1_200_000))], base_offset=8), (69, 1_200_074)),
+        (ONE_MESSAGE, message_set(messages=[message(value=bytes(1_200_000), key=b"k")]), (35, 1_200_035)),
+    ],
+    ids=["batch", "message"],
+)
+def test_what_is_larger_than_a_window_is_read(small: bytes, large: bytes, sizes: tuple[int, int]) -> None:
+    found = walk(small + large + small).rows
+    (little, much) = sizes
+    places = [(0, little, True), (little, much, True), (little + much, little, True)]
+    assert [(row["position"], row["size"], row["isvalid"]) for row in found] == places
+    assert [row["value_size"] for row in read_records(small + large + small).rows] == [1, 1_200_000, 1]
 
 
 def test_a_large_batch_with_a_wrong_checksum_is_not_valid() -> None:
@@ -227,23 +205,22 @@ def test_a_log_truncated_before_it_is_walked_is_read_to_its_end_and_reported(tmp
         assert (found, caught.value.code, log.position) == (count, "file-shrank", count * len(ONE))
 
 
-def test_a_log_truncated_between_a_large_batch_and_its_records_is_reported(tmp_path: Path) -> None:
-    path = _log(tmp_path, batch(records=[record(value=bytes(1_200_000))], crc=0))
+@each(
+    ("data", "size"),
+    [
+        (batch(records=[record(value=bytes(1_200_000))], crc=0), 30),
+        (message_set(messages=[message(value=bytes(1_200_000), crc=0)]), 14),
+    ],
+    ids=["batch", "message"],
+)
+def test_a_log_truncated_before_its_large_records_are_read_is_reported(tmp_path: Path, data: bytes, size: int) -> None:
+    path = _log(tmp_path, data)
     with Source(str(path)) as source:
         (chunk,) = Log(source).chunks()
-        os.truncate(path, 30)
+        os.truncate(path, size)
         with pytest.raises(Unreadable) as caught:
             list(records.read(source, chunk))
-        assert caught.value.code == "file-shrank"
-
-
-def test_a_log_truncated_between_a_large_message_and_its_records_is_a_fault(tmp_path: Path) -> None:
-    path = _log(tmp_path, message_set(messages=[message(value=bytes(1_200_000), crc=0)]))
-    with Source(str(path)) as source:
-        (chunk,) = Log(source).chunks()
-        os.truncate(path, 14)
-        with pytest.raises(Unreadable):
-            list(records.read(source, chunk))
+    assert caught.value.code == "file-shrank"
 
 
 # --- all magics in one log

@@ -38,41 +38,37 @@ def test_a_message_of_magic_0_has_no_timestamp() -> None:
     assert (row["timestamp"], row["key"], row["value"], row["crc"]) == (-1, b"k1", b"v1", 1474775406)
 
 
-def test_a_null_key_is_not_an_empty_key() -> None:
-    rows = read_records(message_set(messages=[message(key=None, value=b""), message(key=b"", value=None)])).rows
-    assert [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows] == [
-        (None, -1, b"", 0),
-        (b"", 0, None, -1),
-    ]
-
-
-def test_sizes_below_minus_1_are_null_and_shown_as_stored() -> None:
-    (row,) = read_records(message_set(messages=[message(key_length=-7, value_length=-9)])).rows
-    assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -7, None, -9)
-
-
 def test_a_wrong_checksum_withholds_no_message() -> None:
     (row,) = read_records(message_set(messages=[message(value=b"v", crc=7)])).rows
     assert (row["value"], row["crc"], row["isvalid"]) == (b"v", 7, False)
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-def test_a_key_that_reaches_past_its_message_leaves_no_room_for_the_value(magic: int) -> None:
-    found = read_records(message_set(messages=[message(value=b"a"), message(key_length=1000, magic=magic)]))
-    row = found.rows[1]
-    assert (row["key_size"], row["key"]) == (1000, "message-content-past-end")
-    assert (row["value_size"], row["value"]) == ("message-field-past-end", "message-field-past-end")
+_PAST_END, _NO_ROOM = "message-content-past-end", "message-field-past-end"  # stand in place of what cannot be read
 
 
-def test_a_value_that_reaches_past_its_message_is_found_when_it_is_examined() -> None:
-    (row,) = read_records(message_set(messages=[message(key=b"k", value=b"v", value_length=1000)])).rows
-    assert (row["key"], row["value_size"], row["value"]) == (b"k", 1000, "message-content-past-end")
+@each(
+    ("one", "key", "key_size", "value", "value_size"),
+    [
+        (message(key=None, value=b""), None, -1, b"", 0),
+        (message(key=b"", value=None), b"", 0, None, -1),
+        (message(key_length=-7, value_length=-9), None, -7, None, -9),  # below -1: null, and shown as stored
+        (message(key_length=1000, magic=0), _PAST_END, 1000, _NO_ROOM, _NO_ROOM),
+        (message(key_length=1000, magic=1), _PAST_END, 1000, _NO_ROOM, _NO_ROOM),
+        (message(key=b"k", value=b"v", value_length=1000), b"k", 1, _PAST_END, 1000),
+    ],
+    ids=["null key", "empty key", "negative sizes", "key past the end of magic 0", "of magic 1", "value past the end"],
+)
+def test_a_message_is_shown_as_far_as_it_can_be_read(
+    one: Message, key: object, key_size: int, value: object, value_size: object
+) -> None:
+    row = read_records(message_set(messages=[message(value=b"a"), one])).rows[1]
+    assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (key, key_size, value, value_size)
 
 
 def test_a_message_too_short_for_its_key_is_shown_as_far_as_it_goes() -> None:
     short = struct.pack(">qiIbb", 0, 14, 0, 1, 0) + bytes(8)  # what magic 0 needs, said to be magic 1
     (row,) = read_records(short).rows
-    assert (row["timestamp"], row["key_size"], row["value"]) == (0, "message-field-past-end", "message-field-past-end")
+    assert (row["timestamp"], row["key_size"], row["value"]) == (0, _NO_ROOM, _NO_ROOM)
 
 
 # --- wrappers
@@ -96,6 +92,7 @@ def _at(*offsets: int, magic: int = 1) -> list[Message]:
 _THREE = [message()] * 3
 _THREE_OLD = [message(magic=0)] * 3
 _OF_BOTH = [message(key=b"a", magic=0), message(key=b"b", magic=1)]
+_TIMES = [message(timestamp=T + 1, timestamp_type="LogAppendTime"), message(timestamp=T + 2), message(magic=0)]
 
 
 @each(
@@ -133,51 +130,49 @@ def test_the_magic_inside_decides_how_a_message_is_read() -> None:
         assert [(row["key"], row["value"], row["timestamp"]) for row in rows] == [(b"a", b"1", -1), (b"b", b"2", T + 3)]
 
 
-def test_log_append_time_of_the_wrapper_replaces_the_timestamps_inside() -> None:
-    inside = [message(timestamp=T + 1), message(timestamp=T + 2), message(magic=0)]
-    data = wrapper(messages=inside, timestamp_type="LogAppendTime", timestamp=T + 99, base_offset=1)
-    assert [row["timestamp"] for row in read_records(data).rows] == [T + 99, T + 99, -1]
-
-
-def test_the_timestamp_type_inside_is_not_checked() -> None:
-    inside = [message(timestamp=T + 1, timestamp_type="LogAppendTime"), message(timestamp=T + 2)]
-    assert [row["timestamp"] for row in read_records(wrapper(messages=inside, base_offset=1)).rows] == [T + 1, T + 2]
-
-
-def test_every_message_inside_has_its_own_checksum() -> None:
-    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=7)], base_offset=1, crc=9)
-    assert [row["isvalid"] for row in read_records(data).rows] == [True, False]
+@each(
+    ("built", "field", "values"),
+    [
+        (
+            wrapper(messages=_TIMES, timestamp_type="LogAppendTime", timestamp=T + 99, base_offset=1),
+            "timestamp",
+            [T + 99, T + 99, -1],  # which replaces the timestamps inside
+        ),
+        (wrapper(messages=_TIMES, base_offset=1), "timestamp", [T + 1, T + 2, -1]),  # the type inside is not checked
+        (wrapper(messages=[message(), message(crc=7)], base_offset=1, crc=9), "isvalid", [True, False]),  # each has its own
+    ],
+    ids=["log append time", "create time", "checksums"],
+)
+def test_a_wrapper_replaces_the_timestamps_inside_and_no_checksum(built: bytes, field: str, values: list[object]) -> None:
+    assert [row[field] for row in read_records(built).rows] == values
 
 
 # --- what is bad
 
 
-def test_a_wrapper_without_a_value_is_a_fault() -> None:
-    for magic in (0, 1):
-        fault = fault_of(wrapper(messages=[message()], magic=magic, has_null_value=True))
-        assert (fault.code, fault.values) == ("legacy-wrapper-null", {"magic": magic})
-
-
-def test_a_wrapper_without_messages_is_a_fault() -> None:
-    assert fault_of(wrapper(messages=[], payload=gzip_members(b""))).code == "legacy-wrapper-empty"
-    assert fault_of(wrapper(messages=[], payload=gzip_members(bytes(11)))).code == "legacy-wrapper-empty"
-
-
-def test_zstd_is_not_a_codec_of_messages() -> None:
-    for magic in (0, 1):
-        fault = fault_of(wrapper(messages=[message()], magic=magic, codec="zstd"))
-        assert (fault.code, fault.values) == ("codec-not-allowed", {"magic": magic})
+@each(
+    ("data", "code", "values"),
+    [
+        *(
+            (wrapper(messages=[message()], magic=magic, has_null_value=True), "legacy-wrapper-null", {"magic": magic})
+            for magic in (0, 1)
+        ),
+        (wrapper(messages=[], payload=gzip_members(b"")), "legacy-wrapper-empty", None),
+        (wrapper(messages=[], payload=gzip_members(bytes(11))), "legacy-wrapper-empty", None),
+        *((wrapper(messages=[message()], magic=magic, codec="zstd"), "codec-not-allowed", {"magic": magic}) for magic in (0, 1)),
+        (wrapper(messages=[message(attributes=7)], base_offset=1), "codec-unknown", {"codec": 7}),
+    ],
+)
+def test_a_wrapper_that_cannot_be_opened_is_a_fault(data: bytes, code: str, values: dict[str, int] | None) -> None:
+    fault = fault_of(data)
+    assert fault.code == code
+    assert values in (None, fault.values)
 
 
 def test_a_wrapper_inside_a_wrapper_is_a_fault_after_the_messages_before_it() -> None:
     nested = wrapper(messages=[message()], base_offset=1)
     found = read_records(wrapper(messages=[message(value=b"a"), nested], inner_offsets=[0, 1], offset=9))
     assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "legacy-nested-compression")
-
-
-def test_a_codec_inside_a_wrapper_that_does_not_exist_is_a_fault() -> None:
-    fault = fault_of(wrapper(messages=[message(attributes=7)], base_offset=1))
-    assert (fault.code, fault.values) == ("codec-unknown", {"codec": 7})
 
 
 @each("kept", range(1, 36))
@@ -214,11 +209,9 @@ def test_a_damaged_stream_withholds_a_wrapper(payload: bytes, code: str) -> None
 
 
 def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
-    inside = [message(magic=0, value=b"v")]
+    broken = partial(lz4_frame, is_header_checksum_broken=True)
     for magic, code in [(0, ""), (1, "frame-bad-header")]:
-        data = wrapper(
-            messages=inside, magic=magic, codec="lz4", compressor=lambda data: lz4_frame(data, is_header_checksum_broken=True)
-        )
+        data = wrapper(messages=[message(magic=0, value=b"v")], magic=magic, codec="lz4", compressor=broken)
         assert read_records(data).code == code
 
 

@@ -23,16 +23,8 @@ ONE = producer_entry(
     coordinator_epoch=5,
     current_txn_first_offset=-1,
 )
-ENTRY_FIELDS = (
-    ("producer_id", 8),
-    ("epoch", 2),
-    ("last_sequence", 4),
-    ("last_offset", 8),
-    ("offset_delta", 4),
-    ("timestamp", 8),
-    ("coordinator_epoch", 4),
-    ("current_txn_first_offset", 8),
-)
+_FIELDS = ("producer_id", "epoch", "last_sequence", "last_offset", "offset_delta", "timestamp")
+ENTRY_FIELDS = dict(zip((*_FIELDS, "coordinator_epoch", "current_txn_first_offset"), (8, 2, 4, 8, 4, 8, 4, 8), strict=True))
 
 
 def _read(data: bytes) -> list[Values]:
@@ -48,8 +40,7 @@ def _fault(data: bytes) -> CorruptData:
 
 
 def test_an_entry_takes_46_bytes() -> None:
-    assert len(build(entries=[ONE])) - len(build()) == 46
-    assert sum(size for _, size in ENTRY_FIELDS) == 46
+    assert len(build(entries=[ONE])) - len(build()) == sum(ENTRY_FIELDS.values()) == 46
 
 
 def test_a_snapshot_may_be_empty() -> None:
@@ -81,15 +72,7 @@ def test_every_byte_from_the_checksum_on_counts(place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "field"),
-    [
-        (0, "version"),
-        (1, "version"),
-        (2, "crc"),
-        (5, "crc"),
-        (6, "producer_entries"),
-        (9, "producer_entries"),
-    ],
+    ("size", "field"), [(0, "version"), (1, "version"), (2, "crc"), (5, "crc"), (6, "producer_entries"), (9, "producer_entries")]
 )
 def test_a_header_that_is_cut_names_its_field(size: int, field: str) -> None:
     fault = _fault(build(entries=[ONE])[:size])
@@ -99,7 +82,7 @@ def test_a_header_that_is_cut_names_its_field(size: int, field: str) -> None:
 def test_an_entry_that_is_cut_names_its_field() -> None:
     data = build(entries=[ONE, ONE])
     size = 10 + 46
-    for field, field_size in ENTRY_FIELDS:
+    for field, field_size in ENTRY_FIELDS.items():
         for cut in range(size, size + field_size):
             fault = _fault(data[:cut])
             assert (fault.code, fault.values) == ("snapshot-entry-truncated", {"field": field}), cut

@@ -2,25 +2,18 @@
 
 from pathlib import Path
 
-import pytest
-
 from kdump.binary.source import Source
 from kdump.formats.log import Log
 from kdump.formats.ranges import Range
 from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "last", "is_held"),
     [
-        (0, 9, False),
-        (0, 10, True),
-        (12, 15, True),
-        (0, 99, True),
-        (20, 30, True),
-        (21, 30, False),
-        (None, 9, False),
-        (None, 99, True),
+        *((first, last, True) for first, last in ((0, 10), (12, 15), (0, 99), (20, 30), (None, 99))),
+        *((first, last, False) for first, last in ((0, 9), (21, 30), (None, 9))),
     ],
 )
 def test_what_overlaps_a_range_may_be_in_it(first: int | None, last: int, is_held: bool) -> None:
@@ -30,7 +23,7 @@ def test_what_overlaps_a_range_may_be_in_it(first: int | None, last: int, is_hel
     assert Range(from_time=10, to_time=20).holds_offsets(first, last)
 
 
-@pytest.mark.parametrize(
+@each(
     ("offset", "timestamp", "is_held"), [(1, 5, True), (3, 7, True), (0, 5, False), (4, 7, False), (1, 4, False), (3, 8, False)]
 )
 def test_a_record_is_in_a_range_of_offsets_and_times(offset: int, timestamp: int, is_held: bool) -> None:
@@ -38,18 +31,14 @@ def test_a_record_is_in_a_range_of_offsets_and_times(offset: int, timestamp: int
 
 
 def test_what_has_no_timestamp_is_of_no_time() -> None:
-    assert not Range(to_time=7).holds(1, -1)
-    assert not Range(from_time=-5).holds(1, -1)
-    assert Range(1, 1).holds(1, -1)
+    ranges = (Range(to_time=7), Range(from_time=-5), Range(1, 1))
+    assert [one.holds(1, -1) for one in ranges] == [False, False, True]
 
 
 def test_a_range_knows_what_it_restricts() -> None:
-    assert [(one.has_offsets, one.has_times, one.is_open) for one in (Range(), Range(0), Range(None, 0), Range(to_time=0))] == [
-        (False, False, True),
-        (True, False, False),
-        (True, False, False),
-        (False, True, False),
-    ]
+    restricts = {"offsets": (True, False, False), "times": (False, True, False), "nothing": (False, False, True)}
+    for one, what in ((Range(), "nothing"), (Range(0), "offsets"), (Range(None, 0), "offsets"), (Range(to_time=0), "times")):
+        assert (one.has_offsets, one.has_times, one.is_open) == restricts[what]
 
 
 def test_a_batch_may_have_records_before_its_first_one_and_a_wrapper_any_up_to_its_own_offset(tmp_path: Path) -> None:
@@ -65,9 +54,5 @@ def test_a_batch_may_have_records_before_its_first_one_and_a_wrapper_any_up_to_i
     with Source(str(old)) as source:
         (chunk,) = Log(source).chunks()
         wanted = [Range(0, 3), Range(4, 4), Range(5, 5), Range(7)]
-        assert [(one.may_hold(chunk, 0), one.may_hold(chunk, 1)) for one in wanted] == [
-            (False, True),
-            (True, True),
-            (False, True),
-            (False, False),
-        ]
+        held = [(one.may_hold(chunk, 0), one.may_hold(chunk, 1)) for one in wanted]
+        assert held == [(False, True), (True, True), (False, True), (False, False)]

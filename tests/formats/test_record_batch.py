@@ -14,6 +14,7 @@ from tests.support import INT16, INT32, INT64, Values, walk
 pytestmark = pytest.mark.both_kernels
 
 MAX_INT32, MAX_INT64 = 2147483647, 9223372036854775807
+CODECS: list[Codec] = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 def _only_row(data: bytes) -> Values:
@@ -25,18 +26,11 @@ def _only_row(data: bytes) -> Values:
 
 def test_what_a_message_does_not_have_is_absent_from_its_row() -> None:
     data = message_set(messages=[message(key=b"k1", value=b"v1")], base_offset=5)
+    of_producer = ("producer_id", "producer_epoch", "base_sequence", "last_sequence", "is_transactional", "is_control")
+    of_batch = ("base_offset", "count", "partition_leader_epoch", "delete_horizon_ms")
     assert _only_row(data) == {
-        "base_offset": None,
+        **dict.fromkeys((*of_producer, *of_batch)),
         "last_offset": 5,
-        "count": None,
-        "base_sequence": None,
-        "last_sequence": None,
-        "producer_id": None,
-        "producer_epoch": None,
-        "partition_leader_epoch": None,
-        "is_transactional": None,
-        "is_control": None,
-        "delete_horizon_ms": None,
         "position": 0,
         "timestamp_type": "CreateTime",
         "timestamp": 1_700_000_000_000,
@@ -48,25 +42,48 @@ def test_what_a_message_does_not_have_is_absent_from_its_row() -> None:
     }
 
 
-def test_magic_0_has_no_timestamp() -> None:
-    row = _only_row(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5))
-    assert (row["timestamp_type"], row["timestamp"], row["crc"]) == ("NoTimestampType", -1, 1474775406)
-
-
-def test_the_timestamp_type_bit_means_nothing_in_magic_0() -> None:
-    row = _only_row(message_set(messages=[message(magic=0, attributes=8)]))
-    assert row["timestamp_type"] == "NoTimestampType"
-
-
-def test_log_append_time_is_reported_by_its_bit() -> None:
-    row = _only_row(batch(records=[record()], timestamp_type="LogAppendTime", max_timestamp=1_700_000_000_099))
-    assert (row["timestamp_type"], row["timestamp"]) == ("LogAppendTime", 1_700_000_000_099)
-
-
-def test_a_delete_horizon_stands_in_the_base_timestamp() -> None:
-    data = batch(records=[record(key=b"k", timestamp=TIMESTAMP)], delete_horizon_ms=1_700_000_099_999)
-    assert _only_row(data)["delete_horizon_ms"] == 1_700_000_099_999
-    assert _only_row(batch(records=[record()], base_timestamp=7))["delete_horizon_ms"] is None
+@each(
+    ("data", "fields"),
+    [
+        (
+            message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5),
+            {"timestamp_type": "NoTimestampType", "timestamp": -1, "crc": 1474775406},
+        ),
+        (message_set(messages=[message(magic=0, attributes=8)]), {"timestamp_type": "NoTimestampType"}),
+        (
+            batch(records=[record()], timestamp_type="LogAppendTime", max_timestamp=TIMESTAMP + 99),
+            {"timestamp_type": "LogAppendTime", "timestamp": TIMESTAMP + 99},
+        ),
+        (
+            batch(records=[record(key=b"k", timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + 9),
+            {"delete_horizon_ms": TIMESTAMP + 9},
+        ),
+        (batch(records=[record()], base_timestamp=7), {"delete_horizon_ms": None}),
+        (
+            batch(last_offset_delta=9, base_sequence=5, base_timestamp=-1, max_timestamp=TIMESTAMP),
+            {"size": 61, "count": 0, "last_offset": 9, "last_sequence": 14},
+        ),
+        (batch(records=[record()], attributes=0x7F80), {"compresscodec": "none", "is_transactional": False, "is_control": False}),
+        (
+            batch(records=[record()], attributes=0x7F80),
+            {"timestamp_type": "CreateTime", "delete_horizon_ms": None, "isvalid": True},
+        ),
+        (batch(records=[record()], magic=3), {"magic": 3}),
+        (batch(records=[record()], magic=127), {"magic": 127}),
+        (batch(base_offset=MAX_INT64, last_offset_delta=1), {"last_offset": -MAX_INT64 - 1}),
+        (batch(base_offset=-MAX_INT64 - 1, last_offset_delta=-1), {"last_offset": MAX_INT64}),
+        *((batch(records=[record(value=b"v")], codec=codec), {"compresscodec": codec}) for codec in CODECS),
+    ],
+    ids=[
+        *("magic 0 has no timestamp", "the timestamp type bit means nothing in magic 0", "log append time by its bit"),
+        *("a delete horizon stands in the base timestamp", "no delete horizon", "a batch that was emptied has a header only"),
+        *("the upper bits of the attributes mean nothing", "nor for these", "magic 3 is read like 2", "so is 127"),
+        *("last offsets wrap upwards", "and downwards", *CODECS),
+    ],
+)
+def test_a_header_is_reported_as_kafka_reads_it(data: bytes, fields: dict[str, object]) -> None:
+    row = _only_row(data)
+    assert {name: row[name] for name in fields} == fields
 
 
 def test_a_delete_horizon_beside_batches_without_one_stays_where_it_is() -> None:
@@ -74,31 +91,8 @@ def test_a_delete_horizon_beside_batches_without_one_stays_where_it_is() -> None
     assert [row["delete_horizon_ms"] for row in rows] == [None, 9, None]
 
 
-def test_a_batch_that_was_emptied_has_a_header_only() -> None:
-    row = _only_row(batch(last_offset_delta=9, base_sequence=5, base_timestamp=-1, max_timestamp=TIMESTAMP))
-    assert (row["size"], row["count"], row["last_offset"], row["last_sequence"]) == (61, 0, 9, 14)
-
-
-@each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_a_codec_is_reported_by_its_name(codec: Codec) -> None:
-    assert _only_row(batch(records=[record(value=b"v")], codec=codec))["compresscodec"] == codec
-
-
 def test_a_codec_that_is_not_taken_is_reported_by_its_id() -> None:
     assert [codec_name(attributes) for attributes in (5, 6, 7, 8 | 4)] == ["unknown(5)", "unknown(6)", "unknown(7)", "zstd"]
-
-
-def test_the_upper_bits_of_the_attributes_mean_nothing() -> None:
-    row = _only_row(batch(records=[record()], attributes=0x7F80))
-    assert (row["compresscodec"], row["is_transactional"], row["is_control"]) == ("none", False, False)
-    assert (row["timestamp_type"], row["delete_horizon_ms"], row["isvalid"]) == ("CreateTime", None, True)
-
-
-def test_a_magic_above_2_is_read_like_2() -> None:
-    assert [row["magic"] for row in walk(batch(records=[record()], magic=3) + batch(records=[record()], magic=127)).rows] == [
-        3,
-        127,
-    ]
 
 
 @each(
@@ -120,11 +114,6 @@ def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_d
         assert decrement_sequence(last_sequence, last_offset_delta) == base_sequence
 
 
-def test_a_last_offset_wraps_as_javas_numbers_do() -> None:
-    assert _only_row(batch(base_offset=MAX_INT64, last_offset_delta=1))["last_offset"] == -MAX_INT64 - 1
-    assert _only_row(batch(base_offset=-MAX_INT64 - 1, last_offset_delta=-1))["last_offset"] == MAX_INT64
-
-
 # --- validity
 
 
@@ -137,17 +126,13 @@ def test_the_checksum_of_a_batch_does_not_cover_what_stands_before_the_attribute
     assert _only_row(bytes(data))["isvalid"] == (place < 17)
 
 
-def test_the_checksum_of_a_batch_covers_everything_from_the_attributes_on() -> None:
-    data = batch(records=[record(key=b"k", value=b"v")])
-    for place in range(22, len(data)):
-        damaged = bytearray(data)
-        damaged[place] ^= 0x80
-        assert _only_row(bytes(damaged))["isvalid"] is False, place
-
-
-def test_the_checksum_of_a_message_covers_everything_from_its_magic_on() -> None:
-    data = message_set(messages=[message(key=b"k", value=b"v")])
-    for place in range(18, len(data)):
+@each(
+    ("data", "first"),
+    [(batch(records=[record(key=b"k", value=b"v")]), 22), (message_set(messages=[message(key=b"k", value=b"v")]), 18)],
+    ids=["batch, from the attributes on", "message, from its magic on"],
+)
+def test_a_checksum_covers_all_that_follows_it(data: bytes, first: int) -> None:
+    for place in range(first, len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 0x80
         assert _only_row(bytes(damaged))["isvalid"] is False, place

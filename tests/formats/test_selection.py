@@ -14,6 +14,8 @@ from tests.builders.records import Record, batch
 
 NAMES = ("orders-0", "orders-1", "orders.returns-1", "users-4", "old-0.9cd0d3d4c5a54cf584142148c65842e8-delete")
 
+Capture = pytest.CaptureFixture[str]
+
 
 @pytest.fixture
 def brokers(tmp_path: Path) -> Path:
@@ -34,11 +36,8 @@ def test_topics_are_globs_and_partitions_are_numbers_below_each_path(brokers: Pa
     paths = [str(brokers)]
     assert selected(paths, None, None) == paths
     assert _names(selected(paths, "orders", None)) == [f"broker-{n}/orders-{p}" for n in (1, 2) for p in (0, 1)]
-    assert _names(selected([str(brokers / "broker-2")], "orders*,users", "1-4")) == [
-        "broker-2/orders-1",
-        "broker-2/orders.returns-1",
-        "broker-2/users-4",
-    ]
+    chosen = _names(selected([str(brokers / "broker-2")], "orders*,users", "1-4"))
+    assert chosen == ["broker-2/orders-1", "broker-2/orders.returns-1", "broker-2/users-4"]
     one = str(brokers / "broker-1" / "users-4")
     assert selected([one, f"{brokers}/*/users-4"], "users", None) == [one, str(brokers / "broker-2" / "users-4")]
     log = f"{one}/00000000000000000000.log"
@@ -55,7 +54,7 @@ def test_partitions_about_to_be_deleted_can_be_left_out_unless_they_are_named(br
 
 @pytest.mark.parametrize("name", ["broker-1", "logs"])
 def test_a_log_directory_that_cannot_be_listed_stays(
-    name: str, brokers: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    name: str, brokers: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     closed = (brokers / "broker-1").rename(brokers / name)
     entries = system.entries
@@ -89,7 +88,7 @@ def test_numbers_are_numbers_and_ranges_of_them() -> None:
 
 
 @pytest.mark.parametrize("command", ["log", "index", "check", "forecast"])
-def test_commands_examine_only_what_is_chosen(brokers: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
+def test_commands_examine_only_what_is_chosen(brokers: Path, capfd: Capture, command: str) -> None:
     commands.main([command, "--output", "ndjson", "--topics", "orders", "--partitions", "1", str(brokers)])
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     seen = {row.get("path") or row.get("file") or "" for row in rows} - {""}
@@ -98,7 +97,7 @@ def test_commands_examine_only_what_is_chosen(brokers: Path, capfd: pytest.Captu
 
 
 def test_a_search_reads_only_what_is_chosen_and_a_proof_also_what_is_about_to_go(
-    brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    brokers: Path, tmp_path: Path, capfd: Capture
 ) -> None:
     def hits(*options: str) -> set[str]:
         commands.main(["grep", "--key", "k", "--output", "ndjson", *options, str(brokers)])

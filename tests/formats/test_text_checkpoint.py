@@ -65,23 +65,23 @@ def test_a_line_without_end_is_read_in_pieces(tmp_path: Path) -> None:
     assert [(line.start, line.end) for line in lines if line.number > 2] == [(4, 4100), (4100, 8196), (8196, 10_004)]
 
 
+def _entry_of(path: Path, topic: str, partition: int) -> object:
+    with Source(str(path)) as source:
+        found = text_checkpoint.entry_of(source, topic, partition)
+    return found and found.values
+
+
 def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
     path = tmp_path / "x"
     entries = [("topic", number, number * 2) for number in range(100_000)]
     path.write_bytes(checkpoint(entries=[*entries, ("topic.more", 5, 1), ("more", 3, 77)]))
-    with Source(str(path)) as source:
-        found = text_checkpoint.entry_of(source, "topic", 99_999)
-        assert found is not None and found.values == ("topic", 99_999, 199_998)
-        last = text_checkpoint.entry_of(source, "more", 3)
-        assert last is not None and last.values == ("more", 3, 77)
-        assert text_checkpoint.entry_of(source, "opic", 5) is None
-        assert text_checkpoint.entry_of(source, "topic", 100_000) is None
+    for found in (("topic", 99_999, 199_998), ("more", 3, 77)):
+        assert _entry_of(path, *found[:2]) == found
+    assert (_entry_of(path, "opic", 5), _entry_of(path, "topic", 100_000)) == (None, None)
 
 
 def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_path: Path) -> None:
     entry = b"topic 7 1200\n"
     for before in range((1 << 20) - len(entry) - 1, (1 << 20) + 2):
         (tmp_path / "x").write_bytes(b"x" * (before - 1) + b"\n" + entry)
-        with Source(str(tmp_path / "x")) as source:
-            found = text_checkpoint.entry_of(source, "topic", 7)
-        assert found is not None and found.values == ("topic", 7, 1200), before
+        assert _entry_of(tmp_path / "x", "topic", 7) == ("topic", 7, 1200), before

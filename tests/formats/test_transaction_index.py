@@ -39,13 +39,7 @@ def test_an_index_larger_than_a_window_is_read() -> None:
 @given(
     st.lists(
         st.fixed_dictionaries(
-            {
-                "version": INT16,
-                "producer_id": INT64,
-                "first_offset": INT64,
-                "last_offset": INT64,
-                "last_stable_offset": INT64,
-            }
+            {"version": INT16, "producer_id": INT64, "first_offset": INT64, "last_offset": INT64, "last_stable_offset": INT64}
         ),
         max_size=6,
     ),

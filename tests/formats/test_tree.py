@@ -5,22 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks.check import run
-from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import Settings
 from kdump.formats import properties, tree
-from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.records import batch, record
+from tests.checks.findings import findings_of
 from tests.loops import each
-
-
-def _findings(path: Path) -> list[Finding]:
-    rows: list[Row] = []
-    for job in jobs(str(path)):
-        run(job, Settings(now=0), rows.append)
-    return [row for row in rows if isinstance(row, Finding)]
 
 
 def _partition(folder: Path) -> Path:
@@ -79,22 +69,22 @@ def test_log_directories_are_found_below_a_folder_of_many(tmp_path: Path) -> Non
 def test_a_partition_alone_is_compared_with_the_checkpoints_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partition = _partition(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("topic", 0, 5)]))
-    assert [finding.code for finding in _findings(partition)] == ["log-start-beyond-end"]
+    assert [finding.code for finding in findings_of(partition)] == ["log-start-beyond-end"]
     monkeypatch.chdir(tmp_path)
-    assert [finding.path for finding in _findings(Path("topic-0"))] == [str(tmp_path / "log-start-offset-checkpoint")]
+    assert [finding.path for finding in findings_of(Path("topic-0"))] == [str(tmp_path / "log-start-offset-checkpoint")]
 
 
 def test_a_checkpoint_that_cannot_be_read_causes_no_traceback(tmp_path: Path) -> None:
     partition = _partition(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").mkdir()
     (tmp_path / "recovery-point-offset-checkpoint").symlink_to("nowhere")
-    assert _findings(partition) == []
+    assert findings_of(partition) == []
 
 
 def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: Path) -> None:
     last = 0x7FFFFFFF
     batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in (0, last)]
-    found = _findings(write_partition(tmp_path, segments={0: batches, last: batches[1:]}))
+    found = findings_of(write_partition(tmp_path, segments={0: batches, last: batches[1:]}))
     assert [(row.code, row.severity, row.offset_first, row.offset_last) for row in found] == [
         ("offset-gap", "info", 1, last - 1),
         ("segments-overlap", "error", last, last),
@@ -103,7 +93,7 @@ def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: P
 
 def _of_segments(folder: Path, segments: dict[int, list[bytes]]) -> list[tuple[str, int | None]]:
     directory = write_partition(folder, segments=segments)
-    return [(row.code, row.offset_first) for row in _findings(directory) if row.code.startswith("segments-")]
+    return [(row.code, row.offset_first) for row in findings_of(directory) if row.code.startswith("segments-")]
 
 
 def test_a_segment_inside_of_another_does_not_end_it(tmp_path: Path) -> None:
@@ -122,14 +112,14 @@ def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_n
     folder = tmp_path / "stuff"
     folder.mkdir()
     (folder / "foo.timeindex").write_bytes(bytes(12))
-    found = [row for row in _findings(folder) if row.code == "name-not-numeric"]
+    found = [row for row in findings_of(folder) if row.code == "name-not-numeric"]
     assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
 
 
 def test_names_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
     partition = _partition(tmp_path)
     (partition / os.fsdecode(b"\xff.log.bak")).touch()
-    messages = [finding.message for finding in _findings(partition)]
+    messages = [finding.message for finding in findings_of(partition)]
     assert messages == ["\\udcff.log.bak contains bytes that are not UTF-8."]
 
 

@@ -1,7 +1,7 @@
 """Indexes, snapshots and checkpoints in the library: their entries, up to damage and past it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.builders.files import (
     time_index,
     transaction_index,
 )
+from tests.loops import each
 
 BASE = "00000000000000000100"
 
@@ -26,12 +27,19 @@ def _file(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
+def _damage_of(rows: Iterable[object], path: Path) -> tuple[str, int | None, list[object]]:
+    """The code and the position of the damage that ends these rows, and the rows before it."""
+    before: list[object] = []
+    with pytest.raises(kdump.CorruptData) as caught:
+        before.extend(rows)
+    assert caught.value.path == os.fspath(path)
+    return caught.value.code, caught.value.position, before
+
+
 @pytest.mark.slow
 def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: Path) -> None:
-    path = _file(
-        tmp_path, f"{BASE}.index", offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=500_000)
-    )
-    with kdump.open(path, "index") as index:
+    data = offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=500_000)
+    with kdump.open(_file(tmp_path, f"{BASE}.index", data), "index") as index:
         assert list(index) == [kdump.OffsetIndexEntry(105, 0), kdump.OffsetIndexEntry(140, 4096)]
         assert (len(index), index.base_offset, index.size) == (2, 100, 500_002 * 8)
         assert [list(table["position"]) for table in index.tables()] == [[0, 4096]]
@@ -45,9 +53,7 @@ def test_a_time_index_has_timestamps_and_offsets(tmp_path: Path) -> None:
 
 
 def test_a_transaction_index_has_the_aborted_transactions(tmp_path: Path) -> None:
-    data = transaction_index(
-        entries=[aborted_transaction(producer_id=7, first_offset=100, last_offset=105, last_stable_offset=106)]
-    )
+    data = aborted_transaction(producer_id=7, first_offset=100, last_offset=105, last_stable_offset=106)
     with kdump.open(_file(tmp_path, f"{BASE}.txnindex", data), "txnindex") as index:
         assert list(index) == [kdump.AbortedTransaction(0, 7, 100, 105, 106)]
         assert len(index) == 1
@@ -57,17 +63,10 @@ def test_an_entry_of_an_unknown_version_is_damage(tmp_path: Path) -> None:
     entries = [aborted_transaction(producer_id=number, version=3 if number == 1 else 0) for number in range(3)]
     path = _file(tmp_path, f"{BASE}.txnindex", transaction_index(entries=entries))
     index = kdump.open(path, "txnindex")
-    rows = iter(index)
-    assert next(rows).producer_id == 0
-    with pytest.raises(kdump.CorruptData) as caught:
-        next(rows)
-    assert (caught.value.code, caught.value.position) == ("txnindex-version-unknown", 34)
-    items = list(index.salvage())
-    assert [item.producer_id if isinstance(item, kdump.AbortedTransaction) else (item.start, item.end) for item in items] == [
-        0,
-        (34, 68),
-        2,
-    ]
+    code, position, before = _damage_of(index, path)
+    assert (code, position, len(before)) == ("txnindex-version-unknown", 34, 1)
+    items = [one.producer_id if isinstance(one, kdump.AbortedTransaction) else (one.start, one.end) for one in index.salvage()]
+    assert items == [0, (34, 68), 2]
 
 
 def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:
@@ -78,7 +77,7 @@ def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:
     assert (damage.start, damage.end) == (31_000 * 34, 31_001 * 34)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "whole", "code"),
     [
         (f"{BASE}.index", offset_index(entries=[(105, 0)], base_offset=100, trailing=b"\1\2"), 8, "index-size-misaligned"),
@@ -89,9 +88,7 @@ def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:
 )
 def test_an_entry_that_is_cut_off_is_damage(tmp_path: Path, name: str, data: bytes, whole: int, code: str) -> None:
     path = _file(tmp_path, name, data)
-    with pytest.raises(kdump.CorruptData) as caught:
-        list(kdump.open(path))
-    assert (caught.value.code, caught.value.position, caught.value.path) == (code, whole, os.fspath(path))
+    assert _damage_of(kdump.open(path), path)[:2] == (code, whole)
     damage = list(kdump.open(path).salvage())[-1]
     assert isinstance(damage, kdump.Damage)
     assert (damage.code, damage.start, damage.end, damage.status) == (code, whole, len(data), "damaged")
@@ -111,7 +108,7 @@ def test_a_producer_snapshot_has_the_state_of_each_producer(tmp_path: Path) -> N
         ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("damaged", "code"),
     [
         (lambda data: data[:20] + b"\xff" + data[21:], "snapshot-crc-mismatch"),
@@ -123,9 +120,7 @@ def test_a_producer_snapshot_has_the_state_of_each_producer(tmp_path: Path) -> N
 def test_a_damaged_producer_snapshot_has_no_rows(tmp_path: Path, damaged: Callable[[bytes], bytes], code: str) -> None:
     data = damaged(producer_snapshot(entries=[producer_entry(), producer_entry(producer_id=2)]))
     path = _file(tmp_path, f"{BASE}.snapshot", data)
-    with pytest.raises(kdump.CorruptData) as caught:
-        next(iter(kdump.open(path)))
-    assert (caught.value.code, caught.value.position) == (code, 0)
+    assert _damage_of(kdump.open(path), path) == (code, 0, [])
     (damage,) = kdump.open(path, "snapshot").salvage()
     assert isinstance(damage, kdump.Damage)
     assert (damage.code, damage.start, damage.end) == (code, 0, len(data))
@@ -137,16 +132,9 @@ def test_leader_epochs_are_rows(tmp_path: Path) -> None:
         assert list(epochs) == [kdump.LeaderEpoch(0, 0), kdump.LeaderEpoch(3, 120)]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "recovery-point-offset-checkpoint",
-        "replication-offset-checkpoint",
-        "log-start-offset-checkpoint",
-        "cleaner-offset-checkpoint",
-    ],
-)
-def test_offsets_of_partitions_are_rows(tmp_path: Path, name: str) -> None:
+@each("kind", ["recovery-point", "replication", "log-start", "cleaner"])
+def test_offsets_of_partitions_are_rows(tmp_path: Path, kind: str) -> None:
+    name = f"{kind}-offset-checkpoint"
     path = _file(tmp_path, name, checkpoint(entries=[("orders", 3, 1200)] + [("many", n, n) for n in range(2500)]))
     with kdump.open(path, "offset-checkpoint") as offsets:
         rows = list(offsets)
@@ -157,11 +145,9 @@ def test_offsets_of_partitions_are_rows(tmp_path: Path, name: str) -> None:
 
 def test_a_line_that_is_not_an_entry_is_damage_and_the_next_one_is_not(tmp_path: Path) -> None:
     path = _file(tmp_path, "leader-epoch-checkpoint", b"0\n3\n0 0\nnonsense\n3 120\n")
-    with pytest.raises(kdump.CorruptData) as caught:
-        list(kdump.open(path))
-    assert (caught.value.code, caught.value.position) == ("checkpoint-line-malformed", 8)
-    items = list(kdump.open(path, "leader-epoch-checkpoint").salvage())
-    assert [item if isinstance(item, kdump.LeaderEpoch) else (item.start, item.end, item.code) for item in items] == [
+    assert _damage_of(kdump.open(path), path)[:2] == ("checkpoint-line-malformed", 8)
+    epochs = kdump.open(path, "leader-epoch-checkpoint").salvage()
+    assert [one if isinstance(one, kdump.LeaderEpoch) else (one.start, one.end, one.code) for one in epochs] == [
         kdump.LeaderEpoch(0, 0),
         (8, 17, "checkpoint-line-malformed"),
         kdump.LeaderEpoch(3, 120),

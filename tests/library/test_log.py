@@ -44,6 +44,14 @@ def _flipped(data: bytes, position: int) -> bytes:
     return data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
 
 
+def _shown(items: Iterable[object], *names: str) -> list[object]:
+    """These values of each record, or the code of damage and where it is."""
+    return [
+        (item.code, item.start, item.end) if isinstance(item, kdump.Damage) else tuple(getattr(item, name) for name in names)
+        for item in items
+    ]
+
+
 # --- Batches
 
 
@@ -68,20 +76,14 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 @each("codec", CODECS[1:4])
 def test_messages_in_wrappers_have_absolute_offsets(tmp_path: Path, magic: int, codec: Codec) -> None:
     plain = message_set(messages=[message(key=b"a", value=b"b", magic=magic)], base_offset=3)
-    wrapped = wrapper(
-        messages=[message(value=b"c", magic=magic), message(key=b"d", magic=magic)], magic=magic, codec=codec, base_offset=4
-    )
-    path = _log(tmp_path, plain, wrapped)
-    assert [(row.base_offset, row.last_offset, row.count) for row in kdump.open(path)] == [(None, 3, None), (None, 5, None)]
+    inside = [message(value=b"c", magic=magic), message(key=b"d", magic=magic)]
+    path = _log(tmp_path, plain, wrapper(messages=inside, magic=magic, codec=codec, base_offset=4))
+    assert _shown(kdump.open(path), "base_offset", "last_offset", "count") == [(None, 3, None), (None, 5, None)]
     rows = list(kdump.open(path).records())
-    assert [(row.offset, row.key, row.value, row.position) for row in rows] == [
-        (3, b"a", b"b", 0),
-        (4, None, b"c", len(plain)),
-        (5, b"d", None, len(plain)),
-    ]
-    assert {(row.magic, row.isvalid, row.headers, row.is_control, row.timestamp) for row in rows} == {
-        (magic, True, None, None, TIMESTAMP if magic else -1)
-    }
+    at = len(plain)
+    assert _shown(rows, "offset", "key", "value", "position") == [(3, b"a", b"b", 0), (4, None, b"c", at), (5, b"d", None, at)]
+    same = ("magic", "isvalid", "headers", "is_control", "timestamp")
+    assert _shown(rows, *same) == [(magic, True, None, None, TIMESTAMP if magic else -1)] * 3
     assert [row.compresscodec for row in rows] == ["none", codec, codec]
 
 
@@ -100,7 +102,7 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
         batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
     )
     rows = list(kdump.open(path).records())
-    assert [(row.offset, row.is_transactional, row.is_control, row.control_type) for row in rows] == [
+    assert _shown(rows, "offset", "is_transactional", "is_control", "control_type") == [
         (0, True, False, None),
         (1, True, True, "COMMIT"),
         (2, True, True, "ABORT"),
@@ -138,15 +140,15 @@ def _until_damage(rows: Iterable[object]) -> tuple[int, kdump.CorruptData]:
     return count, caught.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("damaged", "code"),
     [
-        pytest.param(lambda data: _flipped(data, 65), "crc-mismatch", id="a byte of a record"),
-        pytest.param(lambda data: data[:40], "torn-tail", id="cut off in a batch"),
-        pytest.param(lambda data: data[:10], "torn-header", id="cut off in a header"),
-        pytest.param(lambda data: bytes(100), "zero-tail", id="zeros"),
-        pytest.param(lambda data: b"no batch" * 20, "garbage-region", id="other bytes"),
-        pytest.param(lambda data: data[:8] + b"\xff" * 4 + data[12:], "batch-length-mismatch", id="its length"),
+        (lambda data: _flipped(data, 65), "crc-mismatch"),  # a byte of a record
+        (lambda data: data[:40], "torn-tail"),  # cut off in a batch
+        (lambda data: data[:10], "torn-header"),
+        (lambda data: bytes(100), "zero-tail"),
+        (lambda data: b"no batch" * 20, "garbage-region"),
+        (lambda data: data[:8] + b"\xff" * 4 + data[12:], "batch-length-mismatch"),
     ],
 )
 def test_damage_is_raised_after_the_batches_before_it(tmp_path: Path, damaged: Callable[[bytes], bytes], code: str) -> None:
@@ -164,32 +166,22 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     parts[2] = _flipped(parts[2], 65)
     parts[5] = b"\xff" * size
     items = list(kdump.open(_log(tmp_path, *parts)).salvage())
-    assert [
-        (item.code, item.start, item.end, item.status, item.batch is not None)
-        if isinstance(item, kdump.Damage)
-        else (item.base_offset, item.status, item.is_nested, item.claimed_length)
-        for item in items
-    ] == [
+    assert _shown(items, "base_offset", "status", "is_nested", "claimed_length") == [
         (0, "intact", False, None),
         (1, "intact", False, None),
-        ("crc-mismatch", 2 * size, 3 * size, "damaged", True),
+        ("crc-mismatch", 2 * size, 3 * size),
         (3, "intact", False, None),
         (4, "intact", False, None),
-        ("garbage-region", 5 * size, 6 * size, "damaged", False),
+        ("garbage-region", 5 * size, 6 * size),
         (6, "salvaged", False, None),
         (7, "intact", False, None),
     ]
-    damage = items[2]
-    assert isinstance(damage, kdump.Damage) and damage.batch is not None
+    damage, other = items[2], items[5]
+    assert isinstance(damage, kdump.Damage) and damage.batch is not None and damage.status == "damaged"
+    assert isinstance(other, kdump.Damage) and other.batch is None and other.status == "damaged"
     assert (damage.batch.base_offset, damage.batch.isvalid, damage.size) == (2, False, size)
-    assert [item.offset for item in kdump.open(tmp_path / NAME).salvage_records() if isinstance(item, kdump.Record)] == [
-        0,
-        1,
-        3,
-        4,
-        6,
-        7,
-    ]
+    records = kdump.open(tmp_path / NAME).salvage_records()
+    assert [item.offset for item in records if isinstance(item, kdump.Record)] == [0, 1, 3, 4, 6, 7]
 
 
 def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -> None:
@@ -200,15 +192,11 @@ def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -
     count, error = _until_damage(kdump.open(path).records())
     assert (count, error.position, error.path) == (2, len(first), os.fspath(path))
     items = list(kdump.open(path).salvage_records())
-    assert [item.value if isinstance(item, kdump.Record) else (item.start, item.end) for item in items] == [
-        b"v",
-        b"a",
-        (len(first), len(first) + len(bad)),
-        b"v",
-    ]
     damage = items[2]
     assert isinstance(damage, kdump.Damage) and damage.batch is not None
-    assert (damage.code, damage.batch.base_offset, damage.batch.isvalid) == (error.code, 1, True)
+    damaged = (error.code, len(first), len(first) + len(bad))
+    assert _shown(items, "value") == [(b"v",), (b"a",), damaged, (b"v",)]
+    assert (damage.batch.base_offset, damage.batch.isvalid) == (1, True)
 
 
 def test_a_bad_message_in_a_sound_wrapper_is_damage_and_the_next_one_is_not(tmp_path: Path) -> None:

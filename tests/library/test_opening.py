@@ -16,6 +16,12 @@ from tests.builders.records import batch, record
 from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
+LOG = "00000000000000000000.log"
+
+
+def _written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
 
 
 @each(
@@ -51,40 +57,28 @@ def test_the_caller_says_what_a_file_of_another_name_is(tmp_path: Path) -> None:
     assert list(kdump.open(path, file_type="leader-epoch-checkpoint")) == [kdump.LeaderEpoch(1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("name", "base_offset"),
-    [("00000000000000000100.log", 100), ("copy.log", None), ("00000000000000000100-0000000003.checkpoint", None)],
-)
+@each(("name", "base_offset"), [(f"{100:020}.log", 100), ("copy.log", None), (f"{100:020}-0000000003.checkpoint", None)])
 def test_the_base_offset_of_a_log_is_that_in_its_name(tmp_path: Path, name: str, base_offset: int | None) -> None:
-    (tmp_path / name).write_bytes(b"")
-    assert kdump.open(tmp_path / name).base_offset == base_offset
+    assert kdump.open(_written(tmp_path / name, b"")).base_offset == base_offset
 
 
 def test_a_path_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.log")
     (tmp_path / "empty").mkdir()
     (tmp_path / "copy.index").write_bytes(b"")
-    codes = {}
-    for name in ("none.log", "none", "pipe.log", "empty", "copy.index"):
+    codes = {"none.log": "file-missing", "none": "file-missing", "pipe.log": "file-not-regular", "empty": "file-missing"}
+    for name, code in {**codes, "copy.index": "number-malformed"}.items():
         with pytest.raises(kdump.Unreadable) as caught:
             kdump.open(tmp_path / name)
-        codes[name] = caught.value.code
-        assert caught.value.path == os.fspath(tmp_path / name)
-    assert codes == {
-        "none.log": "file-missing",
-        "none": "file-missing",
-        "pipe.log": "file-not-regular",
-        "empty": "file-missing",
-        "copy.index": "number-malformed",
-    }
+        assert (caught.value.code, caught.value.path) == (code, os.fspath(tmp_path / name))
 
 
 def test_what_is_not_a_kafka_file_by_its_name_is_a_usage_error(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_bytes(b"")
+    path = _written(tmp_path / "notes.txt", b"")
     with pytest.raises(kdump.UsageError, match="does not say what the file is; give its file_type: log, "):
-        kdump.open(tmp_path / "notes.txt")
+        kdump.open(path)
     with pytest.raises(kdump.UsageError, match="there is no type 'logs'"):
-        kdump.open(tmp_path / "notes.txt", "logs")  # type: ignore[call-overload]  # that is the point
+        kdump.open(path, "logs")  # type: ignore[call-overload]  # that is the point
 
 
 def test_a_log_directory_is_not_a_partition(tmp_path: Path) -> None:
@@ -96,9 +90,7 @@ def test_a_log_directory_is_not_a_partition(tmp_path: Path) -> None:
 
 
 def _opened(tmp_path: Path) -> Iterator[kdump.Log]:
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(batch(records=[record(value=b"v")]) * 3)
-    yield kdump.open(path)
+    yield kdump.open(_written(tmp_path / LOG, batch(records=[record(value=b"v")]) * 3))
     folder = write_partition(tmp_path, topic="a", segments={n: [batch(records=[record()], base_offset=n)] for n in range(3)})
     yield kdump.open(folder)
 
@@ -125,8 +117,7 @@ def _open_files() -> int:
 
 
 def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(batch(records=[record(value=b"v")]))
+    path = _written(tmp_path / LOG, batch(records=[record(value=b"v")]))
     before = _open_files()
     with kdump.open(path):
         assert _open_files() == before + 1
@@ -136,8 +127,8 @@ def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -
 
 
 def test_a_failed_open_leaves_nothing_open(tmp_path: Path) -> None:
-    (tmp_path / "copy.index").write_bytes(b"")
-    (tmp_path / "notes.txt").write_bytes(b"")
+    for name in ("copy.index", "notes.txt"):
+        _written(tmp_path / name, b"")
     before = _open_files()
     for name in ("copy.index", "notes.txt"):
         with pytest.raises(kdump.KdumpError):
@@ -157,20 +148,22 @@ def test_every_name_of_the_package_is_there_and_found_by_dir() -> None:
         kdump.nothing  # type: ignore[attr-defined]  # noqa: B018  # that is the point
 
 
-def test_importing_the_package_imports_nothing_else() -> None:
-    code = "import sys; before = set(sys.modules); import kdump; dir(kdump); print(sorted(set(sys.modules) - before))"
+def _printed(code: str) -> list[str]:
+    """The words that a new process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "['kdump']\n"
+    return done.stdout.split()
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import kdump; dir(kdump); print(*sorted(set(sys.modules) - before))"
+    assert _printed(code) == ["kdump"]
 
 
 def test_opening_a_log_imports_neither_commands_nor_what_is_slow_to_import(tmp_path: Path) -> None:
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(batch(records=[record(value=b"v")]))
-    code = f"import sys, kdump; list(kdump.open({os.fspath(path)!r}).records()); print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    modules = {name for name in done.stdout.split() if name.startswith(("kdump.cli", "kdump.output", "kdump.releases"))}
-    assert modules == set()
-    assert {"click", "rich", "pyarrow", "pyspark"} & {name.split(".")[0] for name in done.stdout.split()} == set()
+    path = os.fspath(_written(tmp_path / LOG, batch(records=[record(value=b"v")])))
+    modules = _printed(f"import sys, kdump; list(kdump.open({path!r}).records()); print(*sorted(sys.modules))")
+    assert [name for name in modules if name.startswith(("kdump.cli", "kdump.output", "kdump.releases"))] == []
+    assert {"click", "rich", "pyarrow", "pyspark"} & {name.split(".")[0] for name in modules} == set()
 
 
 def test_the_marker_for_type_checkers_is_part_of_the_package() -> None:

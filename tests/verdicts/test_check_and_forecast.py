@@ -164,28 +164,22 @@ def _empty(path: Path, chance: random.Random) -> None:
     chance.choice(list(path.iterdir())).write_bytes(b"")
 
 
+_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+_METADATA = ("", "\n", "version: 0\n", "version: 1\ntopic_id: x\n", f"topic_id: {_ID}\n", f"a: 0\nb: {_ID}")
+_EPOCHS = ("", "0\n", "0\n1\n0 0\n", "0\n2\n0 0\n", "1\n0\n", "0\n1\n5 9\n")
+
+
 def _stray_metadata(path: Path, chance: random.Random) -> None:
-    texts = (
-        "",
-        "\n",
-        "version: 0\n",
-        "version: 1\ntopic_id: x\n",
-        "topic_id: AAAAAAAAAAAAAAAAAAAAAQ\n",
-        "a: 0\nb: AAAAAAAAAAAAAAAAAAAAAQ",
-    )
-    (path / "partition.metadata").write_text(chance.choice(texts))
+    (path / "partition.metadata").write_text(chance.choice(_METADATA))
 
 
 def _stray_epochs(path: Path, chance: random.Random) -> None:
-    (path / "leader-epoch-checkpoint").write_text(
-        chance.choice(("", "0\n", "0\n1\n0 0\n", "0\n2\n0 0\n", "1\n0\n", "0\n1\n5 9\n"))
-    )
+    (path / "leader-epoch-checkpoint").write_text(chance.choice(_EPOCHS))
 
 
 def _marks(path: Path, chance: random.Random) -> None:
-    (
-        path / file_name(chance.randrange(4), chance.choice((".log.deleted", ".log.swap", ".log.cleaned", ".snapshot")))
-    ).write_bytes(b"x")
+    base, suffix = chance.randrange(4), chance.choice((".log.deleted", ".log.swap", ".log.cleaned", ".snapshot"))
+    (path / file_name(base, suffix)).write_bytes(b"x")
 
 
 def _in_log_directory(path: Path, chance: random.Random) -> None:
@@ -210,10 +204,8 @@ def test_no_small_directory_is_better_in_a_check(share: int, tmp_path: Path, all
         for deed in deeds:
             deed(path, chance)
         about = ", ".join(deed.__name__.strip("_") for deed in deeds)
-        of_broker = [path.parent] if (path.parent / "meta.properties").exists() else []
-        found += [
-            f"{seed}: {about}: {worse}" for one in (path, *of_broker) if (worse := _worse(one, chance.choice((FULL, DEEP))))
-        ]
+        paths = [path, path.parent] if (path.parent / "meta.properties").exists() else [path]
+        found += [f"{seed}: {about}: {worse}" for one in paths if (worse := _worse(one, chance.choice((FULL, DEEP))))]
     assert found == []
 
 
@@ -235,37 +227,39 @@ def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str
 # --- folders of partitions: those of a broker, by its own files, and any others
 
 
-@pytest.mark.parametrize("name", ["copy", "orders-3.bak", "orders-3 (2)", "incident-a"])
+def _exit_codes(path: Path) -> tuple[int, int]:
+    """Of the check and the forecast of a directory."""
+    return kdump.verdict(path).exit_code, _forecast(path).exit_code
+
+
+@each("name", ["copy", "orders-3.bak", "orders-3 (2)", "incident-a"])
 def test_a_backup_folder_of_sound_partitions_is_no_error_in_either(name: str, tmp_path: Path) -> None:
     _sound(tmp_path).rename(tmp_path / name)
     _sound(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/readme.txt").write_text("x")
-    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
-    assert (check.exit_code, forecast.exit_code) == (0, 0)
+    assert _exit_codes(tmp_path) == (0, 0)
     rows = [row for row in of_path(str(tmp_path), Request()) if row.path.endswith(name)]
     assert rows and all(any("is not of the form TOPIC-PARTITION" in text for text in row.conditions) for row in rows)
 
 
-@pytest.mark.parametrize("name", ["copy", "orders-3.bak"])
-@pytest.mark.parametrize("evidence", ["meta.properties", ".kafka_cleanshutdown", "recovery-point-offset-checkpoint"])
+@each("name", ["copy", "orders-3.bak"])
+@each("evidence", ["meta.properties", ".kafka_cleanshutdown", "recovery-point-offset-checkpoint"])
 def test_a_misnamed_directory_in_a_log_directory_fails_in_both(name: str, evidence: str, tmp_path: Path) -> None:
     _sound(tmp_path).rename(tmp_path / name)
     text = {"meta.properties": "version=1\nnode.id=1\ncluster.id=c\n", "recovery-point-offset-checkpoint": "0\n0\n"}
     (tmp_path / evidence).write_text(text.get(evidence, ""))
-    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
-    assert (check.exit_code, forecast.exit_code) == (1, 1)
+    assert _exit_codes(tmp_path) == (1, 1)
 
 
-@pytest.mark.parametrize("name", ["copy", "orders-3.bak"])
+@each("name", ["copy", "orders-3.bak"])
 def test_a_damaged_copy_in_a_backup_folder_fails_in_both(name: str, tmp_path: Path) -> None:
     path = _sound(tmp_path).rename(tmp_path / name)
     log = next(path.glob("*.log"))
     data = bytearray(log.read_bytes())
     data[len(data) // 2 - 1] ^= 1
     log.write_bytes(data)
-    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
-    assert (check.exit_code, forecast.exit_code) == (1, 1)
+    assert _exit_codes(tmp_path) == (1, 1)
 
 
 def _sound(folder: Path) -> Path:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -33,67 +34,64 @@ LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
 
 
-def _finding(code: str = "crc-mismatch", severity: str = "error", message: str = "Wrong.") -> Finding:
-    return Finding(code, severity, "/a-0", "log", 0, 9, None, None, None, None, None, None, 1, "none", 0, "cut", message)
+Capture = pytest.CaptureFixture[str]
 
 
-def _report(not_examined: int = 0) -> FileReport:
-    return FileReport("/a-0/x", "log", 9, 1, 0, 0, 9 - not_examined, 0, 0, 0, not_examined)
+def _finding(code: str = "crc-mismatch", severity: str = "error", message: str = "Wrong.", **changed: object) -> Finding:
+    finding = Finding(code, severity, "/a-0", "log", 0, 9, None, None, None, None, None, None, 1, "none", 0, "cut", message)
+    for name, value in changed.items():
+        setattr(finding, name, value)
+    return finding
+
+
+def _report(not_examined: int = 0, *, records: int = 0, more: bool = False, path: str = "/a-0/x", size: int = 9) -> FileReport:
+    """Of a file with so many bytes that were not examined, and records that were not read."""
+    report = FileReport(path, "log", size, 1, 0, 0, size - not_examined, 0, 0, 0, not_examined)
+    report.records_not_read, report.are_more_not_read = records, more
+    return report
+
+
+def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
+    verdict = Verdict(**options)
+    for row in rows:
+        verdict.add(row)
+    return verdict
 
 
 # --- the object
 
 
-def test_nothing_at_all_is_not_examined() -> None:
-    verdict = Verdict()
-    assert (verdict.words, verdict.exit_code) == (["not examined"], 3)
-    assert verdict.reasons == ["not examined: there is no Kafka file"]
-
-
-def test_a_file_without_findings_is_clean() -> None:
-    verdict = Verdict()
-    verdict.add(_report())
-    assert (verdict.text, verdict.exit_code, verdict.reasons) == ("fine", 0, [])
-
-
-def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code() -> None:
-    verdict = Verdict()
-    for row in (_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")):
-        verdict.add(row)
-    assert verdict.words == ["loses at start", "unreadable", "not examined"]
-    assert verdict.reasons == [
-        "loses at start: /a-0: All goes.",
-        "unreadable: /: 2 x crc-mismatch",
-        "not examined: /a-0: file-vanished",
-    ]
-    assert verdict.exit_code == 3
-
-
-def test_files_that_brokers_are_about_to_delete_are_kafkas() -> None:
-    verdict = Verdict()
-    deleted = _report(not_examined=5)
-    deleted.path += ".deleted"
-    verdict.add(deleted)
-    assert verdict.text == "fine, except for files that brokers are about to delete"
-    assert verdict.reasons == ["not examined: 5 bytes in 1 file"]
-
-
-@pytest.mark.parametrize(
-    ("forecast", "word"),
-    [("die", "does not start"), ("offline", "does not start"), ("stray", "loses at start"), ("cut", "loses at start")],
+@each(
+    ("rows", "text", "reasons", "exit_code"),
+    [
+        pytest.param([], "not examined", ["not examined: there is no Kafka file"], 3, id="nothing at all"),
+        pytest.param([_report()], "fine", [], 0, id="a file without findings"),
+        pytest.param(
+            [_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")],
+            "loses at start, unreadable, not examined",
+            ["loses at start: /a-0: All goes.", "unreadable: /: 2 x crc-mismatch", "not examined: /a-0: file-vanished"],
+            3,
+            id="the worst first",
+        ),
+        pytest.param(
+            [_report(not_examined=5, path="/a-0/x.deleted")],
+            "fine, except for files that brokers are about to delete",
+            ["not examined: 5 bytes in 1 file"],
+            0,
+            id="files that brokers are about to delete are Kafka's",
+        ),
+        *(
+            ([_finding("start-loses", message="Why.", broker_forecast=forecast)], word, [f"{word}: /a-0: Why."], 1)
+            for word, forecasts in (("does not start", ("die", "offline")), ("loses at start", ("stray", "cut")))
+            for forecast in forecasts
+        ),
+        pytest.param([_finding("txn-hanging")], "stuck", ["stuck: /: txn-hanging"], 1, id="nothing damaged, but readers wait"),
+    ],
 )
-def test_a_broker_that_does_not_start_loses_nothing(forecast: str, word: str) -> None:
-    verdict = Verdict()
-    finding = _finding("start-loses", message="Why.")
-    finding.broker_forecast = forecast
-    verdict.add(finding)
-    assert (verdict.text, verdict.reasons, verdict.exit_code) == (word, [f"{word}: /a-0: Why."], 1)
-
-
-def test_readers_that_wait_are_stuck_where_nothing_is_damaged() -> None:
-    verdict = Verdict()
-    verdict.add(_finding("txn-hanging"))
-    assert (verdict.text, verdict.reasons, verdict.exit_code) == ("stuck", ["stuck: /: txn-hanging"], 1)
+def test_a_verdict_says_the_worst_first_with_its_reasons(rows: list[Any], text: str, reasons: list[str], exit_code: int) -> None:
+    verdict = _verdict(*rows)
+    assert (verdict.text, verdict.reasons, verdict.exit_code) == (text, reasons, exit_code)
+    assert len(verdict.words) == 1 or verdict.words == text.split(", ")
 
 
 def test_counted_findings_say_how_many_starts_fail() -> None:
@@ -111,20 +109,18 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("failing", "severity", "code"),
     [(("error",), "warning", 0), (("error", "warning"), "warning", 1), (("error", "warning"), "info", 0)],
 )
 def test_findings_count_from_the_chosen_severity_on(failing: tuple[str, ...], severity: str, code: int) -> None:
-    verdict = Verdict(failing)
-    verdict.add(_finding(severity=severity))
+    verdict = _verdict(_finding(severity=severity), failing=failing)
     assert verdict.exit_code == code
     assert verdict.reasons == (["damaged: /: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
 
 
 def test_clean_names_what_it_does_not_count() -> None:
-    verdict = Verdict()
-    verdict.add(_report(not_examined=5))
+    verdict = _verdict(_report(not_examined=5))
     verdict.add_finding(_finding(), is_known=True)
     verdict.leave_out()
     expected = "fine, except for known findings and findings that were left out and files that are not Kafka's"
@@ -136,7 +132,7 @@ def test_clean_names_what_it_does_not_count() -> None:
     ]
 
 
-@pytest.mark.parametrize(("count", "last"), [(19, "no"), (20, "no"), (21, "1"), (1040, "1,020")])
+@each(("count", "last"), [(19, "no"), (20, "no"), (21, "1"), (1040, "1,020")])
 def test_reasons_have_an_end(count: int, last: str) -> None:
     verdict = Verdict()
     for number in range(count):
@@ -145,53 +141,35 @@ def test_reasons_have_an_end(count: int, last: str) -> None:
     assert verdict.reasons == [*lines, *([] if last == "no" else [f"{last} more reasons"])]
 
 
-def _report_of(records: int, *, more: bool = False, path: str = "/a-0/x.log", size: int = 9) -> FileReport:
-    report = FileReport(path, "log", size, 1, 0, 0, size, 0, 0, 0, 0)
-    report.records_not_read, report.are_more_not_read = records, more
-    return report
-
-
-@pytest.mark.parametrize(
-    ("level", "more", "words", "text"),
+@each(
+    ("level", "more", "words", "unread"),
     [
-        ("full", False, "headers and CRCs intact", "headers and CRCs intact; 1,200 records not read (--level deep)"),
-        ("full", True, "headers and CRCs intact", "headers and CRCs intact; at least 1,200 records not read (--level deep)"),
-        (
-            "quick",
-            False,
-            "headers intact",
-            "headers intact; indexes not compared with logs, 1,200 records not read (--level deep)",
-        ),
+        ("full", False, "headers and CRCs intact", "1,200 records not read"),
+        ("full", True, "headers and CRCs intact", "at least 1,200 records not read"),
+        ("quick", False, "headers intact", "indexes not compared with logs, 1,200 records not read"),
     ],
 )
-def test_what_was_not_read_is_not_clean(level: str, more: bool, words: str, text: str) -> None:
-    verdict = Verdict(level=level)
-    verdict.add(_report_of(1000, more=more))
-    verdict.add(_report_of(200))
+def test_what_was_not_read_is_not_clean(level: str, more: bool, words: str, unread: str) -> None:
+    verdict = _verdict(_report(records=1000, more=more), _report(records=200), level=level)
+    text = f"{words}; {unread} (--level deep)"
     assert (verdict.words, verdict.text, verdict.exit_code) == ([words, "records not read"], text, 0)
-    assert verdict.reasons == [text.partition("; ")[2]]
+    assert verdict.reasons == [f"{unread} (--level deep)"]
 
 
 def test_what_was_not_read_is_said_beside_damage_and_after_what_does_not_count() -> None:
-    verdict = Verdict(level="full")
-    verdict.add(_report_of(3))
+    verdict = _verdict(_report(records=3), level="full")
     verdict.leave_out()
-    assert verdict.text == ("headers and CRCs intact, except for findings that were left out; 3 records not read (--level deep)")
+    assert verdict.text == "headers and CRCs intact, except for findings that were left out; 3 records not read (--level deep)"
     verdict.add(_finding())
     assert (verdict.text, verdict.exit_code) == ("unreadable; 3 records not read (--level deep)", 1)
-
-
-def test_a_check_that_leaves_no_record_unread_is_clean() -> None:
-    verdict = Verdict(level="full")
-    verdict.add(_report_of(0))
+    verdict = _verdict(_report(records=0), level="full")
     assert (verdict.words, verdict.text) == (["fine"], "fine")
 
 
 def test_a_metadata_log_is_never_clean_alone() -> None:
-    verdict = Verdict()
-    verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log", size=0))
+    verdict = _verdict(_report(path="/data/__cluster_metadata-0/0.log", size=0))
     assert verdict.text == "fine"  # no record
-    verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log"))
+    verdict.add(_report(path="/data/__cluster_metadata-0/0.log"))
     assert (verdict.words, verdict.exit_code) == (["fine", "records not replayed"], 0)
     assert verdict.text == "fine; records of __cluster_metadata-0 not replayed"
 
@@ -217,46 +195,53 @@ def partition(tmp_path: Path) -> Path:
     return write_partition(tmp_path / "data", topic="orders", partition=3, segments=segments, index_interval_bytes=0)
 
 
-def _exit_codes(path: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, int]:
+def _flip_last_byte(log: Path) -> None:
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+
+
+def _write_unattested(log: Path, data: bytes) -> None:
+    """Write a log, and leave no index that attests what is missing from it."""
+    log.write_bytes(data)
+    for suffix in (".index", ".timeindex"):
+        log.with_suffix(suffix).write_bytes(b"")
+
+
+def _shown(capfd: Capture) -> str:
+    """What was printed since the last call, in one line."""
+    return " ".join(capfd.readouterr().out.split())
+
+
+def _exit_codes(path: Path, capfd: Capture) -> tuple[int, int]:
     """Of the check and the forecast of a directory."""
     codes = main(["check", str(path)]), main(["forecast", str(path)])
     capfd.readouterr()
     return codes
 
 
-def test_a_sound_partition_is_clean(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_sound_partition_is_clean(partition: Path, capfd: Capture) -> None:
     assert kdump.verdict(partition).words == ["fine"]
     assert _exit_codes(partition, capfd) == (0, 0)
 
 
-def test_a_torn_end_leaves_damage_after_a_clean_stop(partition: Path) -> None:
-    os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
-    for name in (".index", ".timeindex"):
-        (partition / file_name(4, name)).write_bytes(b"")  # nothing attests what is missing
+def test_a_torn_end_is_damage_after_a_clean_stop_and_where_a_broker_will_cut_it(partition: Path) -> None:
+    _write_unattested(partition / NEWEST, b"".join(_batches(4, 5, 6))[:-5])
     findings = {finding.code: finding for finding in kdump.check(partition)}
-    assert set(findings) == {"torn-tail", "start-leaves-damage"}
-    assert (findings["torn-tail"].severity, findings["start-leaves-damage"].severity) == ("warning", "error")
-    assert findings["start-leaves-damage"].message.startswith(
-        "After a clean stop: 1 damaged batch stays: consumers stop at offset 6."
-    )
+    severities = {code: finding.severity for code, finding in findings.items()}
+    assert severities == {"torn-tail": "warning", "start-leaves-damage": "error"}
+    message = "After a clean stop: 1 damaged batch stays: consumers stop at offset 6."
+    assert findings["start-leaves-damage"].message.startswith(message)
     verdict = kdump.verdict(partition)
     assert (verdict.words, verdict.exit_code) == (["unreadable"], 1)
-
-
-def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> None:
     (partition.parent / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
     (partition.parent / "recovery-point-offset-checkpoint").write_text("0\n1\norders 3 4\n")
-    os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
-    for name in (".index", ".timeindex"):
-        (partition / file_name(4, name)).write_bytes(b"")
     (found,) = [finding for finding in kdump.check(partition) if finding.code in STARTS]
     assert found.code == "start-leaves-damage"
     assert found.message.startswith(f"After a crash with all below offset 4 flushed: {NEWEST} is cut at byte ")
 
 
-def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(partition: Path, capfd: Capture) -> None:
     (partition / "notes.txt").write_text("of nobody")
     verdict = kdump.verdict(partition)
     assert (verdict.text, verdict.exit_code) == ("fine, except for files that are not Kafka's", 0)
@@ -264,9 +249,7 @@ def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_cou
     assert _exit_codes(partition, capfd) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("end", "beside", "is_told"), [("info", "warning", False), ("warning", "warning", True), ("info", "error", True)]
-)
+@each(("end", "beside", "is_told"), [("info", "warning", False), ("warning", "warning", True), ("info", "error", True)])
 def test_the_next_start_of_a_log_that_grows_is_not_foretold(end: str, beside: str, is_told: bool, partition: Path) -> None:
     """A broker is appending to it, so its end is no torn one; a warning beside it does not change that, but an error does."""
     os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
@@ -275,15 +258,15 @@ def test_the_next_start_of_a_log_that_grows_is_not_foretold(end: str, beside: st
     watcher.emit(_finding("torn-tail", end))
     watcher.emit(_finding("index-missing", beside))
     found.clear()
-    starts.report(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher, None)
+    starts.report(_job(partition), Settings(now=current_time()), watcher, None)
     assert bool(found) == is_told
 
 
-@pytest.mark.parametrize("severity", ["error", "warning", "info"])
+@each("severity", ["error", "warning", "info"])
 def test_only_an_error_stands_for_the_start_that_fails_with_it(severity: str) -> None:
     """A start is said once: where the file is an error that ends it. What is no error does not hide it."""
-    told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad", severity), _finding("start-loses")
-    of_file.path, of_file.broker_forecast, of_start.broker_forecast = "/a-0/x", "offline", "offline"
+    of_start = _finding("start-loses", broker_forecast="offline")
+    told, of_file = ToldStarts(), _finding("log-dir-file-bad", severity, path="/a-0/x", broker_forecast="offline")
     assert not told.is_told(of_start) and not told.is_told(of_file)
     assert told.is_told(of_start) == (severity == "error")
 
@@ -303,13 +286,12 @@ _REACH = 1 << 31  # of a segment
     ],
 )
 def test_offsets_that_nobody_can_have_lost_are_not_counted(
-    codes: tuple[str, ...], first: int | None, last: int | None, is_believed: bool
+    codes: tuple[str, ...], first: Any, last: Any, is_believed: bool
 ) -> None:
     """What a damaged header claims beyond belief only says that something is missing."""
     for code in codes:
-        verdict, finding = Verdict(), _finding(code)
-        finding.skipped, finding.offset_first, finding.offset_last, finding.offset_certainty = 9, first, last, "estimated"
-        verdict.add(finding)
+        lost: dict[str, Any] = {"skipped": 9, "offset_first": first, "offset_last": last, "offset_certainty": "estimated"}
+        verdict = _verdict(_finding(code, **lost))
         unreadable = verdict.unreadable_in("/")
         assert unreadable is not None and list(unreadable.ranges.merged()) == ([(first, last)] if is_believed else [])
         assert unreadable.is_least == (not is_believed or code == "garbage-region")
@@ -324,9 +306,8 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(
     ],
 )
 def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, is_least: bool) -> None:
-    verdict, finding = Verdict(), _finding(code)
-    finding.skipped, finding.offset_first, finding.offset_last, finding.resync = 9, 5, 7, resync
-    verdict.add(finding)
+    finding = _finding(code, skipped=9, offset_first=5, offset_last=7, resync=resync)
+    verdict = _verdict(finding)
     assert verdict.text == f"unreadable ({'at least ' if is_least else ''}3 records)"
     finding.code, finding.resync = "torn-tail", "by-length"
     verdict.add(finding)
@@ -336,19 +317,15 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
 
 
 def test_what_can_be_read_least_of_is_the_first_reason() -> None:
-    verdict = Verdict()
-    for name, last in (("few", 1), ("many", 9), ("some", 5)):
-        finding = _finding()
-        finding.path, finding.skipped, finding.offset_first, finding.offset_last = f"/{name}/x", 9, 0, last
-        verdict.add(finding)
+    lost = {"few": 1, "many": 9, "some": 5}
+    verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=0, offset_last=lost[name]) for name in lost))
     assert [reason.split(": ")[1] for reason in verdict.reasons] == ["/many", "/some", "/few"]
 
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
 @each("severity", ["error", "warning", "info"])
 def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(severity: str, forecast: str) -> None:
-    watcher, finding = starts.Watcher(lambda _: None), _finding("index-missing", severity)
-    finding.broker_forecast = forecast
+    watcher, finding = starts.Watcher(lambda _: None), _finding("index-missing", severity, broker_forecast=forecast)
     watcher.emit(finding)
     is_doubtful = severity == "warning" or severity == "info" and forecast not in ("ignore", "blind")
     assert (watcher.fails, watcher.is_doubtful, watcher.is_active) == (severity == "error", is_doubtful, False)
@@ -366,30 +343,27 @@ def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop
     found: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-        starts.report(
-            Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), starts.Watcher(found.append), None
-        )
+        starts.report(_job(partition), Settings(now=current_time()), starts.Watcher(found.append), None)
     (finding,) = (row for row in found if isinstance(row, Finding))
     assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 6)
 
 
 def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
-    for rows, code in (
-        ([_report()], 0),
-        ([_finding()], 1),
-        ([], 3),
-        ([_finding("check-crashed")], 3),
-        ([_finding("txn-open", "info")], 0),
-    ):
+    sound, damaged, open_transaction = _report(), _finding(), _finding("txn-open", "info")
+    for rows, code in (([sound], 0), ([damaged], 1), ([], 3), ([_finding("check-crashed")], 3), ([open_transaction], 0)):
         report = Report("/a-0", "deep")
         for row in rows:
             report.add(row)
         assert (report.exit_code, bool(report), len(report)) == (code, code != 0, sum(isinstance(row, Finding) for row in rows))
 
 
+def _job(partition: Path) -> Job:
+    return Job(Job.PARTITION, str(partition), str(partition))
+
+
 def _is_kept(partition: Path, **of_log: object) -> bool:
     """Whether no start of a partition needs to be simulated; its newest log may be told to be another."""
-    facts = checks.run(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), lambda _: None)
+    facts = checks.run(_job(partition), Settings(now=current_time()), lambda _: None)
     assert facts is not None
     if of_log:
         sound = {"is_damaged": False, "is_plain": True, "end": 9, "size": 9, "last_offset": 6}
@@ -416,6 +390,13 @@ def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_b
     assert _is_kept(partition, **of_log) == is_kept
 
 
+def _owned(path: Path, log_start: str | None = None) -> None:
+    """Make the folder of a partition the log directory of a broker, with a checkpoint of log starts if there is a line for it."""
+    (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    if log_start is not None:
+        (path.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{log_start}\n")
+
+
 @each(
     ("change", "is_kept"),
     [
@@ -427,11 +408,11 @@ def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_b
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
-        (lambda path: (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n"), True),
-        (lambda path: _with_log_start(path, "orders 3 7"), True),
-        (lambda path: _with_log_start(path, "orders 3 8"), False),
-        (lambda path: _with_log_start(path, "orders 3 x"), False),
-        (lambda path: _with_log_start(path, "orders 2 8"), True),
+        (_owned, True),
+        (lambda path: _owned(path, "orders 3 7"), True),
+        (lambda path: _owned(path, "orders 3 8"), False),
+        (lambda path: _owned(path, "orders 3 x"), False),
+        (lambda path: _owned(path, "orders 2 8"), True),
     ],
 )
 def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
@@ -443,11 +424,6 @@ def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
         assert _is_kept(path) == is_kept
     finally:
         path.chmod(0o700)
-
-
-def _with_log_start(path: Path, line: str) -> None:
-    (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
-    (path.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
 
 
 def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,21 +438,14 @@ def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path,
 
 def test_an_end_before_the_data_is_a_loss(partition: Path) -> None:
     """A clean start reads where the log ends from the last index entry on, and stops at what is torn."""
-    data = b"".join(_batches(4, 5, 6))
-    (partition / NEWEST).write_bytes(data + b"\0" * 12)
-    for name in (".index", ".timeindex"):
-        (partition / file_name(4, name)).write_bytes(b"")
+    _write_unattested(partition / NEWEST, b"".join(_batches(4, 5, 6)) + b"\0" * 12)
     codes = {finding.code for finding in kdump.check(partition)}
     assert codes & STARTS
     assert kdump.verdict(partition).exit_code == 1
 
 
-def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    data = bytearray((partition / LOG).read_bytes())
-    data[-1] ^= 1
-    (partition / LOG).write_bytes(data)
+def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition: Path, capfd: Capture) -> None:
+    _flip_last_byte(partition / LOG)
     assert {finding.code for finding in kdump.check(partition)} == {"crc-mismatch"}
     assert kdump.verdict(partition).words == ["loses at start", "unreadable"]
     assert main(["check", "--output", "ndjson", str(partition)]) == 1
@@ -490,38 +459,30 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
     assert (rows[-1]["verdict"], rows[-1]["exitCode"]) == ("loses at start, unreadable (1 record)", 1)
 
 
-def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    data = bytearray((partition / LOG).read_bytes())
-    data[-1] ^= 1
-    (partition / LOG).write_bytes(data)
+def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(partition: Path, capfd: Capture) -> None:
+    _flip_last_byte(partition / LOG)
     assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
     recover = f"Do: kdump recover {partition} -o NEW/{partition.name}\n"
     assert capfd.readouterr().out.endswith(f"Also unreadable (1 record). Exit status 1.\n{recover}")
     assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 1
-    assert " Verdict: loses at start: " in " ".join(capfd.readouterr().out.split())
+    assert " Verdict: loses at start: " in _shown(capfd)
     assert main(["check", "--ignore", "crc-mismatch", "--ignore", "start-loses", str(partition)]) == 0
     expected = "fine, except for findings that were left out and a start that fails or loses records"
-    assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
+    assert _shown(capfd).endswith(f"Verdict: {expected}. Exit status 0.")
 
 
-def test_a_baseline_without_the_start_does_not_hide_it(
-    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    data = bytearray((partition / LOG).read_bytes())
-    data[-1] ^= 1
-    (partition / LOG).write_bytes(data)
+def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path: Path, capfd: Capture) -> None:
+    _flip_last_byte(partition / LOG)
     main(["check", "--output", "ndjson", str(partition)])
     rows = capfd.readouterr().out.splitlines(keepends=True)
     baseline = tmp_path / "baseline.ndjson"
     baseline.write_text("".join(row for row in rows if json.loads(row)["kind"] != "start"))
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 1
-    assert " Verdict: loses at start: " in " ".join(capfd.readouterr().out.split())
+    assert " Verdict: loses at start: " in _shown(capfd)
     baseline.write_text("".join(rows))
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
     expected = "fine, except for known findings and a start that fails or loses records"
-    assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
+    assert _shown(capfd).endswith(f"Verdict: {expected}. Exit status 0.")
     known_starts: set[tuple[str, str, str]] = set()
     request = CheckRequest.__new__(CheckRequest)
     request.baseline = read_baseline(str(baseline), known_starts)
@@ -530,18 +491,14 @@ def test_a_baseline_without_the_start_does_not_hide_it(
     assert {start[1:] for start in known_starts} == {("unclean", "loss"), ("clean", "damage"), ("unclean", "damage")}
 
 
-@pytest.mark.parametrize(
-    ("level", "ignored", "proves"), [("deep", "", True), ("deep", "crc-mismatch", False), ("quick", "", False)]
-)
+@each(("level", "ignored", "proves"), [("deep", "", True), ("deep", "crc-mismatch", False), ("quick", "", False)])
 def test_a_check_proves_a_log_sound_only_if_it_reads_it_and_ignores_nothing(level: str, ignored: str, proves: bool) -> None:
     request = CheckRequest.__new__(CheckRequest)
     request.settings, request._selected, request._ignored = Settings(now=0, level=level), None, frozenset(ignored.split())
     assert request.proves_logs == proves
 
 
-def test_records_that_a_check_does_not_read_are_counted_over_all_files(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_records_that_a_check_does_not_read_are_counted_over_all_files(partition: Path, capfd: Capture) -> None:
     assert main(["check", "--level", "full", "--output", "ndjson", str(partition)]) == 0
     assert json.loads(capfd.readouterr().out.splitlines()[-1])["recordsNotRead"] == 7
 
@@ -570,16 +527,14 @@ def unreadable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     )
 
 
-def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: Capture) -> None:
     assert kdump.verdict(unreadable).words == ["unreadable"]
     assert main(["check", str(unreadable)]) == 1
     assert "\nVerdict: unreadable (" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("form", ["text", "ndjson", "json", "sarif", "junit"])
-def test_a_check_that_reads_no_records_calls_nothing_clean(
-    unreadable: Path, form: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+@each("form", ["text", "ndjson", "json", "sarif", "junit"])
+def test_a_check_that_reads_no_records_calls_nothing_clean(unreadable: Path, form: str, capfd: Capture) -> None:
     assert main(["check", "--level", "full", "--output", form, str(unreadable)]) == 0
     shown = capfd.readouterr().out
     out = shown.partition('"results":')[2] or shown  # the rules of SARIF before it speak of the log cleaner
@@ -587,9 +542,9 @@ def test_a_check_that_reads_no_records_calls_nothing_clean(
     assert not any(clean in out for clean in ('"fine', ": fine", "   fine"))
 
 
-def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: Capture) -> None:
     assert main(["forecast", str(unreadable)]) == 0
-    out = " ".join(capfd.readouterr().out.split())
+    out = _shown(capfd)
     assert "The CRCs of all batches match; records were not read: kdump check reads all." in out
     assert out.endswith("Verdict: nothing lost at start; records not read (kdump check). Exit status 0.")
     assert main(["forecast", "--output", "ndjson", str(unreadable)]) == 0
@@ -597,9 +552,7 @@ def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: pytest
     assert summary["verdict"] == "nothing lost at start; records not read (kdump check)"
 
 
-def test_recover_calls_nothing_verified_that_nobody_can_read(
-    unreadable: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_recover_calls_nothing_verified_that_nobody_can_read(unreadable: Path, tmp_path: Path, capfd: Capture) -> None:
     assert main(["recover", str(unreadable), "-o", str(tmp_path / "out")]) == 1
     out = capfd.readouterr().out
     assert "\nWhat was taken over as it is has 1 error: kdump check lists it.\n" in out
@@ -610,10 +563,8 @@ def test_recover_calls_nothing_verified_that_nobody_can_read(
 # --- metadata logs
 
 
-@pytest.mark.parametrize("name", ["__cluster_metadata-0", "copy-7"])
-def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
-    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@each("name", ["__cluster_metadata-0", "copy-7"])
+def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(name: str, tmp_path: Path, capfd: Capture) -> None:
     no_op = batch(records=[record(value=b"\x01\x14\x00\x00")])
     path = write_partition(tmp_path, topic="__cluster_metadata", segments={0: [no_op]}, index_interval_bytes=0)
     (path / "quorum-state").write_text(
@@ -628,7 +579,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert (rows[-1]["errors"], rows[-1]["warnings"]) == (0, 0)
     assert main(["forecast", str(path)]) == 0
-    shown = " ".join(capfd.readouterr().out.split())
+    shown = _shown(capfd)
     assert "loads after a clean stop" in shown and "safe" not in shown
     assert "The records of this metadata log are not replayed" in shown
     assert f"; records of {name} not replayed. Exit status 0." in shown
@@ -657,7 +608,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
     ],
 )
 def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
-    text: str, outcome: str, reason: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    text: str, outcome: str, reason: str, tmp_path: Path, capfd: Capture
 ) -> None:
     directory = _log_directory(tmp_path / "d1", "a")
     (directory / "a-0" / "partition.metadata").write_text(text)
@@ -676,46 +627,45 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
 # --- whatever is done to a partition
 
 
-def _cut(directory: Path, chance: random.Random) -> None:
-    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+LOGS = [LOG, file_name(2, ".log"), NEWEST]
+
+
+def _cut(log: Path, chance: random.Random) -> None:
     os.truncate(log, chance.randrange(log.stat().st_size))
 
 
-def _flip(directory: Path, chance: random.Random) -> None:
-    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+def _flip(log: Path, chance: random.Random) -> None:
     data = bytearray(log.read_bytes())
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     log.write_bytes(data)
 
 
-def _rename(directory: Path, chance: random.Random) -> None:
-    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+def _rename(log: Path, chance: random.Random) -> None:
     log.rename(log.with_suffix(chance.choice([".bak", ".log.bak", ".log.gz", ".old"])))
 
 
-def _remove_middle(directory: Path, chance: random.Random) -> None:
-    (directory / file_name(2, ".log")).unlink()
-    (directory / file_name(2, chance.choice([".index", ".timeindex"]))).unlink()  # the other attests what was there
+def _remove_middle(log: Path, chance: random.Random) -> None:
+    middle = log.parent / LOGS[1]
+    middle.unlink()
+    middle.with_suffix(chance.choice([".index", ".timeindex"])).unlink()  # the other attests what was there
 
 
-def _swap(directory: Path, chance: random.Random) -> None:
-    first, second = chance.sample([LOG, file_name(2, ".log"), NEWEST], 2)
-    data = (directory / first).read_bytes()
-    (directory / first).write_bytes((directory / second).read_bytes())
-    (directory / second).write_bytes(data)
+def _swap(log: Path, chance: random.Random) -> None:
+    other = log.with_name(chance.choice([name for name in LOGS if name != log.name]))
+    data = log.read_bytes()
+    log.write_bytes(other.read_bytes())
+    other.write_bytes(data)
 
 
-def _zero(directory: Path, chance: random.Random) -> None:
-    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+def _zero(log: Path, chance: random.Random) -> None:
     data = log.read_bytes()
     start = chance.randrange(len(data) - 1)  # the last byte of each log here is zero
     log.write_bytes(data[:start] + bytes(len(data) - start))
 
 
-def _link_nowhere(directory: Path, chance: random.Random) -> None:
-    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+def _link_nowhere(log: Path, _: random.Random) -> None:
     log.unlink()
-    log.symlink_to(directory / "nowhere")
+    log.symlink_to(log.parent / "nowhere")
 
 
 DEEDS: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _rename, _remove_middle, _swap, _zero, _link_nowhere]
@@ -723,20 +673,19 @@ DEEDS: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _rename, _rem
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__.strip("_"))
 def test_no_deed_that_loses_records_ends_with_exit_code_0(
-    deed: Callable[[Path, random.Random], None], partition: Path, capfd: pytest.CaptureFixture[str], all_cases: bool
+    deed: Callable[[Path, random.Random], None], partition: Path, capfd: Capture, all_cases: bool
 ) -> None:
     for seed in range(25 if all_cases else 8):
         directory = partition.parent / f"copy-{seed}"
         shutil.copytree(partition, directory)
-        deed(directory, random.Random(seed))
+        chance = random.Random(seed)
+        deed(directory / chance.choice(LOGS), chance)
         check, forecast = _exit_codes(directory, capfd)
         assert check != 0, seed
         assert (check, forecast) != (0, 1), seed
 
 
-def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(partition: Path, capfd: Capture) -> None:
     log = partition / NEWEST
     os.truncate(log, 2 * len(_batches(4)[0]))  # at the end of a batch: a clean start writes over what follows
     (partition / LOG).rename(partition / f"{LOG}.bak")
@@ -777,7 +726,7 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
     ],
 )
 def test_what_a_system_call_keeps_from_being_read_is_not_examined(
-    command: str, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: str, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     path = _log_directory(tmp_path / "d1", "a")
     assert main([command, str(path)]) == 0
@@ -802,24 +751,25 @@ def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp
     assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
 
 
-def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: Capture) -> None:
     _log_directory(tmp_path / "d1", "a", **{"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"})
     _log_directory(tmp_path / "d2", "b", **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A"})
     assert kdump.verdict(tmp_path).words == ["fine"]
     assert _exit_codes(tmp_path, capfd) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("topics", "values", "message"),
     [
-        pytest.param(("a", "b"), {}, "another log directory of this broker has the partition, too", id="duplicate"),
-        pytest.param(("a", "c"), {"node.id": "2"}, "name two brokers, 1 and 2", id="two brokers"),
-        pytest.param(("a", "c"), {"cluster.id": "d"}, "name two clusters, c and d", id="two clusters"),
-        pytest.param(("a", "c"), {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}, "have the same directory.id", id="one id twice"),
+        (("a", "b"), {}, "another log directory of this broker has the partition, too"),
+        (("a", "c"), {"node.id": "2"}, "name two brokers, 1 and 2"),
+        (("a", "c"), {"cluster.id": "d"}, "name two clusters, c and d"),
+        (("a", "c"), {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}, "have the same directory.id"),
     ],
+    ids=["duplicate", "two brokers", "two clusters", "one id twice"],
 )
 def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
-    topics: tuple[str, str], values: dict[str, str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    topics: tuple[str, str], values: dict[str, str], message: str, tmp_path: Path, capfd: Capture
 ) -> None:
     ids = {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}
     _log_directory(tmp_path / "d1", "a", "b", **ids)
@@ -831,9 +781,7 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     assert _exit_codes(tmp_path, capfd) == (1, 1)
 
 
-def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(
-    partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(partition: Path, capfd: Capture) -> None:
     (partition / NEWEST).chmod(0o400)
     (found,) = kdump.check(partition)
     assert (found.code, found.severity) == ("start-loses", "error")
@@ -854,7 +802,7 @@ def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_pa
     assert [finding.path for finding in found] == [str(tmp_path / "d1")]
 
 
-def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capfd: Capture) -> None:
     _log_directory(tmp_path / "d1", "a")
     (tmp_path / "d1" / "lost+found").mkdir()
     assert [(finding.code, finding.severity) for finding in kdump.check(tmp_path / "d1")] == [("dir-odd", "error")]
@@ -872,9 +820,9 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
         ("0\n1\na 0 99999999999999999999\n", "rescan", ["damaged"]),
         ("0\n1\na 0 x\na 0\n", "rescan", ["damaged"]),
         ("0\n-1\na 0 1\n", "rescan", ["damaged"]),
-        ("0\n1\na 0 -5\n", None, ["fine"]),
-        ("0\n", None, ["fine"]),
-        ("", None, ["fine"]),
+        ("0\n1\na 0 -5\n", "", ["fine"]),
+        ("0\n", "", ["fine"]),
+        ("", "", ["fine"]),
         ("0\n5\na 0 1\n", "offline", ["does not start"]),
         ("0\nx\na 0 1\n", "offline", ["does not start"]),
         ("1\na 0 1\n", "offline", ["does not start"]),
@@ -883,9 +831,7 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
         ("0\n2\na 0\na 0 x\n", "offline", ["does not start"]),
     ],
 )
-def test_a_bad_line_of_a_checkpoint_is_what_a_log_manager_makes_of_it(
-    tmp_path: Path, data: str, word: str | None, words: list[str]
-) -> None:
+def test_a_bad_line_of_a_checkpoint_is_what_a_broker_makes_of_it(tmp_path: Path, data: str, word: str, words: list[str]) -> None:
     """As the log manager of 4.3.1 loads it after an unclean stop: without recovery points, or the log directory is offline."""
     _log_directory(tmp_path, "a")
     (tmp_path / ".kafka_cleanshutdown").unlink()
@@ -897,7 +843,7 @@ def test_a_bad_line_of_a_checkpoint_is_what_a_log_manager_makes_of_it(
     assert outcomes == {"offline" if word == "offline" else "keep"}
 
 
-def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: Capture) -> None:
     directory = _log_directory(tmp_path / "d1", "a", "b")
     other = "BQUFBQUFBQUFBQUFBQUFBQ"
     (directory / "b-0" / "partition.metadata").write_text("version: 0\ntopic_id: CQkJCQkJCQkJCQkJCQkJCQ\n")

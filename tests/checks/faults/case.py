@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.builders.files import write_partition
+from tests.builders.files import file_name, write_partition
 
 Files = Mapping[str, bytes]
 """Files by their path inside the directory that is checked."""
@@ -126,6 +126,17 @@ class FaultCase:
         if any("/" in name for name in self.shown):
             return LOG_DIRECTORY
         return FILE if len({name.partition(".")[0] for name in self.shown}) == 1 else PARTITION_DIRECTORY
+
+
+def case(address: str, shown: Files | bytes, at: At | Sequence[At], near_miss: Files | bytes, **more: Any) -> FaultCase:
+    """A case as a row of a table: `code` or `code: name`, files that show it, where, and files that nearly do.
+
+    Bytes stand for the log of base offset 0, alone; `more` are the other fields of the case.
+    """
+    code, _, name = address.partition(": ")
+    first = file_name(0, ".log")
+    shown, near_miss = ({first: files} if isinstance(files, bytes) else files for files in (shown, near_miss))
+    return FaultCase(code, shown, at, near_miss, name=name, **more)
 
 
 def partition_files(

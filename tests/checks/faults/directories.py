@@ -3,7 +3,7 @@
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import NO_BYTES, WHOLE_FILE, FaultCase, error, info, partition_files, warning
+from .case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
 
 
 def _log(base_offset: int) -> str:
@@ -25,62 +25,64 @@ def _with_suffix(suffix: str, *, base_offset: int = 0) -> dict[str, bytes]:
     return _SOUND | more
 
 
-def _log_dir(partition: str = "orders-3", **files: bytes) -> dict[str, bytes]:
-    """A log directory with one partition of the offsets 0 to 5, and files of its own by names with _ for -."""
-    return {name.replace("_", "-"): data for name, data in files.items()} | {
-        f"{partition}/{name}": data for name, data in _SOUND.items()
-    }
+def _log_dir(partition: str = "orders-3", files: Files | None = None) -> Files:
+    """A log directory with one partition of the offsets 0 to 5, and files of its own."""
+    return {**(files or {}), **{f"{partition}/{name}": data for name, data in _SOUND.items()}}
 
 
-def _offsets(offset: int) -> bytes:
-    return checkpoint(entries=[("orders", 2, 17), ("orders", 3, offset), ("orders-3", 3, 99)])
+def _beyond_end(code: str, kind: str, offset: int, offsets: tuple[int, int] | None = None) -> FaultCase:
+    """A checkpoint has an offset beyond the end of the partition, which is 6."""
+    name = f"{kind}-offset-checkpoint"
+    shown, near_miss = (
+        _log_dir(files={name: checkpoint(entries=[("orders", 2, 17), ("orders", 3, at), ("orders-3", 3, 99)])})
+        for at in (offset, 6)
+    )
+    return case(code, shown, error((16, 26), file=name, offsets=offsets, expected="at most 6", found=str(offset)), near_miss)
 
 
 _META = b"#\n#Tue Nov 14 22:13:20 UTC 2023\nnode.id=1\nversion=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\n"
 
 CASES: tuple[FaultCase, ...] = (
-    FaultCase(
+    case(
         "segments-overlap",
-        shown=partition_files({0: [_batch(0), _batch(2)], 3: [_batch(3, 3)]}),
-        at=error(NO_BYTES, file=_log(3), offsets=(3, 3), expected="at least 4", found="3"),
-        near_miss=_SOUND,
+        partition_files({0: [_batch(0), _batch(2)], 3: [_batch(3, 3)]}),
+        error(NO_BYTES, file=_log(3), offsets=(3, 3), expected="at least 4", found="3"),
+        _SOUND,
     ),
-    FaultCase(
+    case(
         "segments-gap",
-        shown=partition_files({0: [_batch(0)], 4: [_batch(4)]}),
-        at=info(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
-        near_miss=_SOUND,
+        partition_files({0: [_batch(0)], 4: [_batch(4)]}),
+        info(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
+        _SOUND,
     ),
-    FaultCase(
-        "segments-gap",
-        shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
-        at=(
+    case(
+        "segments-gap: not-compacted",
+        partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
+        (
             error(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
             error(NO_BYTES, file=_log(9), offsets=(6, 8), expected="6", found="9"),
         ),
-        near_miss=_SOUND,
+        _SOUND,
         settings={"cleanup_policy": "delete"},
-        name="not-compacted",
     ),
-    FaultCase(
-        "segments-gap",
-        shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
-        at=info(NO_BYTES, file=_log(4), offsets=(2, 8), expected="2", found="4"),
-        near_miss=_SOUND,
-        name="two",
+    case(
+        "segments-gap: two",
+        partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
+        info(NO_BYTES, file=_log(4), offsets=(2, 8), expected="2", found="4"),
+        _SOUND,
     ),
-    FaultCase(
+    case(
         "segment-empty-middle",
-        shown=partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
-        at=warning(NO_BYTES, file=_log(2)),
-        near_miss=partition_files({0: [_batch(0)], 2: []}),
+        partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
+        warning(NO_BYTES, file=_log(2)),
+        partition_files({0: [_batch(0)], 2: []}),
         also={"segments-gap": info(NO_BYTES, file=_log(4), offsets=(2, 3))},
     ),
-    FaultCase(
+    case(
         "segment-empty-newest",
-        shown=partition_files({0: [_batch(0)], 2: []}),
-        at=info(NO_BYTES, file=_log(2)),
-        near_miss=partition_files({0: [_batch(0)]}),
+        partition_files({0: [_batch(0)], 2: []}),
+        info(NO_BYTES, file=_log(2)),
+        partition_files({0: [_batch(0)]}),
         also={
             "file-empty": [
                 info(NO_BYTES, file=name)
@@ -90,130 +92,86 @@ CASES: tuple[FaultCase, ...] = (
         near_also={"file-empty"},
         settings={"is_pedantic": True},
     ),
-    FaultCase(
-        "log-start-beyond-end",
-        shown=_log_dir(log_start_offset_checkpoint=_offsets(7)),
-        at=error((16, 26), file="log-start-offset-checkpoint", expected="at most 6", found="7"),
-        near_miss=_log_dir(log_start_offset_checkpoint=_offsets(6)),
-    ),
-    FaultCase(
-        "recovery-point-beyond-end",
-        shown=_log_dir(recovery_point_offset_checkpoint=_offsets(7)),
-        at=error((16, 26), file="recovery-point-offset-checkpoint", offsets=(6, 6), expected="at most 6", found="7"),
-        near_miss=_log_dir(recovery_point_offset_checkpoint=_offsets(6)),
-    ),
-    FaultCase(
-        "high-watermark-beyond-end",
-        shown=_log_dir(replication_offset_checkpoint=_offsets(9)),
-        at=error((16, 26), file="replication-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
-        near_miss=_log_dir(replication_offset_checkpoint=_offsets(6)),
-    ),
-    FaultCase(
-        "cleaner-offset-beyond-end",
-        shown=_log_dir(cleaner_offset_checkpoint=_offsets(9)),
-        at=error((16, 26), file="cleaner-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
-        near_miss=_log_dir(cleaner_offset_checkpoint=_offsets(6)),
-    ),
-    FaultCase(
-        "leftover-cleaned",
-        shown=_with_suffix(".cleaned"),
-        at=info(NO_BYTES, file=_log(0) + ".cleaned"),
-        near_miss=_SOUND,
-    ),
-    FaultCase(
-        "leftover-swap",
-        shown=_with_suffix(".swap"),
-        at=warning(NO_BYTES, file=_log(0) + ".swap"),
-        near_miss=_SOUND,
-    ),
-    FaultCase(
-        "leftover-swap",
-        shown=_with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
-        at=warning(NO_BYTES, file=_log(4) + ".swap"),
-        near_miss=_SOUND,
+    _beyond_end("log-start-beyond-end", "log-start", 7),
+    _beyond_end("recovery-point-beyond-end", "recovery-point", 7, offsets=(6, 6)),
+    _beyond_end("high-watermark-beyond-end", "replication", 9, offsets=(6, 8)),
+    _beyond_end("cleaner-offset-beyond-end", "cleaner", 9, offsets=(6, 8)),
+    case("leftover-cleaned", _with_suffix(".cleaned"), info(NO_BYTES, file=_log(0) + ".cleaned"), _SOUND),
+    case("leftover-swap", _with_suffix(".swap"), warning(NO_BYTES, file=_log(0) + ".swap"), _SOUND),
+    case(
+        "leftover-swap: above-cleaned",
+        _with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
+        warning(NO_BYTES, file=_log(4) + ".swap"),
+        _SOUND,
         also={"leftover-cleaned": info(NO_BYTES, file=_log(0) + ".cleaned")},
-        name="above-cleaned",
     ),
-    FaultCase(
-        "leftover-swap",
-        shown=_SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
-        at=warning(NO_BYTES, file=file_name(4, ".index") + ".swap"),
-        near_miss=_SOUND | {f"{4:020d}.log.bak": b""},
-        name="without-log",
+    case(
+        "leftover-swap: without-log",
+        _SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
+        warning(NO_BYTES, file=file_name(4, ".index") + ".swap"),
+        _SOUND | {f"{4:020d}.log.bak": b""},
     ),
-    FaultCase(
-        "leftover-deleted",
-        shown=_with_suffix(".deleted"),
-        at=info(NO_BYTES, file=_log(0) + ".deleted"),
-        near_miss=_SOUND,
-    ),
-    FaultCase(
+    case("leftover-deleted", _with_suffix(".deleted"), info(NO_BYTES, file=_log(0) + ".deleted"), _SOUND),
+    case(
         "dir-odd",
-        shown=_log_dir("orders-3.0123456789abcdef0123456789abcdef-delete")
-        | {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
-        at=(
+        _log_dir(
+            "orders-3.0123456789abcdef0123456789abcdef-delete",
+            {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
+        ),
+        (
             info(NO_BYTES, file="orders-3.0123456789abcdef0123456789abcdef-delete"),
             error(NO_BYTES, file="lost+found"),
             error(NO_BYTES, file="orders-1-delete"),
         ),
-        near_miss=_log_dir() | {"meta.properties": _META, "remote-log-index-cache/0_a.index": b""},
+        _log_dir(files={"meta.properties": _META, "remote-log-index-cache/0_a.index": b""}),
     ),
-    FaultCase(
+    case(
         "name-not-numeric",
-        shown=_SOUND | {"foo.snapshot.bak": b"", "99999999999999999999.timeindex": b"", "-0000000000000000005.timeindex": b""},
-        at=(error(NO_BYTES, file="99999999999999999999.timeindex"), warning(NO_BYTES, file="-0000000000000000005.timeindex")),
-        near_miss=_SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
+        _SOUND | {"foo.snapshot.bak": b"", "99999999999999999999.timeindex": b"", "-0000000000000000005.timeindex": b""},
+        (error(NO_BYTES, file="99999999999999999999.timeindex"), warning(NO_BYTES, file="-0000000000000000005.timeindex")),
+        _SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
         near_also={"file-not-recognized"},
     ),
-    FaultCase(
-        "name-not-numeric",
-        shown=_SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
-        at=(error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="bar.log.cleaned")),
-        near_miss=_SOUND | {"foo.log.deleted": b""},
+    case(
+        "name-not-numeric: of-leftovers",
+        _SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
+        (error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="bar.log.cleaned")),
+        _SOUND | {"foo.log.deleted": b""},
         also={
             "leftover-swap": warning(NO_BYTES, file="foo.log.swap"),
             "leftover-cleaned": info(NO_BYTES, file="bar.log.cleaned"),
         },
         near_also={"leftover-deleted"},
-        name="of-leftovers",
     ),
-    FaultCase(
+    case(
         "name-width-odd",
-        shown={name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
-        at=error(NO_BYTES, file="4.log", expected=_log(4), found="4.log"),
-        near_miss=_SOUND,
+        {name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
+        error(NO_BYTES, file="4.log", expected=_log(4), found="4.log"),
+        _SOUND,
     ),
-    FaultCase(
-        "name-width-odd",
-        shown=_SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]},
-        at=warning(NO_BYTES, file="4.log"),
-        near_miss=_SOUND,
-        name="twice",
+    case("name-width-odd: twice", _SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]}, warning(NO_BYTES, file="4.log"), _SOUND),
+    case(
+        "name-width-odd: of-an-index",
+        {name.replace(f"{4:020d}.timeindex", "4.timeindex"): data for name, data in _SOUND.items()},
+        warning(NO_BYTES, file="4.timeindex", expected=file_name(4, ".timeindex"), found="4.timeindex"),
+        _SOUND,
     ),
-    FaultCase(
-        "name-width-odd",
-        shown={name.replace(f"{4:020d}.timeindex", "4.timeindex"): data for name, data in _SOUND.items()},
-        at=warning(NO_BYTES, file="4.timeindex", expected=file_name(4, ".timeindex"), found="4.timeindex"),
-        near_miss=_SOUND,
-        name="of-an-index",
-    ),
-    FaultCase(
+    case(
         "name-not-utf8",
-        shown=_SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
-        at=[info(NO_BYTES, file=name) for name in ("no\nte,s", "\x1b[31mred")],
-        near_miss=_SOUND | {"größe 4": b""},
+        _SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
+        [info(NO_BYTES, file=name) for name in ("no\nte,s", "\x1b[31mred")],
+        _SOUND | {"größe 4": b""},
     ),
-    FaultCase(
+    case(
         "log-dir-file-bad",
-        shown=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80},
-        at=(error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
-        near_miss=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META},
+        _log_dir(files={"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80}),
+        (error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
+        _log_dir(files={"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META}),
     ),
-    FaultCase(
-        "log-dir-file-bad",
-        shown={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders three 1\n"},
-        at=error((15, 30)),
-        near_miss={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders 4 1\n"},
-        name="alone",
+    case(
+        "log-dir-file-bad: alone",
+        {"replication-offset-checkpoint": b"0\n2\norders 3 6\norders three 1\n"},
+        error((15, 30)),
+        {"replication-offset-checkpoint": b"0\n2\norders 3 6\norders 4 1\n"},
     ),
 )

@@ -17,7 +17,7 @@ from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.support import without_packages
 
-from .case import NO_BYTES, WHOLE_FILE, FaultCase, error, info, partition_files
+from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
@@ -132,151 +132,106 @@ def _killed(_path: Path) -> contextlib.AbstractContextManager[object]:
 
 
 CASES = (
-    FaultCase(
+    case(
         "active-tail",
-        shown={_LOG: _BATCH + _NEXT[:30]},
+        _BATCH + _NEXT[:30],
+        info((106, 106), expected="106", found="152"),
+        _BATCH + _NEXT,
         also={"torn-tail": info((76, 106))},
-        at=info((106, 106), expected="106", found="152"),
-        near_miss={_LOG: _BATCH + _NEXT},
         during=_once_open(_append),
     ),
-    FaultCase(
-        "file-shrank",
-        shown={_LOG: _BATCH + _NEXT},
-        at=error((76, 152), expected="152", found="76"),
-        near_miss={_LOG: _BATCH},
-        during=_once_open(_truncate),
-    ),
-    FaultCase(
-        "file-replaced", shown={_LOG: _BATCH + _NEXT}, at=info(WHOLE_FILE), near_miss={_LOG: _BATCH}, during=_once_open(_replace)
-    ),
-    FaultCase(
-        "file-vanished",
-        shown=_PARTITION,
-        at=info(NO_BYTES, file=_NEXT_LOG),
-        near_miss=_PARTITION,
-        during=_once_open(_remove_next),
-    ),
-    FaultCase(
-        "file-vanished", name="named", shown={_LOG: _BATCH}, at=error(NO_BYTES), near_miss={_LOG: _BATCH}, arranged=Path.unlink
-    ),
-    FaultCase(
-        "file-vanished",
-        name="while-read",
-        shown={_LOG: _BATCH + _NEXT},
-        at=info(WHOLE_FILE),
-        near_miss={_LOG: _BATCH},
-        during=_once_open(os.unlink),
-    ),
-    FaultCase("permission-denied", shown={_LOG: _BATCH}, at=error(NO_BYTES), near_miss={_LOG: _BATCH}, during=_refused),
-    FaultCase(
-        "io-error",
-        shown={_LOG: _BATCH * 54 + _NEXT},
-        at=error((0, 4096)),
-        near_miss={_LOG: _BATCH},
-        during=_bad_sector,
-    ),
-    FaultCase("not-regular", shown={_LOG: b""}, at=error(NO_BYTES), near_miss={_LOG: b""}, arranged=_fifo),
-    FaultCase(
+    case("file-shrank", _BATCH + _NEXT, error((76, 152), expected="152", found="76"), _BATCH, during=_once_open(_truncate)),
+    case("file-replaced", _BATCH + _NEXT, info(WHOLE_FILE), _BATCH, during=_once_open(_replace)),
+    case("file-vanished", _PARTITION, info(NO_BYTES, file=_NEXT_LOG), _PARTITION, during=_once_open(_remove_next)),
+    case("file-vanished: named", _BATCH, error(NO_BYTES), _BATCH, arranged=Path.unlink),
+    case("file-vanished: while-read", _BATCH + _NEXT, info(WHOLE_FILE), _BATCH, during=_once_open(os.unlink)),
+    case("permission-denied", _BATCH, error(NO_BYTES), _BATCH, during=_refused),
+    case("io-error", _BATCH * 54 + _NEXT, error((0, 4096)), _BATCH, during=_bad_sector),
+    case("not-regular", b"", error(NO_BYTES), b"", arranged=_fifo),
+    # the near miss: what the link leads to has a name of its own
+    case(
         "symlink-loop",
-        shown=_WITHOUT_NEXT,
-        at=error(NO_BYTES, file=_NEXT_LOG),
-        near_miss=_PARTITION,
+        _WITHOUT_NEXT,
+        error(NO_BYTES, file=_NEXT_LOG),
+        _PARTITION,
         arranged=_link(_NEXT_LOG),
         near_arranged=_link_inside,
-        near_also={"file-not-recognized"},  # what the link leads to has a name of its own
+        near_also={"file-not-recognized"},
     ),
-    FaultCase(
+    # the near miss: what the link leads to has a name of its own
+    case(
         "symlink-outside",
-        shown=_WITHOUT_NEXT,
-        at=error(NO_BYTES, file=_NEXT_LOG),
-        near_miss=_PARTITION,
+        _WITHOUT_NEXT,
+        error(NO_BYTES, file=_NEXT_LOG),
+        _PARTITION,
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
-        near_also={"file-not-recognized"},  # what the link leads to has a name of its own
+        near_also={"file-not-recognized"},
     ),
-    FaultCase(
+    case(
         "foreign-segment",
-        shown={redpanda.NAME: redpanda.redpanda_batch(_BATCH)},
-        at=error(WHOLE_FILE, found="Redpanda"),
-        near_miss={redpanda.NAME: _BATCH},
+        {redpanda.NAME: redpanda.redpanda_batch(_BATCH)},
+        error(WHOLE_FILE, found="Redpanda"),
+        {redpanda.NAME: _BATCH},
     ),
-    FaultCase(
-        "foreign-segment",
-        name="directory",
-        shown={redpanda.NAME: redpanda.redpanda_batch(_BATCH), "1-1-v1.log": redpanda.redpanda_batch(_NEXT), "tx.snapshot": b"x"},
-        at=error(NO_BYTES, found="Redpanda"),
-        near_miss=_PARTITION,
+    case(
+        "foreign-segment: directory",
+        {redpanda.NAME: redpanda.redpanda_batch(_BATCH), "1-1-v1.log": redpanda.redpanda_batch(_NEXT), "tx.snapshot": b"x"},
+        error(NO_BYTES, found="Redpanda"),
+        _PARTITION,
     ),
-    FaultCase(
-        "file-not-recognized",
-        shown={"a.bak": _BATCH},
-        at=error((0, len(_BATCH)), found="log"),
-        near_miss={_LOG: _BATCH},
+    case("file-not-recognized", {"a.bak": _BATCH}, error((0, len(_BATCH)), found="log"), _BATCH),
+    case(
+        "file-not-recognized: compressed", {f"{_LOG}.gz": gzip.compress(_BATCH, mtime=0)}, error(WHOLE_FILE, found="gzip"), _BATCH
     ),
-    FaultCase(
-        "file-not-recognized",
-        name="compressed",
-        shown={f"{_LOG}.gz": gzip.compress(_BATCH, mtime=0)},
-        at=error(WHOLE_FILE, found="gzip"),
-        near_miss={_LOG: _BATCH},
+    case(
+        "file-not-recognized: beside-segments",
+        {**_PARTITION, f"{_NEXT_LOG}.bak": b"x" * 100},
+        error((0, 100), file=f"{_NEXT_LOG}.bak"),
+        {**_PARTITION, "notes.bak": b""},
     ),
-    FaultCase(
-        "file-not-recognized",
-        name="beside-segments",
-        shown={**_PARTITION, f"{_NEXT_LOG}.bak": b"x" * 100},
-        at=error((0, 100), file=f"{_NEXT_LOG}.bak"),
-        near_miss={**_PARTITION, "notes.bak": b""},
+    case(
+        "file-not-recognized: not-kafkas",
+        {**_PARTITION, "notes.txt": b"x" * 100},
+        info(NO_BYTES, file=""),
+        {**_PARTITION, ".lock": b"", "notes.txt": b""},
     ),
-    FaultCase(
-        "file-not-recognized",
-        name="not-kafkas",
-        shown={**_PARTITION, "notes.txt": b"x" * 100},
-        at=info(NO_BYTES, file=""),
-        near_miss={**_PARTITION, ".lock": b"", "notes.txt": b""},
-    ),
-    FaultCase(
+    case(
         "sparse-file",
-        shown={_LOG: _BATCH},
+        _BATCH,
+        info((0, len(_BATCH) + _HOLE)),
+        _BATCH,
         also={"zero-tail": error((len(_BATCH), len(_BATCH) + _HOLE))},
-        at=info((0, len(_BATCH) + _HOLE)),
-        near_miss={_LOG: _BATCH},
         arranged=_with_hole,
     ),
-    FaultCase("file-empty", shown={_LOG: b""}, at=info(NO_BYTES), near_miss={_LOG: _BATCH}, settings={"is_pedantic": True}),
-    FaultCase(
+    case("file-empty", b"", info(NO_BYTES), _BATCH, settings={"is_pedantic": True}),
+    case(
         "finding-flood",
-        shown={_LOG: _BROKEN * 3 + _NEXT},
+        _BROKEN * 3 + _NEXT,
+        info((76, 3 * 76), found="2"),
+        _BROKEN + _NEXT,
         also={"crc-mismatch": error((0, 76), offsets=(0, 0))},
-        at=info((76, 3 * 76), found="2"),
-        near_miss={_LOG: _BROKEN + _NEXT},
         near_also={"crc-mismatch"},
         settings={"max_findings": 1},
     ),
-    FaultCase(
-        "finding-flood",
-        name="of-one-more",
-        shown={_LOG: b"".join(_AGED)},
-        at=info((len(_AGED[0]), 2 * len(_AGED[0])), found="1"),
+    case(
+        "finding-flood: of-one-more",
+        b"".join(_AGED),
+        info((len(_AGED[0]), 2 * len(_AGED[0])), found="1"),
+        _AGED[0],
         also={"timestamp-negative": error((0, len(_AGED[0])), offsets=(0, 0), expected="-1", found="-2")},
-        near_miss={_LOG: _AGED[0]},
         near_also={"timestamp-negative"},
         settings={"max_findings": 1},
     ),
-    FaultCase(
+    case(
         "codec-package-missing",
-        shown={_LOG: _BATCH + _ZSTD},
-        at=error((len(_BATCH), len(_BATCH) + len(_ZSTD))),
-        near_miss={_LOG: _BATCH + _ZSTD},
+        _BATCH + _ZSTD,
+        error((len(_BATCH), len(_BATCH) + len(_ZSTD))),
+        _BATCH + _ZSTD,
         during=_without_zstd,
     ),
-    FaultCase("time-limit", shown={_LOG: _BATCH}, at=error(WHOLE_FILE), near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
-    FaultCase(
-        "check-crashed",
-        shown=_PARTITION,
-        at=error(WHOLE_FILE, file=_LOG, found="SIGKILL"),
-        near_miss=_PARTITION,
-        during=_killed,
-        is_isolated=True,
+    case("time-limit", _BATCH, error(WHOLE_FILE), b"", settings={"time_limit": 0.0}),
+    case(
+        "check-crashed", _PARTITION, error(WHOLE_FILE, file=_LOG, found="SIGKILL"), _PARTITION, during=_killed, is_isolated=True
     ),
 )

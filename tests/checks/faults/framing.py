@@ -8,7 +8,7 @@ from tests.builders.files import file_name, offset_index
 from tests.builders.records import batch, message_set, record
 from tests.builders.records import message as old_message
 
-from .case import NO_BYTES, WHOLE_FILE, At, FaultCase, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, sparse, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -45,10 +45,6 @@ _BROKEN = _with(_FOUR, 2 * _SIZE - 3, b"X")
 _HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)
 
 
-def _case(code: str, shown: bytes, at: At | Sequence[At], near_miss: bytes, **more: object) -> FaultCase:
-    return FaultCase(code, shown={_LOG: shown}, at=at, near_miss={_LOG: near_miss}, **more)  # type: ignore[arg-type]  # of any field's type
-
-
 def _partition(segments: dict[int, Sequence[bytes]], changed: dict[str, bytes | None] | None = None) -> dict[str, bytes]:
     return dict(partition_files(segments, changed, topic="orders", partition=3, index_interval_bytes=0))
 
@@ -59,41 +55,40 @@ _WHOLE_INDEX = {file_name(0, ".index"): offset_index(entries=[(row, row * _SIZE)
 _NO_ENTRIES = {file_name(0, suffix): b"" for suffix in (".index", ".timeindex")}
 
 CASES = (
-    _case(
+    case(
         "torn-tail", _ONE + _batch(1)[:-5], error((76, 147), offsets=(1, 1), is_estimated=True, expected="76", found="71"), _TWO
     ),
-    _case(
-        "torn-tail",
+    case(
+        "torn-tail: uncompressed",
         _ONE + batch(records=[record(value=b"%d" % row) for row in range(9)], base_offset=1)[:-20],
         error((76, 76 + 61 + 9 * 8 - 20), offsets=(1, 9), is_estimated=True, expected="133", found="113"),
         _TWO,
-        name="uncompressed",
     ),
-    FaultCase(
-        "torn-tail",
-        shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
-        at=warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        near_miss=_partition({0: [_batch(0), _batch(1)]}),
-        name="newest",
+    case(
+        "torn-tail: newest",
+        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
+        warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
+        _partition({0: [_batch(0), _batch(1)]}),
     ),
-    FaultCase(
-        "torn-tail",
-        shown=_partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}, {_LOG: _TWO[:-5]}),
-        at=error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        near_miss=_partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
-        name="sealed",
+    case(
+        "torn-tail: sealed",
+        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}, {_LOG: _TWO[:-5]}),
+        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
+        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
     ),
-    FaultCase(
-        "torn-tail",
-        shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),  # the indexes know of offset 1
-        at=error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        near_miss=_partition({0: [_batch(0), _batch(1)]}),
-        name="attested",
+    # the indexes know of offset 1
+    case(
+        "torn-tail: attested",
+        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),
+        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
+        _partition({0: [_batch(0), _batch(1)]}),
     ),
-    _case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
-    FaultCase(
+    case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
+    case(
         "truncated-at-boundary",
-        shown=_partition(_SEGMENTS, {_LOG: _log(2), **_WHOLE_INDEX}),
+        _partition(_SEGMENTS, {_LOG: _log(2), **_WHOLE_INDEX}),
+        error((152, 152), file=_LOG, offsets=(2, 3), is_estimated=True, expected="3", found="1"),
+        _partition(_SEGMENTS),
         also={
             "index-position-past-log": (
                 error((8, 16), file=file_name(0, ".index"), expected="less than 152", found="152"),
@@ -101,128 +96,106 @@ CASES = (
             ),
             "segments-gap": info(NO_BYTES, file=file_name(4, ".log"), offsets=(2, 3), expected="2", found="4"),
         },
-        at=error((152, 152), file=_LOG, offsets=(2, 3), is_estimated=True, expected="3", found="1"),
-        near_miss=_partition(_SEGMENTS),
     ),
-    _case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
-    _case("zero-tail", _ONE + bytes(9), error((76, 85)), _ONE, name="few"),
-    FaultCase(
-        "zero-tail",
-        shown=_partition({0: [_batch(0)]}, {_LOG: _ONE + bytes(9)}),
-        at=warning((76, 85), file=_LOG),
-        near_miss=_partition({0: [_batch(0)]}),
-        name="newest",
+    case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
+    case("zero-tail: few", _ONE + bytes(9), error((76, 85)), _ONE),
+    case(
+        "zero-tail: newest",
+        _partition({0: [_batch(0)]}, {_LOG: _ONE + bytes(9)}),
+        warning((76, 85), file=_LOG),
+        _partition({0: [_batch(0)]}),
     ),
-    _case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
-    _case(
-        "zero-hole",
+    case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
+    case(
+        "zero-hole: page",
         _with(b"".join(_batch(row, bytes([65 + row]) * 1000) for row in range(6)), 2048, bytes(2048)),
         error((2048, 4096)),
         _FOUR,
-        name="page",
         also={"crc-mismatch": error((1073, 2048), offsets=(1, 3), is_estimated=True), "garbage-region": error((4096, 4 * 1073))},
     ),
-    _case("garbage-region", _TWO + b"not a batch " * 9 + _batch(2) + _batch(3), error((152, 152 + 9 * 12)), _FOUR),
-    _case("not-a-segment", b"\x1f\x8b\x08" + b"compressed" * 30, error(WHOLE_FILE), _ONE),
-    _case("not-a-segment", b"2026-11-21 10:15:02 INFO started\n" * 30, error(WHOLE_FILE), _ONE, name="text"),
-    _case("batch-length-negative", _length(_FOUR, 1, -5), error(_row(1), offsets=(1, 1), expected="64", found="-5"), _FOUR),
-    _case(
-        "batch-length-negative",
-        _length(_BROKEN, 1, -5),
-        error(_row(1), offsets=(1, 1), is_estimated=True),
-        _FOUR,
-        name="and-more",
-    ),
-    _case("batch-length-too-small", _length(_FOUR, 1, 13), error(_row(1), offsets=(1, 1), expected="64", found="13"), _FOUR),
-    _case(
+    case("garbage-region", _TWO + b"not a batch " * 9 + _batch(2) + _batch(3), error((152, 152 + 9 * 12)), _FOUR),
+    case("not-a-segment", b"\x1f\x8b\x08" + b"compressed" * 30, error(WHOLE_FILE), _ONE),
+    case("not-a-segment: text", b"2026-11-21 10:15:02 INFO started\n" * 30, error(WHOLE_FILE), _ONE),
+    case("batch-length-negative", _length(_FOUR, 1, -5), error(_row(1), offsets=(1, 1), expected="64", found="-5"), _FOUR),
+    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
+    case("batch-length-too-small", _length(_FOUR, 1, 13), error(_row(1), offsets=(1, 1), expected="64", found="13"), _FOUR),
+    case(
         "batch-length-absurd",
         _length(_FOUR, 1, 64 | 1 << 30),
         error(_row(1), offsets=(1, 1), expected="64", found=str(64 | 1 << 30)),
         _FOUR,
     ),
-    _case(
-        "batch-length-absurd",
+    case(
+        "batch-length-absurd: and-more",
         _length(_BROKEN, 1, 1 << 20),
         error(_row(1), offsets=(1, 1), is_estimated=True),
         _FOUR,
-        name="and-more",
         also={"resync-nested-candidate": warning(_row(2, 3), found="2")},
     ),
-    _case(
+    case(
         "batch-length-mismatch",
         _length(_FOUR, 1, 2 * _SIZE - 12),
         error(_row(1), offsets=(1, 1), expected="64", found="140"),
         _FOUR,
     ),
-    _case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), error(_row(1), offsets=(1, 1), expected="2", found="3"), _FOUR),
-    _case(
-        "bad-magic",
-        _with(_FOUR, _SIZE + 16, b"\x00"),
-        error(_row(1), offsets=(1, 1), expected="2", found="0"),
-        _FOUR,
-        name="older",
-    ),
-    _case(
-        "bad-magic",
+    case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), error(_row(1), offsets=(1, 1), expected="2", found="3"), _FOUR),
+    case("bad-magic: older", _with(_FOUR, _SIZE + 16, b"\x00"), error(_row(1), offsets=(1, 1), expected="2", found="0"), _FOUR),
+    case(
+        "bad-magic: negative",
         _with(_FOUR, _SIZE + 16, b"\x82"),
         error(_row(1), offsets=(1, 1), is_estimated=True, expected="2", found="-126"),
         _FOUR,
-        name="negative",
     ),
-    _case("crc-mismatch", _BROKEN, error(_row(1), offsets=(1, 1), expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
-    _case(
-        "crc-mismatch",
+    case("crc-mismatch", _BROKEN, error(_row(1), offsets=(1, 1), expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
+    case(
+        "crc-mismatch: crc-field",
         _with(_FOUR, _SIZE + 18, b"\x00"),
         error(_row(1), offsets=(1, 1), expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
         _FOUR,
-        name="crc-field",
     ),
-    _case(
-        "crc-mismatch",
+    case(
+        "crc-mismatch: records",
         _with(_FOUR, _SIZE + 61, b"\x70"),
         error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
-        name="records",
     ),
-    _case(
-        "crc-mismatch",
+    case(
+        "crc-mismatch: header",
         _with(_FOUR, _SIZE + 57, b"\x70"),
         error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
-        name="header",
     ),
-    _case(
-        "crc-mismatch",
+    case(
+        "crc-mismatch: cut",
         _FOUR[: 2 * _SIZE - 9] + _FOUR[2 * _SIZE :],
         error((76, 152 - 9), offsets=(1, 1), is_estimated=True),
         _FOUR,
-        name="cut",
         also={"resync-nested-candidate": warning((143, 143 + 76), found="1")},
     ),
-    _case(
+    case(
         "attributes-unknown-bits",
         batch(records=[record()], attributes=0x100),
         warning(WHOLE_FILE, offsets=(0, 0), found="0x0100"),
         batch(records=[record()]),
     ),
-    _case(
+    case(
         "record-count-negative", batch(records=[record()], records_count=-1), error(WHOLE_FILE, offsets=(0, 0), found="-1"), _ONE
     ),
-    _case(
+    case(
         "record-count-zero-nonempty",
         batch(records=[record()], records_count=0),
         error(WHOLE_FILE, offsets=(0, 0), expected="0", found="7"),
         batch(),
     ),
-    _case("batch-empty", batch() + _batch(1), info((0, 61), offsets=(0, 0)), _TWO, settings={"is_pedantic": True}),
-    _case(
+    case("batch-empty", batch() + _batch(1), info((0, 61), offsets=(0, 0)), _TWO, settings={"is_pedantic": True}),
+    case(
         "batch-over-limit",
         _TWO,
         (info(_row(0), offsets=(0, 0), expected="75", found="76"), info(_row(1), offsets=(1, 1), expected="75", found="76")),
         batch() + batch(base_offset=1),
         settings={"max_message_bytes": _SIZE - 1},
     ),
-    _case(
+    case(
         "segment-over-2gib",
         sparse(_TWO, 1 << 31),
         error(((1 << 31) - 1, 1 << 31), expected="2147483647", found="2147483648"),
@@ -230,19 +203,19 @@ CASES = (
         also={"zero-tail": warning((152, 1 << 31)), "sparse-file": info(WHOLE_FILE)},
         near_also={"zero-tail", "sparse-file"},
     ),
-    _case(
+    case(
         "magic-upgrade",
         message_set(messages=[old_message(value=b"v", magic=1)], base_offset=0) + _batch(1),
         info((35, 35 + 76), offsets=(1, 1), expected="1", found="2"),
         _TWO,
     ),
-    _case(
+    case(
         "magic-regression",
         _ONE + message_set(messages=[old_message(value=b"v", magic=1)], base_offset=1),
         warning((76, 76 + 35), offsets=(1, 1), expected="2", found="1"),
         _TWO,
     ),
-    _case(
+    case(
         "resync-nested-candidate",
         _length(_BROKEN, 1, _SIZE + 20),
         warning(_row(2), found="1"),
@@ -250,19 +223,18 @@ CASES = (
         also={"crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True)},
         near_also={"crc-mismatch"},
     ),
-    _case(
-        "resync-nested-candidate",
+    case(
+        "resync-nested-candidate: and-a-gap-after-it",
         _length(_BROKEN, 1, _SIZE + 20) + _batch(9),
         warning(_row(2), found="1"),
         _BROKEN + _batch(9),
-        name="and-a-gap-after-it",
         also={
             "crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True),
             "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5"),
         },
         near_also={"crc-mismatch", "offset-gap"},
     ),
-    _case(
+    case(
         "resync-budget",
         _ONE + _HEADER * 80_000,
         error((76, 76 + 80_000 * 61), offsets=(5, 5), is_estimated=True),

@@ -3,7 +3,7 @@
 from tests.builders.files import aborted_transaction, file_name, offset_index, time_index, transaction_index
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 
-from .case import NO_BYTES, WHOLE_FILE, FaultCase, Files, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, Files, case, error, info, partition_files, sparse, warning
 
 _LOG, _INDEX, _TIME_INDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
 
@@ -83,169 +83,135 @@ _WRAPPERS = [
 ]
 
 CASES = (
-    FaultCase(
-        "index-size-misaligned",
-        shown=_index(*_ENTRIES, trailing=b"\0\1\2"),
-        at=error((32, 35), expected="32", found="35"),
-        near_miss=_SOUND,
-    ),
-    FaultCase(
+    case("index-size-misaligned", _index(*_ENTRIES, trailing=b"\0\1\2"), error((32, 35), expected="32", found="35"), _SOUND),
+    case(
         "index-entry-order",
-        shown={_INDEX: offset_index(entries=[(3, 100), (9, 200), (7, 300), (11, 400)])},
-        at=error(_entry(1), expected="less than 7", found="9"),
-        near_miss={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 300), (11, 400)])},
+        {_INDEX: offset_index(entries=[(3, 100), (9, 200), (7, 300), (11, 400)])},
+        error(_entry(1), expected="less than 7", found="9"),
+        {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 300), (11, 400)])},
     ),
-    FaultCase(
+    case(
         "index-position-order",
-        shown={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 200), (11, 400)])},
-        at=error(_entry(2), expected="more than 200", found="200"),
-        near_miss={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
+        {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 200), (11, 400)])},
+        error(_entry(2), expected="more than 200", found="200"),
+        {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
     ),
-    FaultCase(
+    case(
         "index-position-past-log",
-        shown=_index(*_ENTRIES, (11, 5 * _SIZE)),
-        at=error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        near_miss=_SOUND,
+        _index(*_ENTRIES, (11, 5 * _SIZE)),
+        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
+        _SOUND,
     ),
-    FaultCase(
-        "index-position-past-log",
-        name="quick",
-        shown=_index(*_ENTRIES, (11, 5 * _SIZE)),
-        at=error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        near_miss=_index((3, _SIZE + 1), *_ENTRIES[1:]),  # against the log itself it is not compared
+    # the near miss: against the log itself it is not compared
+    case(
+        "index-position-past-log: quick",
+        _index(*_ENTRIES, (11, 5 * _SIZE)),
+        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
+        _index((3, _SIZE + 1), *_ENTRIES[1:]),
         settings={"level": "quick"},
     ),
-    FaultCase(
+    # the near miss: the batch there is damaged
+    case(
         "index-position-not-boundary",
-        shown=_index((3, _SIZE + 7), *_ENTRIES[1:]),
-        at=error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
-        near_miss=_index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),  # the batch there is damaged
+        _index((3, _SIZE + 7), *_ENTRIES[1:]),
+        error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
+        _index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),
     ),
-    FaultCase(
-        "index-position-not-boundary",
-        name="negative",
-        shown=_index((3, -_SIZE), *_ENTRIES[1:]),
-        at=error(_entry(0), found=str(-_SIZE)),
-        near_miss=_SOUND,
+    case(
+        "index-position-not-boundary: negative", _index((3, -_SIZE), *_ENTRIES[1:]), error(_entry(0), found=str(-_SIZE)), _SOUND
     ),
-    FaultCase(
+    # the near miss: brokers up to 1.1 write the first offset of each batch
+    case(
         "index-offset-mismatch",
-        shown=_index((1, _SIZE), *_ENTRIES[1:]),
-        # brokers up to 1.1 write the first offset of each batch
-        at=error(_entry(0), offsets=(1, 3), expected="3", found="1"),
-        near_miss=_index(*((offset - 1, position) for offset, position in _ENTRIES)),
+        _index((1, _SIZE), *_ENTRIES[1:]),
+        error(_entry(0), offsets=(1, 3), expected="3", found="1"),
+        _index(*((offset - 1, position) for offset, position in _ENTRIES)),
     ),
-    FaultCase(
-        "index-offset-mismatch",
-        name="beyond",
-        shown=_index((3, _SIZE), (8, 2 * _SIZE), (9, 4 * _SIZE)),
-        # followers and the cleaner up to 3.9 append many batches at once, and write the last offset of all at the first
-        at=error(_entry(1), offsets=(4, 8), expected="5", found="8"),
-        near_miss=_index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
+    # the near miss: followers and the cleaner up to 3.9 append many batches at once, and write the last offset at the first
+    case(
+        "index-offset-mismatch: beyond",
+        _index((3, _SIZE), (8, 2 * _SIZE), (9, 4 * _SIZE)),
+        error(_entry(1), offsets=(4, 8), expected="5", found="8"),
+        _index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
     ),
-    FaultCase(
-        "index-offset-mismatch",
-        name="mixed",
-        shown=_index((2, _SIZE), *_ENTRIES[1:]),
-        at=info(WHOLE_FILE, found="1"),
-        near_miss=_SOUND,
+    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_ENTRIES[1:]), info(WHOLE_FILE, found="1"), _SOUND),
+    case(
+        "index-offset-mismatch: wrapper",
+        _index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
+        error(_entry(0), offsets=(2, 5), expected="5", found="2"),
+        _index((3, len(_WRAPPERS[0])), (6, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
     ),
-    FaultCase(
-        "index-offset-mismatch",
-        name="wrapper",
-        shown=_index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
-        at=error(_entry(0), offsets=(2, 5), expected="5", found="2"),
-        near_miss=_index((3, len(_WRAPPERS[0])), (6, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
+    # the near miss: a batch that spans offsets 2 to 5 and kept its second record only
+    case(
+        "index-offset-mismatch: cleaned",
+        _index((3, _SIZE), log=_BATCHES[0] + _batch(2, count=3)),
+        error(_entry(0), offsets=(2, 4), expected="4", found="3"),
+        _index((3, _SIZE), log=_BATCHES[0] + batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)),
     ),
-    FaultCase(
-        "index-offset-mismatch",
-        name="cleaned",
-        shown=_index((3, _SIZE), log=_BATCHES[0] + _batch(2, count=3)),
-        # a batch that spans offsets 2 to 5 and kept its second record only
-        at=error(_entry(0), offsets=(2, 4), expected="4", found="3"),
-        near_miss=_index(
-            (3, _SIZE), log=_BATCHES[0] + batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)
-        ),
-    ),
-    FaultCase(
+    case(
         "index-zero-entry-middle",
-        shown=_index(_ENTRIES[0], (0, 0), (0, 0), _ENTRIES[3]),
-        at=error(_entry(1, 2), found="2"),
-        near_miss=_index(*_ENTRIES, zero_entry_count=2),
+        _index(_ENTRIES[0], (0, 0), (0, 0), _ENTRIES[3]),
+        error(_entry(1, 2), found="2"),
+        _index(*_ENTRIES, zero_entry_count=2),
         near_also={"index-zero-tail"},
     ),
-    FaultCase(
-        "index-zero-tail",
-        shown=_index(*_ENTRIES, zero_entry_count=1000),
-        at=info((32, 32 + 8000), found="1000"),
-        near_miss=_SOUND,
+    case("index-zero-tail", _index(*_ENTRIES, zero_entry_count=1000), info((32, 32 + 8000), found="1000"), _SOUND),
+    # the near miss: a broker writes to it
+    case(
+        "index-zero-tail: sealed",
+        partition_files(_SEGMENTS, {_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}, index_interval_bytes=0),
+        info((32, 32 + 80), file=_INDEX, found="10"),
+        partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
     ),
-    FaultCase(
-        "index-zero-tail",
-        name="sealed",
-        shown=partition_files(_SEGMENTS, {_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}, index_interval_bytes=0),
-        # a broker writes to it
-        at=info((32, 32 + 80), file=_INDEX, found="10"),
-        near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
+    case(
+        "index-zero-tail: of-transactions",
+        _aborts(_FIRST, _SECOND, trailing=bytes(2 * 34)),
+        warning((2 * 34, 4 * 34), found="2"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
-        "index-zero-tail",
-        name="of-transactions",
-        shown=_aborts(_FIRST, _SECOND, trailing=bytes(2 * 34)),
-        at=warning((2 * 34, 4 * 34), found="2"),
-        near_miss=_SOUND_ABORTS,
+    case(
+        "index-entry-below-base", _index((-3, _SIZE), *_ENTRIES[1:]), error(_entry(0), expected="0 or more", found="-3"), _SOUND
     ),
-    FaultCase(
-        "index-entry-below-base",
-        shown=_index((-3, _SIZE), *_ENTRIES[1:]),
-        at=error(_entry(0), expected="0 or more", found="-3"),
-        near_miss=_SOUND,
+    case(
+        "index-missing", partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0), warning(NO_BYTES, file=_LOG), _SEALED
     ),
-    FaultCase(
-        "index-missing",
-        shown=partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0),
-        at=warning(NO_BYTES, file=_LOG),
-        near_miss=_SEALED,
+    case(
+        "index-missing: none-needed",
+        partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
+        info(NO_BYTES, file=_LOG),
+        partition_files({0: _BATCHES}, index_interval_bytes=0),
     ),
-    FaultCase(
-        "index-missing",
-        name="none-needed",
-        shown=partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
-        at=info(NO_BYTES, file=_LOG),
-        near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0),
-    ),
-    FaultCase(
+    # the near miss: all in one batch
+    case(
         "index-empty-large-log",
-        shown={**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
-        at=warning(NO_BYTES, expected="14", found="0"),
-        near_miss=_index(log=_batch(0, value=bytes(10000))),  # all in one batch
+        {**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
+        warning(NO_BYTES, expected="14", found="0"),
+        _index(log=_batch(0, value=bytes(10000))),
     ),
-    FaultCase(
-        "index-empty-large-log",
-        name="one-append",
-        shown=_index(log=b"".join(_LARGE[:3])),
-        at=info(NO_BYTES, expected="2", found="0"),
-        near_miss=_index(log=_DATA),
+    case(
+        "index-empty-large-log: one-append",
+        _index(log=b"".join(_LARGE[:3])),
+        info(NO_BYTES, expected="2", found="0"),
+        _index(log=_DATA),
     ),
-    FaultCase(
+    case(
         "index-sparse-gap",
-        shown=_index((3, _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
-        at=info(_entry(0, 1), found=str(13 * _LARGE_SIZE)),
-        near_miss=_index((3, _LARGE_SIZE), (15, 7 * _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
+        _index((3, _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
+        info(_entry(0, 1), found=str(13 * _LARGE_SIZE)),
+        _index((3, _LARGE_SIZE), (15, 7 * _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
         settings={"is_pedantic": True},
     ),
-    FaultCase(
-        "index-sparse-gap",
-        name="lost-entries",
-        shown=_index(*_MANY_ENTRIES[:10], *_MANY_ENTRIES[-10:], log=_MANY),
-        at=warning(_entry(9, 10)),
-        near_miss=_index(*_MANY_ENTRIES[:200], *_MANY_ENTRIES[-10:], log=_MANY),
+    case(
+        "index-sparse-gap: lost-entries",
+        _index(*_MANY_ENTRIES[:10], *_MANY_ENTRIES[-10:], log=_MANY),
+        warning(_entry(9, 10)),
+        _index(*_MANY_ENTRIES[:200], *_MANY_ENTRIES[-10:], log=_MANY),
     ),
-    FaultCase(
+    case(
         "index-stale",
-        shown=_index(*((offset + 2, position) for offset, position in _ENTRIES)),
-        at=warning(WHOLE_FILE, found="2"),
-        near_miss=_index(_ENTRIES[0], *((offset + 2, position) for offset, position in _ENTRIES[1:])),
+        _index(*((offset + 2, position) for offset, position in _ENTRIES)),
+        warning(WHOLE_FILE, found="2"),
+        _index(_ENTRIES[0], *((offset + 2, position) for offset, position in _ENTRIES[1:])),
         also={
             "index-offset-mismatch": [
                 error(_entry(row), offsets=(offset - 1, offset + 2), expected=str(offset), found=str(offset + 2))
@@ -254,154 +220,140 @@ CASES = (
         },
         near_also={"index-offset-mismatch"},
     ),
-    FaultCase(
-        "index-stale",
-        name="far-behind",
-        shown=_index(*_MANY_ENTRIES[:10], log=_MANY),
-        at=warning(_entry(9), found=str(len(_MANY) - _MANY_ENTRIES[9][1])),
-        near_miss=_index(*_MANY_ENTRIES[:200], log=_MANY),
+    case(
+        "index-stale: far-behind",
+        _index(*_MANY_ENTRIES[:10], log=_MANY),
+        warning(_entry(9), found=str(len(_MANY) - _MANY_ENTRIES[9][1])),
+        _index(*_MANY_ENTRIES[:200], log=_MANY),
     ),
-    FaultCase(
+    case(
         "index-oversize",
-        shown={_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) + 8)},
-        at=error(((1 << 31) - 1, (1 << 31) + 8), expected=str((1 << 31) - 1), found=str((1 << 31) + 8)),
-        near_miss={_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) - 8)},
+        {_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) + 8)},
+        error(((1 << 31) - 1, (1 << 31) + 8), expected=str((1 << 31) - 1), found=str((1 << 31) + 8)),
+        {_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) - 8)},
         also={"index-zero-tail": info((32, (1 << 31) + 8))},
         near_also={"index-zero-tail"},
     ),
-    FaultCase(
+    case(
         "index-orphan",
-        shown=partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
-        at=(warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
+        partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
+        (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
+        _SEALED,
         also={
             "segment-missing": (
                 error(NO_BYTES, file=_INDEX, offsets=(0, 9), is_estimated=True, expected="0", found="10"),
                 error((4, 8), file="leader-epoch-checkpoint", offsets=(0, 9), is_estimated=True, expected="10", found="0"),
             )
         },
-        near_miss=_SEALED,
     ),
-    FaultCase(
-        "timeindex-size-misaligned",
-        shown=_times(*_TIMES, trailing=b"\1"),
-        at=error((48, 49), expected="48", found="49"),
-        near_miss=_SOUND_TIMES,
-    ),
-    FaultCase(
+    case("timeindex-size-misaligned", _times(*_TIMES, trailing=b"\1"), error((48, 49), expected="48", found="49"), _SOUND_TIMES),
+    case(
         "timeindex-timestamp-order",
-        shown={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
-        at=error(_time_entry(1), expected=f"more than {TIMESTAMP}", found=str(TIMESTAMP)),
-        near_miss={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
+        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
+        error(_time_entry(1), expected=f"more than {TIMESTAMP}", found=str(TIMESTAMP)),
+        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
     ),
-    FaultCase(
+    case(
         "timeindex-offset-order",
-        shown={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
-        at=error(_time_entry(1), expected="4 or more", found="3"),
-        near_miss={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
+        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
+        error(_time_entry(1), expected="4 or more", found="3"),
+        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
     ),
-    FaultCase(
+    case(
         "timeindex-timestamp-mismatch",
-        shown=_times((TIMESTAMP + 2, 3), *_TIMES[1:]),
-        at=warning(_time_entry(0), offsets=(3, 3), expected=str(TIMESTAMP + 3), found=str(TIMESTAMP + 2)),
-        near_miss=_SOUND_TIMES,
+        _times((TIMESTAMP + 2, 3), *_TIMES[1:]),
+        warning(_time_entry(0), offsets=(3, 3), expected=str(TIMESTAMP + 3), found=str(TIMESTAMP + 2)),
+        _SOUND_TIMES,
     ),
-    FaultCase(
+    # the near miss: the last batch is torn
+    case(
         "timeindex-offset-not-found",
-        shown=_times(*_TIMES, (TIMESTAMP + 11, 11)),
-        at=error(_time_entry(4), offsets=(11, 11), found="11"),
-        near_miss=_times(*_TIMES, log=_DATA[:-5]),  # the last batch is torn
+        _times(*_TIMES, (TIMESTAMP + 11, 11)),
+        error(_time_entry(4), offsets=(11, 11), found="11"),
+        _times(*_TIMES, log=_DATA[:-5]),
     ),
-    FaultCase(
-        "timeindex-offset-not-found",
-        name="behind-torn-tail",
-        shown=_times(*_TIMES, (TIMESTAMP + 11, 11), log=_DATA[:-5]),
-        at=error(_time_entry(4), offsets=(11, 11), found="11"),
-        near_miss=_times(*_TIMES, log=_DATA[:-5]),
+    case(
+        "timeindex-offset-not-found: behind-torn-tail",
+        _times(*_TIMES, (TIMESTAMP + 11, 11), log=_DATA[:-5]),
+        error(_time_entry(4), offsets=(11, 11), found="11"),
+        _times(*_TIMES, log=_DATA[:-5]),
     ),
-    FaultCase(
+    case(
         "timeindex-offset-inside-batch",
-        shown=_times((TIMESTAMP + 3, 2), *_TIMES[1:]),
-        at=info(WHOLE_FILE, found="1"),
-        near_miss=_SOUND_TIMES,
+        _times((TIMESTAMP + 3, 2), *_TIMES[1:]),
+        info(WHOLE_FILE, found="1"),
+        _SOUND_TIMES,
         settings={"is_pedantic": True},
     ),
-    FaultCase(
+    # the near miss: of the newest segment it is made when it is closed
+    case(
         "timeindex-last-not-max",
-        shown=partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
-        # of the newest segment it is made when it is closed
-        at=warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        near_miss=partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
+        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
+        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
     ),
-    FaultCase(
-        "timeindex-last-not-max",
-        name="before-zeros",
-        shown=partition_files(
-            _SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}, index_interval_bytes=0
-        ),
-        at=warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        near_miss=partition_files(
-            _SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}, index_interval_bytes=0
-        ),
+    case(
+        "timeindex-last-not-max: before-zeros",
+        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}, index_interval_bytes=0),
+        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}, index_interval_bytes=0),
         also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
         near_also={"index-zero-tail"},
     ),
-    FaultCase(
+    case(
         "timeindex-missing",
-        shown=partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
-        at=info(NO_BYTES, file=_LOG),
-        near_miss=_SEALED,
+        partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
+        info(NO_BYTES, file=_LOG),
+        _SEALED,
     ),
-    FaultCase(
+    case(
         "txnindex-size-misaligned",
-        shown=_aborts(_FIRST, _SECOND, trailing=b"\0\0\1"),
-        at=error((68, 71), expected="68", found="71"),
-        near_miss=_SOUND_ABORTS,
+        _aborts(_FIRST, _SECOND, trailing=b"\0\0\1"),
+        error((68, 71), expected="68", found="71"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
+    case(
         "txnindex-version-unknown",
-        shown=_aborts(aborted_transaction(version=1, producer_id=7, last_offset=2, last_stable_offset=3), _SECOND),
-        at=error(_abort_entry(0), expected="0", found="1"),
-        near_miss=_SOUND_ABORTS,
+        _aborts(aborted_transaction(version=1, producer_id=7, last_offset=2, last_stable_offset=3), _SECOND),
+        error(_abort_entry(0), expected="0", found="1"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
+    case(
         "txnindex-order",
-        shown=_aborts(aborted_transaction(producer_id=7, first_offset=3, last_offset=2, last_stable_offset=3), _SECOND),
-        at=error(_abort_entry(0), offsets=(3, 2), found="2"),
-        near_miss=_SOUND_ABORTS,
+        _aborts(aborted_transaction(producer_id=7, first_offset=3, last_offset=2, last_stable_offset=3), _SECOND),
+        error(_abort_entry(0), offsets=(3, 2), found="2"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
-        "txnindex-order",
-        name="twice",
-        shown=_aborts(_FIRST, _FIRST),
-        at=error(_abort_entry(1), offsets=(0, 2), found="2"),
-        near_miss=_aborts(_FIRST),
+    case(
+        "txnindex-order: twice",
+        _aborts(_FIRST, _FIRST),
+        error(_abort_entry(1), offsets=(0, 2), found="2"),
+        _aborts(_FIRST),
         also={"txnindex-lso-odd": warning(_abort_entry(1), offsets=(0, 2), found="3")},
     ),
-    FaultCase(
+    case(
         "txnindex-without-marker",
-        shown=_aborts(_FIRST, aborted_transaction(producer_id=9, first_offset=3, last_offset=4, last_stable_offset=5)),
-        at=error(_abort_entry(1), offsets=(3, 4), found="9"),
-        near_miss=_SOUND_ABORTS,
+        _aborts(_FIRST, aborted_transaction(producer_id=9, first_offset=3, last_offset=4, last_stable_offset=5)),
+        error(_abort_entry(1), offsets=(3, 4), found="9"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
-        "txnindex-without-marker",
-        name="commit",
-        shown=_aborts(_FIRST, log=_ABORT[0] + transaction_marker(base_offset=2, producer_id=7)),
-        at=error(_abort_entry(0), offsets=(0, 2), found="7"),
-        near_miss=_aborts(_FIRST, log=_ABORT[0] + _ABORT[1]),
+    case(
+        "txnindex-without-marker: commit",
+        _aborts(_FIRST, log=_ABORT[0] + transaction_marker(base_offset=2, producer_id=7)),
+        error(_abort_entry(0), offsets=(0, 2), found="7"),
+        _aborts(_FIRST, log=_ABORT[0] + _ABORT[1]),
     ),
-    FaultCase(
-        "txnindex-without-marker",
-        name="cleaned",
-        shown=_aborts(_FIRST, _SECOND, log=_ABORT[0] + _ABORT[2] + _ABORT[3]),
-        at=info(_abort_entry(0), offsets=(0, 2), found="7"),
-        near_miss=_SOUND_ABORTS,
+    case(
+        "txnindex-without-marker: cleaned",
+        _aborts(_FIRST, _SECOND, log=_ABORT[0] + _ABORT[2] + _ABORT[3]),
+        info(_abort_entry(0), offsets=(0, 2), found="7"),
+        _SOUND_ABORTS,
     ),
-    FaultCase(
+    # the near miss: a transaction that began before was open still
+    case(
         "txnindex-lso-odd",
-        shown=_aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=4), _SECOND),
-        # a transaction that began before was open still
-        at=warning(_abort_entry(0), offsets=(0, 2), found="4"),
-        near_miss=_aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=1), _SECOND),
+        _aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=4), _SECOND),
+        warning(_abort_entry(0), offsets=(0, 2), found="4"),
+        _aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=1), _SECOND),
     ),
 )

@@ -12,18 +12,7 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.tables import Row
 from tests.loops import each
 
-from . import (
-    directories,
-    files,
-    fleet,
-    framing,
-    indexes,
-    order,
-    records,
-    snapshots,
-    timestamps,
-    transactions,
-)
+from . import directories, files, fleet, framing, indexes, order, records, snapshots, timestamps, transactions
 from .case import UNSTATED, At, FaultCase, path_of, write
 from .checking import rows_of, shown_rows
 

@@ -1,13 +1,12 @@
 """Faults of control batches, transactions and producers."""
 
 import struct
-from collections.abc import Sequence
+from typing import Any
 
-from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name
 from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
 
-from .case import WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
+from .case import WHOLE_FILE, Files, case, error, info, partition_files, warning
 
 _LOG = file_name(0, ".log")
 _MINUTE = 60_000
@@ -15,15 +14,9 @@ _MINUTE = 60_000
 
 def _data(base_offset: int, sequence: int = 0, *, count: int = 1, epoch: int = 0, in_txn: bool = True, minutes: int = 0) -> bytes:
     """A data batch of producer 7."""
-    records = [record(value=b"value", timestamp=TIMESTAMP + minutes * _MINUTE) for _ in range(count)]
-    return batch(
-        records=records,
-        base_offset=base_offset,
-        producer_id=7,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        is_transactional=in_txn,
-    )
+    records = [record(value=b"value", timestamp=TIMESTAMP + minutes * _MINUTE)] * count
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": epoch, "base_sequence": sequence}
+    return batch(records=records, base_offset=base_offset, is_transactional=in_txn, **producer)
 
 
 def _sent(base_offset: int, sequence: int, *, count: int = 1, epoch: int = 0) -> bytes:
@@ -36,31 +29,21 @@ def _plain(base_offset: int, minutes: int) -> bytes:
     return batch(records=[record(value=b"later", timestamp=TIMESTAMP + minutes * _MINUTE)], base_offset=base_offset)
 
 
-def _marker(
-    base_offset: int, *, is_commit: bool = True, epoch: int = 0, coordinator_epoch: int = 0, codec: Codec = "none"
-) -> bytes:
-    return transaction_marker(
-        is_commit=is_commit,
-        base_offset=base_offset,
-        producer_id=7,
-        producer_epoch=epoch,
-        coordinator_epoch=coordinator_epoch,
-        codec=codec,
-    )
+def _marker(base_offset: int, **fields: Any) -> bytes:
+    """The marker of a transaction of producer 7."""
+    return transaction_marker(base_offset=base_offset, producer_id=7, **fields)
 
 
-def _control(
-    base_offset: int, records: Sequence[Record], *, producer_id: int = 7, in_txn: bool = True, codec: Codec = "none"
-) -> bytes:
+def _control(base_offset: int, *records: Record, in_txn: bool = True) -> bytes:
+    """A control batch of producer 7."""
     return batch(
-        records=records,
-        base_offset=base_offset,
-        is_control=True,
-        is_transactional=in_txn,
-        producer_id=producer_id,
-        producer_epoch=0 if producer_id >= 0 else -1,
-        codec=codec,
+        records=records, base_offset=base_offset, is_control=True, is_transactional=in_txn, producer_id=7, producer_epoch=0
     )
+
+
+def _kraft(*records: Record, in_txn: bool = False) -> bytes:
+    """A control batch without producer."""
+    return batch(records=records, is_control=True, is_transactional=in_txn)
 
 
 def _log(*batches: bytes) -> Files:
@@ -84,213 +67,178 @@ _COMPRESSED_ABORT = {0: [_data(0)], 1: [_marker(1, is_commit=False, codec="gzip"
 _ABORTED_ENTRY = aborted_transaction(producer_id=7, first_offset=0, last_offset=1, last_stable_offset=0)
 
 CASES = (
-    FaultCase(
+    case(
         "control-key-short",
-        shown=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT, key_size=3)])),
-        at=error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="000000"),
-        near_miss=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT, key_size=5)])),
+        _log(_data(0), _control(1, control_record(control_type=1, value=_COMMIT, key_size=3))),
+        error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="000000"),
+        _log(_data(0), _control(1, control_record(control_type=1, value=_COMMIT, key_size=5))),
     ),
-    FaultCase(
+    case(
         "control-key-null",
-        shown=_log(_data(0), _control(1, [record(value=_COMMIT)])),
-        at=error((_DATA + 61, _DATA + _MARKER - 4), offsets=(1, 1), found="null"),
-        near_miss=_COMMITTED,
+        _log(_data(0), _control(1, record(value=_COMMIT))),
+        error((_DATA + 61, _DATA + _MARKER - 4), offsets=(1, 1), found="null"),
+        _COMMITTED,
     ),
-    FaultCase(
+    case(
         "control-version-negative",
-        shown=_log(_data(0), _control(1, [commit_record(key_version=-1)])),
-        at=error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff0001"),
-        near_miss=_log(_data(0), _control(1, [commit_record(key_version=1)])),
+        _log(_data(0), _control(1, commit_record(key_version=-1))),
+        error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff0001"),
+        _log(_data(0), _control(1, commit_record(key_version=1))),
     ),
-    FaultCase(
-        "control-version-negative",
-        shown=_log(_data(0), _control(1, [commit_record(version=-1)])),
-        at=error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff00000000"),
-        near_miss=_log(_data(0), _control(1, [commit_record(version=1)])),
-        name="value",
+    case(
+        "control-version-negative: value",
+        _log(_data(0), _control(1, commit_record(version=-1))),
+        error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff00000000"),
+        _log(_data(0), _control(1, commit_record(version=1))),
     ),
-    FaultCase(
+    case(
         "control-type-unknown",
-        shown=_log(_data(0), _control(1, [control_record(control_type=2, value=_COMMIT)])),
-        at=error((_DATA, _DATA + _MARKER), offsets=(1, 1), expected="0 or 1", found="2"),
-        near_miss=_COMMITTED,
+        _log(_data(0), _control(1, control_record(control_type=2, value=_COMMIT))),
+        error((_DATA, _DATA + _MARKER), offsets=(1, 1), expected="0 or 1", found="2"),
+        _COMMITTED,
     ),
-    FaultCase(
-        "control-type-unknown",
-        shown=_log(_control(0, [control_record(control_type=7)], producer_id=-1, in_txn=False)),
-        at=warning(WHOLE_FILE, offsets=(0, 0), found="7"),
-        near_miss=_log(_control(0, [control_record(control_type=4, value=b"\0\0\0")], producer_id=-1, in_txn=False)),
-        name="without-producer",
+    case(
+        "control-type-unknown: without-producer",
+        _log(_kraft(control_record(control_type=7))),
+        warning(WHOLE_FILE, offsets=(0, 0), found="7"),
+        _log(_kraft(control_record(control_type=4, value=b"\0\0\0"))),
     ),
-    FaultCase(
+    case(
         "control-value-short",
-        shown=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT[:5])])),
-        at=error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="00" * 5),
-        near_miss=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT + b"more")])),
+        _log(_data(0), _control(1, control_record(control_type=1, value=_COMMIT[:5]))),
+        error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="00" * 5),
+        _log(_data(0), _control(1, control_record(control_type=1, value=_COMMIT + b"more"))),
     ),
-    FaultCase(
-        "control-value-short",
-        shown=_log(_control(0, [control_record(control_type=3, value=b"\0\0\0")], producer_id=-1, in_txn=False)),
-        at=error((61, _MARKER - 3), offsets=(0, 0), found="000000"),
-        near_miss=_log(_control(0, [control_record(control_type=3, value=bytes(11))], producer_id=-1, in_txn=False)),
-        name="kraft",
+    case(
+        "control-value-short: kraft",
+        _log(_kraft(control_record(control_type=3, value=b"\0\0\0"))),
+        error((61, _MARKER - 3), offsets=(0, 0), found="000000"),
+        _log(_kraft(control_record(control_type=3, value=bytes(11)))),
     ),
-    FaultCase(
-        "control-value-short",
-        shown=_log(
-            _control(
-                0,
-                [control_record(control_type=3, value=b"\0\0\0"), control_record(control_type=4, value=bytes(3))],
-                producer_id=-1,
-                in_txn=False,
-            )
-        ),
-        at=error((61, _MARKER - 3 + 14), offsets=(0, 0), found="000000"),
-        near_miss=_log(
-            _control(
-                0,
-                [control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3))],
-                producer_id=-1,
-                in_txn=False,
-            )
-        ),
-        name="first-of-two",
+    case(
+        "control-value-short: first-of-two",
+        _log(_kraft(control_record(control_type=3, value=b"\0\0\0"), control_record(control_type=4, value=bytes(3)))),
+        error((61, _MARKER - 3 + 14), offsets=(0, 0), found="000000"),
+        _log(_kraft(control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3)))),
     ),
-    FaultCase(
+    case(
         "control-batch-shape",
-        shown=_log(_data(0), _control(1, [commit_record(), commit_record()], in_txn=False)),
-        at=warning((_DATA, _DATA + 61 + 2 * 17), offsets=(1, 2)),
-        near_miss=_COMMITTED,
+        _log(_data(0), _control(1, commit_record(), commit_record(), in_txn=False)),
+        warning((_DATA, _DATA + 61 + 2 * 17), offsets=(1, 2)),
+        _COMMITTED,
     ),
-    FaultCase(
-        "control-batch-shape",
-        shown=_log(_control(0, [commit_record()], producer_id=-1)),
-        at=warning(WHOLE_FILE, offsets=(0, 0)),
-        near_miss=_log(
-            _control(
-                0,
-                [control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3))],
-                producer_id=-1,
-                in_txn=False,
-            )
-        ),
-        name="without-producer",
+    case(
+        "control-batch-shape: without-producer",
+        _log(_kraft(commit_record(), in_txn=True)),
+        warning(WHOLE_FILE, offsets=(0, 0)),
+        _log(_kraft(control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3)))),
     ),
-    FaultCase(
-        "control-batch-shape",
-        shown=_log(_control(0, [])),
-        at=info(WHOLE_FILE, offsets=(0, 0)),
-        near_miss=_COMMITTED,
-        name="empty",
+    case("control-batch-shape: empty", _log(_control(0)), info(WHOLE_FILE, offsets=(0, 0)), _COMMITTED),
+    case("txn-open", _log(_data(0), _plain(1, 60)), info((0, _DATA), offsets=(0, 0)), _COMMITTED),
+    case(
+        "txn-open: across-segments",
+        partition_files({0: [_data(0)], 1: [_data(1, 1), _plain(2, 5)]}),
+        info((0, _DATA), file=_LOG, offsets=(0, 1)),
+        partition_files({0: [_data(0)], 1: [_marker(1), _plain(2, 60)]}),
     ),
-    FaultCase("txn-open", shown=_log(_data(0), _plain(1, 60)), at=info((0, _DATA), offsets=(0, 0)), near_miss=_COMMITTED),
-    FaultCase(
-        "txn-open",
-        shown=partition_files({0: [_data(0)], 1: [_data(1, 1), _plain(2, 5)]}),
-        at=info((0, _DATA), file=_LOG, offsets=(0, 1)),
-        near_miss=partition_files({0: [_data(0)], 1: [_marker(1), _plain(2, 60)]}),
-        name="across-segments",
-    ),
-    FaultCase(
+    case(
         "txn-hanging",
-        shown=partition_files(_HANGING),
-        at=error((0, _size(2)), file=_LOG, offsets=(0, 1)),
-        near_miss=partition_files(_RUNNING),
+        partition_files(_HANGING),
+        error((0, _size(2)), file=_LOG, offsets=(0, 1)),
+        partition_files(_RUNNING),
         near_also={"txn-open"},
     ),
-    FaultCase(
+    case(
         "marker-without-txn",
-        shown=_log(_marker(0), _data(1), _marker(2), _marker(3)),
-        at=info((0, 3 * _MARKER + _DATA), offsets=(0, 3)),
-        near_miss=_log(_data(0), _marker(1), _data(2, 1), _marker(3)),
+        _log(_marker(0), _data(1), _marker(2), _marker(3)),
+        info((0, 3 * _MARKER + _DATA), offsets=(0, 3)),
+        _log(_data(0), _marker(1), _data(2, 1), _marker(3)),
     ),
-    FaultCase(
+    case(
         "txn-nontransactional-write",
-        shown=_log(_data(0), _data(1, 1, in_txn=False), _marker(2)),
-        at=error((_DATA, 2 * _DATA), offsets=(1, 1)),
-        near_miss=_log(_data(0), _marker(1), _data(2, 1, in_txn=False)),
+        _log(_data(0), _data(1, 1, in_txn=False), _marker(2)),
+        error((_DATA, 2 * _DATA), offsets=(1, 1)),
+        _log(_data(0), _marker(1), _data(2, 1, in_txn=False)),
     ),
-    FaultCase(
+    case(
         "txn-aborted-not-indexed",
-        shown=partition_files(_ABORTED),
-        at=error((0, _MARKER), file=file_name(1, ".log"), offsets=(0, 1)),
-        near_miss=partition_files(_ABORTED, aborted_transactions={1: [_ABORTED_ENTRY]}),
+        partition_files(_ABORTED),
+        error((0, _MARKER), file=file_name(1, ".log"), offsets=(0, 1)),
+        partition_files(_ABORTED, aborted_transactions={1: [_ABORTED_ENTRY]}),
     ),
-    FaultCase(
-        "txn-aborted-not-indexed",
-        shown=partition_files(_COMPRESSED_ABORT),
-        at=error((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(0, 1)),
+    case(
+        "txn-aborted-not-indexed: compressed",
+        partition_files(_COMPRESSED_ABORT),
+        error((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(0, 1)),
+        partition_files(_COMPRESSED_ABORT, aborted_transactions={1: [_ABORTED_ENTRY]}),
         also={"control-batch-shape": warning((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(1, 1))},
-        near_miss=partition_files(_COMPRESSED_ABORT, aborted_transactions={1: [_ABORTED_ENTRY]}),
         near_also={"control-batch-shape"},
-        name="compressed",
     ),
-    FaultCase(
-        "txn-aborted-not-indexed",
-        shown=partition_files(
+    case(
+        "txn-aborted-not-indexed: one-of-two",
+        partition_files(
             {0: [_data(0), _marker(1, is_commit=False), _data(2, 1), _marker(3, is_commit=False)]},
             aborted_transactions={0: [_ABORTED_ENTRY]},
         ),
-        at=error((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), file=_LOG, offsets=(2, 3)),
-        near_miss=partition_files(
+        error((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), file=_LOG, offsets=(2, 3)),
+        partition_files(
             {0: [_data(0), _marker(1, is_commit=False), _marker(2, is_commit=False)]},  # the second aborts nothing
             aborted_transactions={0: [_ABORTED_ENTRY]},
         ),
         near_also={"marker-without-txn"},
-        name="one-of-two",
     ),
-    FaultCase(
+    case(
         "coordinator-epoch-regression",
-        shown=_log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=4)),
-        at=warning((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), offsets=(3, 3), expected="5", found="4"),
-        near_miss=_log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=5)),
+        _log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=4)),
+        warning((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), offsets=(3, 3), expected="5", found="4"),
+        _log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=5)),
     ),
-    FaultCase(
+    # the near miss: as of KIP-890
+    case(
         "producer-epoch-regression",
-        shown=_log(_sent(0, 0, epoch=2), _sent(1, 1, epoch=1)),
-        at=warning((_DATA, 2 * _DATA), offsets=(1, 1), expected="2", found="1"),
-        near_miss=_log(_data(0, epoch=1), _marker(1, epoch=2), _data(2, epoch=2), _marker(3, epoch=3)),  # as of KIP-890
+        _log(_sent(0, 0, epoch=2), _sent(1, 1, epoch=1)),
+        warning((_DATA, 2 * _DATA), offsets=(1, 1), expected="2", found="1"),
+        _log(_data(0, epoch=1), _marker(1, producer_epoch=2), _data(2, epoch=2), _marker(3, producer_epoch=3)),
     ),
-    FaultCase(
+    case(
         "sequence-gap",
-        shown=_log(_sent(0, 0, count=3), _sent(3, 4)),
-        at=warning((_size(3), _size(3) + _DATA), offsets=(3, 3), expected="3", found="4"),
-        near_miss=_log(_sent(0, 40, count=3), _sent(3, 43), _sent(4, 0, epoch=1)),
+        _log(_sent(0, 0, count=3), _sent(3, 4)),
+        warning((_size(3), _size(3) + _DATA), offsets=(3, 3), expected="3", found="4"),
+        _log(_sent(0, 40, count=3), _sent(3, 43), _sent(4, 0, epoch=1)),
     ),
-    FaultCase(
-        "sequence-gap",
-        shown=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 0)),
-        at=info((_size(3) + _DATA, _size(3) + 2 * _DATA), offsets=(4, 4)),
-        near_miss=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 4)),
-        name="restarted",
+    case(
+        "sequence-gap: restarted",
+        _log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 0)),
+        info((_size(3) + _DATA, _size(3) + 2 * _DATA), offsets=(4, 4)),
+        _log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 4)),
     ),
-    FaultCase(
+    case(
         "sequence-duplicate",
-        shown=_log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 2), _sent(4, 3)),
-        at=error((_size(2) + _DATA, _size(2) + 2 * _DATA), offsets=(3, 3), expected="3", found="2"),
-        near_miss=_log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 3)),
+        _log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 2), _sent(4, 3)),
+        error((_size(2) + _DATA, _size(2) + 2 * _DATA), offsets=(3, 3), expected="3", found="2"),
+        _log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 3)),
     ),
-    FaultCase(
+    case(
         "sequence-wrap",
-        shown=_log(_sent(0, 2147483647), _sent(1, 0), _sent(2, 1)),
-        at=info((_DATA, 2 * _DATA), offsets=(1, 1)),
-        near_miss=_log(_sent(0, 2147483646), _sent(1, 2147483647)),
+        _log(_sent(0, 2147483647), _sent(1, 0), _sent(2, 1)),
+        info((_DATA, 2 * _DATA), offsets=(1, 1)),
+        _log(_sent(0, 2147483646), _sent(1, 2147483647)),
     ),
-    FaultCase(
-        "sequence-wrap",
-        shown=_log(_sent(0, 2147483646, count=4), _sent(4, 2)),
-        at=info((0, _size(4)), offsets=(0, 3)),
-        near_miss=_log(_sent(0, 2147483646, count=2)),
-        name="inside-a-batch",
+    case(
+        "sequence-wrap: inside-a-batch",
+        _log(_sent(0, 2147483646, count=4), _sent(4, 2)),
+        info((0, _size(4)), offsets=(0, 3)),
+        _log(_sent(0, 2147483646, count=2)),
     ),
-    FaultCase(
+    # the near miss: aiokafka has sequences without id
+    case(
         "producer-fields-odd",
-        shown=_log(_sent(0, -1), _sent(1, -1, epoch=-2), batch(records=[record()], base_offset=2, is_transactional=True)),
-        at=(
+        _log(_sent(0, -1), _sent(1, -1, epoch=-2), batch(records=[record()], base_offset=2, is_transactional=True)),
+        (
             warning((0, _DATA), offsets=(0, 0)),
             *[warning((_DATA, 2 * _DATA), offsets=(1, 1))] * 2,
             warning((2 * _DATA, 2 * _DATA + 61 + 7), offsets=(2, 2)),
         ),
-        near_miss=_log(batch(records=[record()], base_sequence=0), _data(1), _marker(2)),  # aiokafka has sequences without id
+        _log(batch(records=[record()], base_sequence=0), _data(1), _marker(2)),
     ),
 )

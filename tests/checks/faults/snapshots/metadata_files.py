@@ -4,17 +4,7 @@ from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
-from tests.checks.faults.case import (
-    NO_BYTES,
-    WHOLE_FILE,
-    FaultCase,
-    Files,
-    error,
-    info,
-    partition_files,
-    place,
-    warning,
-)
+from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, place, warning
 
 
 def _epoch_batch(offset: int, epoch: int) -> bytes:
@@ -84,211 +74,155 @@ def _in_log_dir(files: Files, partition: str = "orders-3") -> dict[str, bytes]:
 
 
 CASES: tuple[FaultCase, ...] = (
-    FaultCase(
+    case(
         "epochs-malformed",
-        shown=_with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
-        at=error((8, 14), file=_EPOCHS),
-        near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
+        _with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
+        error((8, 14), file=_EPOCHS),
+        _with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
     ),
-    FaultCase(
-        "epochs-malformed",
-        shown={_EPOCHS: bytes(14)},
-        at=error(WHOLE_FILE),
-        near_miss={_EPOCHS: b""},
-        name="zeros",
+    case("epochs-malformed: zeros", {_EPOCHS: bytes(14)}, error(WHOLE_FILE), {_EPOCHS: b""}),
+    case(
+        "epochs-malformed: words",
+        {_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
+        (error((4, 16)), error((16, 21))),
+        {_EPOCHS: b"0\n0\n"},
     ),
-    FaultCase(
-        "epochs-malformed",
-        shown={_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
-        at=(error((4, 16)), error((16, 21))),
-        near_miss={_EPOCHS: b"0\n0\n"},
-        name="words",
-    ),
-    FaultCase(
-        "epochs-malformed",
-        shown={_EPOCHS: b"0\n"},
-        at=warning(WHOLE_FILE),
-        near_miss={_EPOCHS: b"0\n0"},
-        name="cut",
-    ),
-    FaultCase(
+    case("epochs-malformed: cut", {_EPOCHS: b"0\n"}, warning(WHOLE_FILE), {_EPOCHS: b"0\n0"}),
+    case(
         "epochs-count-mismatch",
-        shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
-        at=error(WHOLE_FILE, file=_EPOCHS, expected="4", found="3"),
-        near_miss=_SOUND,
+        _with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
+        error(WHOLE_FILE, file=_EPOCHS, expected="4", found="3"),
+        _SOUND,
     ),
-    FaultCase(
+    case(
         "epochs-version-unknown",
-        shown={_EPOCHS: checkpoint(entries=[(0, 0)], version=1)},
-        at=error((0, 2), found="1"),
-        near_miss={_EPOCHS: checkpoint(entries=[(0, 0)])},
+        {_EPOCHS: checkpoint(entries=[(0, 0)], version=1)},
+        error((0, 2), found="1"),
+        {_EPOCHS: checkpoint(entries=[(0, 0)])},
     ),
-    FaultCase(
-        "epochs-not-monotonic",
-        shown=_with_epochs((0, 0), (4, 6), (3, 2)),
-        at=error((12, 16), file=_EPOCHS),
-        near_miss=_SOUND,
+    case("epochs-not-monotonic", _with_epochs((0, 0), (4, 6), (3, 2)), error((12, 16), file=_EPOCHS), _SOUND),
+    case(
+        "epochs-not-monotonic: negative",
+        {_EPOCHS: checkpoint(entries=[(-1, -1), (2, 5), (3, 5)])},
+        (error((4, 10), found="-1 -1"), info((14, 18))),
+        {_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
     ),
-    FaultCase(
-        "epochs-not-monotonic",
-        shown={_EPOCHS: checkpoint(entries=[(-1, -1), (2, 5), (3, 5)])},
-        at=(error((4, 10), found="-1 -1"), info((14, 18))),
-        near_miss={_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
-        name="negative",
+    case(
+        "epochs-not-monotonic: without-records",
+        _with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
+        info((12, 16), file=_EPOCHS),
+        _SOUND,
     ),
-    FaultCase(
-        "epochs-not-monotonic",
-        shown=_with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
-        at=info((12, 16), file=_EPOCHS),
-        near_miss=_SOUND,
-        name="without-records",
-    ),
-    FaultCase(
+    case(
         "epochs-beyond-log",
-        shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
-        at=error((16, 20), file=_EPOCHS, offsets=(8, 8), is_estimated=True, expected="at most 8", found="9"),
-        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
+        _with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
+        error((16, 20), file=_EPOCHS, offsets=(8, 8), is_estimated=True, expected="at most 8", found="9"),
+        _with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
     ),
-    FaultCase(
+    case(
         "epochs-disagree",
-        shown=_with_epochs((0, 0), (4, 6)),
-        at=warning(
-            (4, 8),
-            file=_EPOCHS,
-            offsets=(2, 5),
-            expected=_EPOCHS_OF_BATCHES,
-            found="0 from 0 on, 4 from 6 on",
-        ),
-        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
+        _with_epochs((0, 0), (4, 6)),
+        warning((4, 8), file=_EPOCHS, offsets=(2, 5), expected=_EPOCHS_OF_BATCHES, found="0 from 0 on, 4 from 6 on"),
+        _with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
     ),
-    FaultCase(
-        "epochs-disagree",
-        shown=_with_epochs((4, 6)),
-        at=warning(WHOLE_FILE, file=_EPOCHS, offsets=(0, 1), expected=_EPOCHS_OF_BATCHES, found="4 from 6 on"),
-        near_miss=_with_epochs((3, 3), (4, 6)),  # records up to offset 2 were deleted: the log starts inside the first segment
-        name="late",
+    # the near miss: records up to offset 2 were deleted: the log starts inside the first segment
+    case(
+        "epochs-disagree: late",
+        _with_epochs((4, 6)),
+        warning(WHOLE_FILE, file=_EPOCHS, offsets=(0, 1), expected=_EPOCHS_OF_BATCHES, found="4 from 6 on"),
+        _with_epochs((3, 3), (4, 6)),
     ),
-    FaultCase(
-        "epochs-disagree",
-        shown=_with_epochs((2, 3), (3, 5), (4, 6)),
-        at=warning(
-            (4, 8), file=_EPOCHS, offsets=(3, 4), expected=_EPOCHS_OF_BATCHES, found="2 from 3 on, 3 from 5 on, 4 from 6 on"
-        ),
-        near_miss=_with_epochs((3, 3), (4, 6)),
-        name="late-and-wrong",
+    case(
+        "epochs-disagree: late-and-wrong",
+        _with_epochs((2, 3), (3, 5), (4, 6)),
+        warning((4, 8), file=_EPOCHS, offsets=(3, 4), expected=_EPOCHS_OF_BATCHES, found="2 from 3 on, 3 from 5 on, 4 from 6 on"),
+        _with_epochs((3, 3), (4, 6)),
     ),
-    FaultCase(
+    case(
         "epochs-missing",
-        shown=partition_files(_SEGMENTS, {_EPOCHS: None}),
-        at=warning(NO_BYTES, file=_EPOCHS),
-        near_miss=partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
+        partition_files(_SEGMENTS, {_EPOCHS: None}),
+        warning(NO_BYTES, file=_EPOCHS),
+        partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
     ),
-    FaultCase(
-        "epochs-missing",
-        shown=_with(_EPOCHS, b""),
-        at=warning(NO_BYTES, file=_EPOCHS),
-        near_miss=partition_files({0: []}, {_EPOCHS: b""}),
-        name="empty",
-    ),
-    FaultCase(
-        "epochs-missing",
-        shown=partition_files(_SEGMENTS, {_EPOCHS: None, _METADATA: None}),  # segments and indexes only: a copy
-        at=info(NO_BYTES, file=_EPOCHS, expected=_EPOCHS_OF_BATCHES),
+    case("epochs-missing: empty", _with(_EPOCHS, b""), warning(NO_BYTES, file=_EPOCHS), partition_files({0: []}, {_EPOCHS: b""})),
+    # segments and indexes only: a copy
+    case(
+        "epochs-missing: of-a-copy",
+        partition_files(_SEGMENTS, {_EPOCHS: None, _METADATA: None}),
+        info(NO_BYTES, file=_EPOCHS, expected=_EPOCHS_OF_BATCHES),
+        _SOUND,
         also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(4, ".index")))},
-        near_miss=_SOUND,
         near_also={"file-empty"},
         settings={"is_pedantic": True},
-        name="of-a-copy",
     ),
-    FaultCase(
+    case(
         "checkpoint-name-bad",
-        shown={"0000000000000000001x-0000000003.checkpoint": _SNAPSHOT},
-        at=error(NO_BYTES),
-        near_miss={"bootstrap.checkpoint": _SNAPSHOT},
+        {"0000000000000000001x-0000000003.checkpoint": _SNAPSHOT},
+        error(NO_BYTES),
+        {"bootstrap.checkpoint": _SNAPSHOT},
     ),
-    FaultCase(
-        "checkpoint-no-header",
-        shown={_SNAPSHOT_NAME: _DATA + _FOOTER},
-        at=error(place([_DATA, _FOOTER], 0)),
-        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    case(
+        "checkpoint-no-header", {_SNAPSHOT_NAME: _DATA + _FOOTER}, error(place([_DATA, _FOOTER], 0)), {_SNAPSHOT_NAME: _SNAPSHOT}
     ),
-    FaultCase(
-        "checkpoint-no-header",
-        shown={_SNAPSHOT_NAME: b""},
-        at=error(NO_BYTES),
-        near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER},
-        name="empty",
+    case("checkpoint-no-header: empty", {_SNAPSHOT_NAME: b""}, error(NO_BYTES), {_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER}),
+    case(
+        "checkpoint-no-footer", {_SNAPSHOT_NAME: _HEADER + _DATA}, error(place([_HEADER, _DATA], 1)), {_SNAPSHOT_NAME: _SNAPSHOT}
     ),
-    FaultCase(
-        "checkpoint-no-footer",
-        shown={_SNAPSHOT_NAME: _HEADER + _DATA},
-        at=error(place([_HEADER, _DATA], 1)),
-        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
-    ),
-    FaultCase(
+    case(
         "checkpoint-bad-batch",
-        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
-        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
-        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+        {_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
+        error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
+        {_SNAPSHOT_NAME: _SNAPSHOT},
     ),
-    FaultCase(
-        "checkpoint-bad-batch",
-        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
-        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
-        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
-        name="compressed",
+    case(
+        "checkpoint-bad-batch: compressed",
+        {_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
+        error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
+        {_SNAPSHOT_NAME: _SNAPSHOT},
     ),
-    FaultCase(
-        "checkpoint-bad-batch",
-        shown={_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
-        at=error((len(_HEADER), -len(_FOOTER))),
-        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    case(
+        "checkpoint-bad-batch: damaged",
+        {_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
+        error((len(_HEADER), -len(_FOOTER))),
+        {_SNAPSHOT_NAME: _SNAPSHOT},
         also={"crc-mismatch": error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2))},
-        name="damaged",
     ),
-    FaultCase(
+    case(
         "metadata-record-undecodable",
-        shown=_metadata_log({0: _metadata_batch(0) + _metadata_batch(1, b"\x01\x7f\x00\x00") + _metadata_batch(2, b"\x01\x14")}),
-        at=(
+        _metadata_log({0: _metadata_batch(0) + _metadata_batch(1, b"\x01\x7f\x00\x00") + _metadata_batch(2, b"\x01\x14")}),
+        (
             warning((72, 144), file=f"__cluster_metadata-0/{_LOG}", offsets=(1, 1)),
             warning((144, 144 + 70), file=f"__cluster_metadata-0/{_LOG}", offsets=(2, 2)),
         ),
-        near_miss=_metadata_log({0: _metadata_batch(0)}),
+        _metadata_log({0: _metadata_batch(0)}),
     ),
-    FaultCase(
-        "metadata-record-undecodable",
-        shown=_offsets_log(_OFFSET_KEY, int16(99)),
-        at=warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
-        near_miss=_offsets_log(_OFFSET_KEY, None),
-        name="coordinator",
+    case(
+        "metadata-record-undecodable: coordinator",
+        _offsets_log(_OFFSET_KEY, int16(99)),
+        warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
+        _offsets_log(_OFFSET_KEY, None),
     ),
-    FaultCase(
-        "metadata-record-undecodable",
-        shown=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
-        at=warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
-        near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
-        name="without-key",
+    case(
+        "metadata-record-undecodable: without-key",
+        _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
+        warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
+        _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
     ),
-    FaultCase(
+    case(
         "checkpoint-leftover",
-        shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
-        at=info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
-        near_miss=_with("quorum-state", _QUORUM_STATE),
+        _with(_SNAPSHOT_NAME + ".part", _HEADER),
+        info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
+        _with("quorum-state", _QUORUM_STATE),
     ),
-    FaultCase(
+    case(
         "snapshot-gap-metadata",
-        shown=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
-        at=error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
-        near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
+        _metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
+        error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
+        _metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
     ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown=_with(_METADATA, b""),
-        at=error(NO_BYTES, file=_METADATA),
-        near_miss=_SOUND,
-    ),
+    case("partition-metadata-bad", _with(_METADATA, b""), error(NO_BYTES, file=_METADATA), _SOUND),
     *(
-        FaultCase("partition-metadata-bad", name=name, shown={_METADATA: data}, at=at, near_miss={_METADATA: near})
+        case(f"partition-metadata-bad: {name}", {_METADATA: data}, at, {_METADATA: near})
         for name, data, at, near in (
             (
                 "zero-id",
@@ -309,51 +243,38 @@ CASES: tuple[FaultCase, ...] = (
             ),
         )
     ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
-        at=error(NO_BYTES, file=f"orders-3/{_METADATA}"),
-        near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
-        name="missing",
+    case(
+        "partition-metadata-bad: missing",
+        _KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        error(NO_BYTES, file=f"orders-3/{_METADATA}"),
+        {"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
     ),
-    FaultCase(
-        "partition-metadata-bad",
-        shown=_in_log_dir(_SOUND)
-        | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
-        at=warning(NO_BYTES, file=f"orders-4/{_METADATA}"),
-        near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
-        name="of-another-topic",
+    case(
+        "partition-metadata-bad: of-another-topic",
+        _in_log_dir(_SOUND) | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
+        warning(NO_BYTES, file=f"orders-4/{_METADATA}"),
+        _in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
     ),
     *(
-        FaultCase(
-            "partition-metadata-bad",
-            shown=_KRAFT_META | _topics_log(*values) | _in_log_dir(_SOUND),
-            at=severity(NO_BYTES, file=f"orders-3/{_METADATA}"),
-            near_miss=_KRAFT_META | _topics_log(topic("orders", _ORDERS), replicas(_ORDERS, 3, 1)) | _in_log_dir(_SOUND),
-            name=name,
+        case(
+            f"partition-metadata-bad: {name}",
+            _KRAFT_META | _topics_log(*values) | _in_log_dir(_SOUND),
+            severity(NO_BYTES, file=f"orders-3/{_METADATA}"),
+            _KRAFT_META | _topics_log(topic("orders", _ORDERS), replicas(_ORDERS, 3, 1)) | _in_log_dir(_SOUND),
         )
         for name, severity, values in (
-            (
-                "id-not-of-the-topic",
-                error,
-                [topic("orders", _OTHER), replicas(_OTHER, 3, 1)],
-            ),
+            ("id-not-of-the-topic", error, [topic("orders", _OTHER), replicas(_OTHER, 3, 1)]),
             ("id-of-another", error, [topic("sales", _ORDERS), replicas(_ORDERS, 3, 1)]),
-            (
-                "no-such-partition",
-                info,
-                [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)],
-            ),
+            ("no-such-partition", info, [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)]),
             ("no-such-topic", info, [topic("sales", _OTHER), replicas(_OTHER, 3, 1)]),
         )
     ),
     *(
-        FaultCase(
-            "quorum-state-bad",
-            shown=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
-            at=error(WHOLE_FILE, file=_QUORUM),
-            near_miss=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
-            name=name,
+        case(
+            f"quorum-state-bad: {name}",
+            _metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
+            error(WHOLE_FILE, file=_QUORUM),
+            _metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
         )
         for name, data, near in (
             ("", b"", _QUORUM_STATE),

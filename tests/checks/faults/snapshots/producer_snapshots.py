@@ -5,16 +5,7 @@ from collections.abc import Mapping, Sequence
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
-from tests.checks.faults.case import (
-    NO_BYTES,
-    WHOLE_FILE,
-    FaultCase,
-    Files,
-    error,
-    info,
-    partition_files,
-    warning,
-)
+from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
 
 # --- producer snapshots ------------------------------------------------------------------------------------------
 
@@ -62,92 +53,82 @@ def _entry(last_sequence: int, *, first_offset: int = -1, epoch: int = 0) -> byt
 
 
 _PRODUCER_SNAPSHOT_CASES = (
-    FaultCase(
+    case(
         "snapshot-crc-mismatch",
-        shown=_file(_CHANGED),
-        at=error(WHOLE_FILE, expected=f"0x{crc32c(_CHANGED[6:]):08x}", found=f"0x{crc32c(_SOUND[6:]):08x}"),
-        near_miss=_file(_SOUND),
+        _file(_CHANGED),
+        error(WHOLE_FILE, expected=f"0x{crc32c(_CHANGED[6:]):08x}", found=f"0x{crc32c(_SOUND[6:]):08x}"),
+        _file(_SOUND),
     ),
-    FaultCase(
+    case(
         "snapshot-truncated",
-        shown=_file(_SOUND[:-10]),
-        at=error((10 + 46, 92), expected="102", found="92"),
-        near_miss=_file(producer_snapshot(entries=_ENTRIES[:1])),
+        _file(_SOUND[:-10]),
+        error((10 + 46, 92), expected="102", found="92"),
+        _file(producer_snapshot(entries=_ENTRIES[:1])),
     ),
-    FaultCase(
-        "snapshot-truncated",
-        shown=_file(b""),
-        at=error(NO_BYTES, expected="10", found="0"),
-        near_miss=_file(producer_snapshot()),
-        name="empty",
-    ),
-    FaultCase(
+    case("snapshot-truncated: empty", _file(b""), error(NO_BYTES, expected="10", found="0"), _file(producer_snapshot())),
+    case(
         "snapshot-version-unknown",
-        shown=_file(producer_snapshot(entries=_ENTRIES, version=2)),
-        at=error((0, 2), expected="1", found="2"),
-        near_miss=_file(_SOUND),
+        _file(producer_snapshot(entries=_ENTRIES, version=2)),
+        error((0, 2), expected="1", found="2"),
+        _file(_SOUND),
     ),
-    FaultCase(
+    case(
         "snapshot-count-absurd",
-        shown=_file(producer_snapshot(entries=_ENTRIES, entry_count=1 << 30)),
-        at=error((6, 10), expected="2", found=str(1 << 30)),
-        near_miss=_file(_SOUND),
+        _file(producer_snapshot(entries=_ENTRIES, entry_count=1 << 30)),
+        error((6, 10), expected="2", found=str(1 << 30)),
+        _file(_SOUND),
     ),
-    FaultCase(
-        "snapshot-count-absurd",
-        shown=_file(producer_snapshot(entries=_ENTRIES, entry_count=-1)),
-        at=error((6, 10), expected="2", found="-1"),
-        near_miss=_file(producer_snapshot(entry_count=0)),
-        name="negative",
+    case(
+        "snapshot-count-absurd: negative",
+        _file(producer_snapshot(entries=_ENTRIES, entry_count=-1)),
+        error((6, 10), expected="2", found="-1"),
+        _file(producer_snapshot(entry_count=0)),
     ),
-    FaultCase("snapshot-trailing-bytes", shown=_file(_SOUND + b"left"), at=error((102, 106)), near_miss=_file(_SOUND)),
-    FaultCase(
-        "snapshot-trailing-bytes",
-        shown=_file(producer_snapshot(entries=_ENTRIES, trailing=b"left")),
-        at=error((102, 106)),
-        near_miss=_file(_SOUND),
-        name="under-the-checksum",
+    case("snapshot-trailing-bytes", _file(_SOUND + b"left"), error((102, 106)), _file(_SOUND)),
+    case(
+        "snapshot-trailing-bytes: under-the-checksum",
+        _file(producer_snapshot(entries=_ENTRIES, trailing=b"left")),
+        error((102, 106)),
+        _file(_SOUND),
     ),
-    FaultCase(
+    case(
         "snapshot-duplicate-producer",
-        shown=_file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)])),
-        at=warning(_entry_at(2), found="7"),
-        near_miss=_file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=9)])),
+        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)])),
+        warning(_entry_at(2), found="7"),
+        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=9)])),
     ),
-    FaultCase(
+    case(
         "snapshot-disagrees",
-        shown=_partition({2: [_entry(0)], 3: [_entry(2, epoch=1)]}),
-        at=(
+        _partition({2: [_entry(0)], 3: [_entry(2, epoch=1)]}),
+        (
             warning(_entry_at(0), file=file_name(2, ".snapshot"), expected="last sequence 1", found="last sequence 0"),
             warning(_entry_at(0), file=file_name(3, ".snapshot"), expected="epoch 0", found="epoch 1"),
         ),
-        near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
+        _partition({2: [_entry(1)], 3: [_entry(2)]}),
     ),
-    FaultCase(
-        "snapshot-disagrees",
-        shown=_partition({2: [], 3: [_entry(2)]}, in_txn=True),
-        at=(
+    case(
+        "snapshot-disagrees: transaction",
+        _partition({2: [], 3: [_entry(2)]}, in_txn=True),
+        (
             warning((0, 10), file=file_name(2, ".snapshot"), found="no such producer"),
             warning(_entry_at(0), file=file_name(3, ".snapshot")),
         ),
-        near_miss=_partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
+        _partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
         also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
         near_also={"txn-open"},
-        name="transaction",
     ),
-    FaultCase(
-        "snapshot-disagrees",
-        shown=_partition({3: [_entry(2), producer_entry(producer_id=9)]}),
-        # 1.0 took a snapshot when it knew of the next batch already
-        at=warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
-        near_miss=_partition({2: [_entry(2)], 3: [_entry(2)]}),
-        name="unknown-producer",
+    # the near miss: 1.0 took a snapshot when it knew of the next batch already
+    case(
+        "snapshot-disagrees: unknown-producer",
+        _partition({3: [_entry(2), producer_entry(producer_id=9)]}),
+        warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
+        _partition({2: [_entry(2)], 3: [_entry(2)]}),
     ),
-    FaultCase(
+    case(
         "snapshot-stray",
-        shown=_partition({1: [_entry(0)], 3: [_entry(2)]}),
-        at=info(WHOLE_FILE, file=file_name(1, ".snapshot"), offsets=(1, 1)),
-        near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
+        _partition({1: [_entry(0)], 3: [_entry(2)]}),
+        info(WHOLE_FILE, file=file_name(1, ".snapshot"), offsets=(1, 1)),
+        _partition({2: [_entry(1)], 3: [_entry(2)]}),
         settings={"is_pedantic": True},
         also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(2, ".index")))},
         near_also={"file-empty"},
