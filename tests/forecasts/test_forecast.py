@@ -90,10 +90,7 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
         ("restart-control-value-short/orders-0", "unclean", 0),
         ("restart-control-value-short/orders-0", "unclean", 0),
     ),
-    ("SWAPS_BY_RENAMING", "3.9.1"): (
-        ("restart-swap-bad/orders-0", "clean", 90),
-        ("restart-swap-bad/orders-0", "clean", 90),
-    ),
+    ("SWAPS_BY_RENAMING", "3.9.1"): (("restart-swap-bad/orders-0", "clean", 90), ("restart-swap-bad/orders-0", "clean", 90)),
     ("NOTES_EPOCHS_OF_RESCANS", "3.9.1"): (
         ("built-negative-offset-without-index", "clean", 0),
         ("built-negative-offset-without-index", "clean", 0),
@@ -102,10 +99,7 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
         ("restart-name-width/orders-0", "unclean", 0),
         ("restart-swap-bad/orders-0", "unclean", 0),
     ),
-    ("GOES_OFFLINE", "3.9.1"): (
-        ("restart-epochs-count/orders-0", "clean", 90),
-        ("restart-epochs-count/orders-0", "clean", 90),
-    ),
+    ("GOES_OFFLINE", "3.9.1"): (("restart-epochs-count/orders-0", "clean", 90), ("restart-epochs-count/orders-0", "clean", 90)),
     ("BAD_NUMBERS_OF_EPOCHS_ARE_LINES", "3.9.1"): (
         ("restart-epochs-words/orders-0", "clean", 90),
         ("restart-epochs-words/orders-0", "clean", 90),
@@ -115,14 +109,8 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
         ("restart-metadata-version/orders-0", "clean", 90),
     ),
     ("SURVIVES_LOST_TRANSACTIONS", "3.9.1"): (("mutant-41-039", "unclean", 0), ("mutant-41-039", "unclean", 0)),
-    ("KEEPS_DELETED_CHECKPOINTS", "3.9.1"): (
-        ("built-checkpoint-deleted", "clean", 0),
-        ("built-checkpoint-deleted", "clean", 0),
-    ),
-    ("KNOWS_STRAYS", "3.9.1"): (
-        (f"built-stray/{STRAY}", "clean", 0),
-        (f"built-stray/{STRAY}", "clean", 0),
-    ),
+    ("KEEPS_DELETED_CHECKPOINTS", "3.9.1"): (("built-checkpoint-deleted", "clean", 0), ("built-checkpoint-deleted", "clean", 0)),
+    ("KNOWS_STRAYS", "3.9.1"): ((f"built-stray/{STRAY}", "clean", 0), (f"built-stray/{STRAY}", "clean", 0)),
     ("TRANSACTION_VERSION_IS_A_BYTE", "4.4.0"): (
         ("restart-txnindex-version/orders-0", "clean", 63),
         ("restart-txnindex-version/orders-0", "clean", 63),
@@ -146,11 +134,7 @@ def test_every_rule_of_starts_has_a_witness() -> None:
 
 @each(("name", "since"), WITNESSES)
 def test_a_rule_that_begins_one_release_off_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-    directories: Path,
-    starts: Starts,
-    name: str,
-    since: str,
+    monkeypatch: pytest.MonkeyPatch, directories: Path, starts: Starts, name: str, since: str
 ) -> None:
     timeline = getattr(start_rules, name)
     row = RELEASES.index(since)
@@ -233,12 +217,7 @@ def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
 
 @pytest.mark.parametrize(
     ("lost", "offsets"),
-    [
-        ([6, 7, 8], [[6, 8]]),
-        ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]),
-        ([9, 6], [[6, 6], [9, 9]]),
-        ([7, 6, 7], [[6, 7]]),
-    ],
+    [([6, 7, 8], [[6, 8]]), ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]), ([9, 6], [[6, 6], [9, 9]]), ([7, 6, 7], [[6, 7]])],
 )
 def test_offsets_that_are_lost_are_reported_as_ranges_in_their_order(
     tmp_path: Path, lost: list[int], offsets: list[list[int]]

@@ -23,17 +23,9 @@ pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason=str(kerne
 LONE = batch(records=[record(value=b"v")])
 LONE_MESSAGE = message_set(messages=[message(value=b"m", magic=1)])
 BETWEEN = (
-    b"g",
-    bytes(range(1, 51)),
-    bytes(20),
-    bytes(700),
-    bytes(range(1, 100)) + bytes(600) + b"x",
+    *(b"g", bytes(range(1, 51)), bytes(20), bytes(700), bytes(range(1, 100)) + bytes(600) + b"x"),
     LONE[:61],
-    batch(records=[record(value=b"v")], batch_length=-5),
-    batch(records=[record(value=b"v")], batch_length=5),
-    batch(records=[record(value=b"v")], batch_length=2000),
-    batch(records=[record(value=b"v")], batch_length=1 << 30),
-    batch(records=[record(value=b"v")], batch_length=70_000),
+    *(batch(records=[record(value=b"v")], batch_length=length) for length in (-5, 5, 2000, 1 << 30, 70_000)),
     batch(records=[record(value=bytes(900))]),
     LONE_MESSAGE[:30],
     LONE_MESSAGE[:8] + struct.pack(">i", 1 << 29) + LONE_MESSAGE[12:],
