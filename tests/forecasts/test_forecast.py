@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,11 @@ def _only(path: Path | str, **options: Any) -> Any:
     return row
 
 
+def _places(folder: Path, rows: Iterable[Any]) -> dict[str, str]:
+    """The outcomes by the paths inside a folder."""
+    return {row.path.removeprefix(f"{folder}/"): row.outcome for row in rows}
+
+
 def _damaged(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
@@ -196,7 +202,7 @@ def test_offsets_that_other_batches_cover_are_not_lost(
     assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
 
 
-@pytest.mark.parametrize("ending", [b"", b"no batch " * 9])
+@each("ending", [b"", b"no batch " * 9])
 def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
     """A segment without index is scanned and cut, and later ones stay."""
     cut = [_batch(0), _damaged(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
@@ -206,7 +212,7 @@ def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, end
     assert (row.outcome, row.lost_offsets) == ("rescan", [[6, 7], [10, 12]])
 
 
-@pytest.mark.parametrize(("base_offsets", "made"), [([], ["00000000000000000000.log"]), ([5], [])])
+@each("base_offsets, made", [([], ["00000000000000000000.log"]), ([5], [])])
 def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
     tmp_path: Path, base_offsets: list[int], made: list[str]
 ) -> None:
@@ -307,38 +313,30 @@ def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Pa
     assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
 
 
+REBUILT: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+
+
 def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
     """Of two batches with the same offset the second is refused where there is an index entry for both."""
     size = len(_batch(0))
     path = _partition(tmp_path, (0, [_batch(offset) for offset in (0, 1, 1, 2, 3)]))
-    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
-    assert _only(path, config={"index.interval.bytes": size}, **options).outcome == "keep"
-    assert _only(path, config={"index.interval.bytes": size - 1}, **options).outcome == "wipe"
+    assert _only(path, config={"index.interval.bytes": size}, **REBUILT).outcome == "keep"
+    assert _only(path, config={"index.interval.bytes": size - 1}, **REBUILT).outcome == "wipe"
 
 
 def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
-    batches = [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]
-    path = _partition(tmp_path, (0, batches))
-    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
-    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **options)
-    name = f"{0:020d}.timeindex"
-    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", f"{name}: the time index is full with 2 entries")
-    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
+    path = _partition(tmp_path, (0, [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]))
+    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **REBUILT)
+    reason = f"{0:020d}.timeindex: the time index is full with 2 entries"
+    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", reason)
+    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **REBUILT).outcome == "keep"
 
 
-@pytest.mark.parametrize(
-    ("topic_id", "outcome"),
-    [
-        ("AAAAAAAAAAAAAAAAAAAAAQ", "keep"),
-        ("AAAAAAAAAAAAAAAAAAAAAQ==", "keep"),
-        ("AAAAAAAAAAAAAAAAAAAAAQ=", "die"),
-        ("AAAAAAAAAAAAAAAAAAAAAQ===", "die"),
-    ],
-)
-def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, outcome: str) -> None:
+@each("padding, outcome", [("", "keep"), ("==", "keep"), ("=", "die"), ("===", "die")])
+def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, outcome: str) -> None:
     """The behaviour of the log manager of 4.3.1 for each of them."""
     path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    (path / "partition.metadata").write_text(f"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ{padding}\n")
     row = _only(path, after="clean")
     assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
 
@@ -570,14 +568,10 @@ def test_a_folder_of_log_directories_is_forecast_log_directory_by_log_directory(
     _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
     run = _run("--after", "clean", str(tmp_path))
     assert run.returncode == 0
-    places = [word for word in run.stdout.split() if word.startswith(f"{tmp_path}")]
-    assert places == [f"{tmp_path}/{name}" for name in ("disk1/orders-0", "disk2/orders-1", "disk2/payments-0")]
-    rows = list(kdump.forecast(tmp_path, after="clean"))
-    assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome) for row in rows] == [
-        ("disk1/orders-0", "keep"),
-        ("disk2/orders-1", "keep"),
-        ("disk2/payments-0", "keep"),
-    ]
+    places = ["disk1/orders-0", "disk2/orders-1", "disk2/payments-0"]
+    assert [word for word in run.stdout.split() if word.startswith(f"{tmp_path}")] == [f"{tmp_path}/{name}" for name in places]
+    found = _places(tmp_path, kdump.forecast(tmp_path, after="clean"))
+    assert list(found.items()) == [(name, "keep") for name in places]
 
 
 def test_log_directories_are_found_by_their_partitions_through_links_and_at_four_levels(tmp_path: Path) -> None:
@@ -588,12 +582,9 @@ def test_log_directories_are_found_by_their_partitions_through_links_and_at_four
     (tmp_path / "folder/linked-too").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "folder/round").symlink_to(tmp_path / "folder")
     (tmp_path / "folder/data-1").mkdir()
-    rows = kdump.forecast(tmp_path / "folder", after="clean")
-    assert [row.path.removeprefix(f"{tmp_path}/folder/") for row in rows] == [
-        "a/b/c/orders-1",
-        "disk-1/orders-0",
-        "linked/orders-2",
-    ]
+    rows = list(kdump.forecast(tmp_path / "folder", after="clean"))
+    assert len(rows) == 3
+    assert list(_places(tmp_path / "folder", rows)) == ["a/b/c/orders-1", "disk-1/orders-0", "linked/orders-2"]
 
 
 def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_path: Path) -> None:
@@ -633,11 +624,8 @@ def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_pat
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     _log_directory(log_directory, "inner", "orders-1")
     rows = list(kdump.forecast(log_directory, after="clean"))
-    assert [(row.path.removeprefix(f"{log_directory}/"), row.outcome) for row in rows] == [
-        ("inner", "die"),
-        ("orders-0", "keep"),
-        ("inner/orders-1", "keep"),
-    ]
+    found = list(_places(log_directory, rows).items())
+    assert found == [("inner", "die"), ("orders-0", "keep"), ("inner/orders-1", "keep")]
     assert rows[0].reason == "this is itself a log directory, and no broker starts with one inside another"
     run = _run("--after", "clean", str(log_directory))
     assert f"  # in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
@@ -750,23 +738,26 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
 
 
-def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
+@each(
+    "batches, offset, count",
+    [
+        ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
+        ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
+        ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
+        ([_damaged(_batch(0)), _batch(1)], 0, 1),
+        ([_batch(0), bytes(1024), _batch(15)], 1, 0),
+        ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
+        ([_batch(0), _batch(1)[:-9]], 1, 1),
+        ([_batch(0), _batch(1)], None, 0),
+    ],
+    ids=["between its neighbors", "above them", "below them", "first", "zeros", "a wrong length", "torn", "sound"],
+)
+def test_consumers_stop_at_the_first_offset_that_is_damaged(
+    batches: list[bytes], offset: int | None, count: int, tmp_path: Path
+) -> None:
     """The offset that the batch claims if it lies between its neighbours, else the one after the previous batch."""
-    size = len(_batch(0))
-    cases = {
-        "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
-        "wrong-0": ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
-        "before-0": ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
-        "first-0": ([_damaged(_batch(0)), _batch(1)], 0, 1),
-        "zeros-0": ([_batch(0), bytes(1024), _batch(15)], 1, 0),
-        "length-0": ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
-        "torn-0": ([_batch(0), _batch(1)[: size - 9]], 1, 1),
-        "sound-0": ([_batch(0), _batch(1)], None, 0),
-    }
-    for name, (batches, offset, count) in cases.items():
-        path = _partition(tmp_path, (0, batches), (1000, [_batch(1000)]), name=name)
-        row = _only(path, after="clean")
-        assert (name, row.is_safe, row.consumers_stop_at, row.damaged_batches) == (name, True, offset, count)
+    row = _only(_partition(tmp_path, (0, batches), (1000, [_batch(1000)])), after="clean")
+    assert (row.is_safe, row.consumers_stop_at, row.damaged_batches) == (True, offset, count)
 
 
 def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> None:
@@ -804,27 +795,56 @@ def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_pat
 SEEN = ("2.8.2", "3.9.1", "4.3.1")
 
 
-@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
-@pytest.mark.parametrize("after", ["clean", "unclean"])
-def test_a_malformed_checkpoint_takes_the_log_directory_offline(tmp_path: Path, name: str, after: str) -> None:
+NUMBER_FORMAT = "java.lang.NumberFormatException"
+
+
+@each(
+    "line, expected",
+    [
+        (b"0" + b" \t" * 700_000 + b"0", ("keep", None)),
+        (b"0" * 140_000 + b" +" + b"0" * 70_000, ("keep", None)),
+        (b"0 0" + b" " * 140_000, ("keep", None)),
+        (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
+        (b"1" * 140_000 + b" 0", ("die", NUMBER_FORMAT)),
+        (b"1 " * 70_000, ("offline", None)),
+        (b"0 0\n\n", ("offline", None)),
+        (b"\n0 0", ("offline", None)),
+    ],
+    ids=range(8),
+)
+def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
+    tmp_path: Path, line: bytes, expected: tuple[str, str | None]
+) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
+    row = _only(path, after="clean", recovery_point="end")
+    assert (row.outcome, row.exception) == expected
+
+
+@each(
+    "data, outcomes",
+    [
+        (b"nonsense\n", "offline offline offline"),
+        (b"0\n2\norders 0 1\n", "offline offline offline"),
+        (b"7\n1\norders 0 1\n", "offline offline offline"),
+        (bytes(40), "offline offline offline"),
+        (b"0\n1\norders 0 x\n", "offline keep keep"),
+        (b"0\n-1\n", "offline keep keep"),
+        (b"", "keep keep keep"),
+        (b"0\n", "keep keep keep"),
+        (b"0\n1\norders 0 1\n", "keep keep keep"),
+    ],
+)
+@each("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+@each("after", ["clean", "unclean"])
+def test_a_malformed_checkpoint_takes_the_log_directory_offline(
+    tmp_path: Path, name: str, after: str, data: bytes, outcomes: str
+) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
-    cases = {
-        b"nonsense\n": ("offline", "offline", "offline"),
-        b"0\n2\norders 0 1\n": ("offline", "offline", "offline"),
-        b"7\n1\norders 0 1\n": ("offline", "offline", "offline"),
-        bytes(40): ("offline", "offline", "offline"),
-        b"0\n1\norders 0 x\n": ("offline", "keep", "keep"),
-        b"0\n-1\n": ("offline", "keep", "keep"),
-        b"": ("keep", "keep", "keep"),
-        b"0\n": ("keep", "keep", "keep"),
-        b"0\n1\norders 0 1\n": ("keep", "keep", "keep"),
-    }
-    for data, outcomes in cases.items():
-        (log_directory / name).write_bytes(data)
-        found = [_only(log_directory, after=after, recovery_point="zero", broker=release).outcome for release in SEEN]
-        assert (data, tuple(found)) == (data, outcomes)
-        found = [_only(log_directory / "orders-0", after=after, recovery_point="zero", broker=which).outcome for which in SEEN]
-        assert (data, tuple(found)) == (data, outcomes)
+    (log_directory / name).write_bytes(data)
+    for path in (log_directory, log_directory / "orders-0"):
+        found = [_only(path, after=after, recovery_point="zero", broker=release).outcome for release in SEEN]
+        assert found == outcomes.split()
 
 
 def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_path: Path) -> None:
@@ -849,14 +869,11 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
 def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp_path: Path) -> None:
     _log_directory(tmp_path, "a", "orders-0", "orders-1")
     _log_directory(tmp_path, "b", "orders-0", "orders-2")
+    twice, once = ("die", "java.lang.IllegalStateException", None), ("keep", None, 1)
     for release in SEEN:
-        rows = kdump.forecast(tmp_path, after="clean", broker=release)
-        assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome, row.exception, row.log_end) for row in rows] == [
-            ("a/orders-0", "die", "java.lang.IllegalStateException", None),
-            ("a/orders-1", "keep", None, 1),
-            ("b/orders-0", "die", "java.lang.IllegalStateException", None),
-            ("b/orders-2", "keep", None, 1),
-        ]
+        rows = list(kdump.forecast(tmp_path, after="clean", broker=release))
+        assert list(_places(tmp_path, rows)) == ["a/orders-0", "a/orders-1", "b/orders-0", "b/orders-2"]
+        assert [(row.outcome, row.exception, row.log_end) for row in rows] == [twice, once, twice, once]
     for paths in ([tmp_path], [tmp_path / "a", tmp_path / "b"]):
         run = _run("--after", "clean", *map(str, paths))
         assert run.returncode == 1
@@ -874,28 +891,3 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
         assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
     (other / "meta.properties").unlink()
     assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
-
-
-@each(
-    ("line", "expected"),
-    [
-        (b"0" + b" \t" * 700_000 + b"0", ("keep", None)),
-        (b"0" * 140_000 + b" +" + b"0" * 70_000, ("keep", None)),
-        (b"0 0" + b" " * 140_000, ("keep", None)),
-        (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
-        (b"1" * 140_000 + b" 0", ("die", "java.lang.NumberFormatException")),
-        (b"1 " * 70_000, ("offline", None)),
-        (b"0 0\n\n", ("offline", None)),
-        (b"\n0 0", ("offline", None)),
-    ],
-    ids=range(8),
-)
-def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
-    tmp_path: Path, line: bytes, expected: tuple[str, str | None]
-) -> None:
-    (tmp_path / "00000000000000000000.log").write_bytes(batch(records=[record()]))
-    for suffix in ("index", "timeindex"):
-        (tmp_path / f"00000000000000000000.{suffix}").write_bytes(b"")
-    (tmp_path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
-    (row,) = kdump.forecast(tmp_path, after="clean", recovery_point="end")
-    assert (row.outcome, row.exception) == expected

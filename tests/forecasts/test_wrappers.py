@@ -114,13 +114,11 @@ def test_wrappers_that_are_not_opened_count_as_many_messages_as_offsets(
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_messages_inside_of_a_damaged_wrapper_are_no_batches(tmp_path: Path, magic: int) -> None:
     """What does not compress stands in a wrapper as it is."""
-    inside = [message(value=b"v%d" % row, magic=magic) for row in range(20)]
-    stored = partial(lz4_frame, is_stored=True)
-    damaged = wrapper(messages=inside, magic=magic, codec="lz4", base_offset=20, compressor=stored)
-    damaged = _damaged(damaged)
+    inside, stored = [message(value=b"v%d" % row, magic=magic) for row in range(20)], partial(lz4_frame, is_stored=True)
+    damaged = _damaged(wrapper(messages=inside, magic=magic, codec="lz4", base_offset=20, compressor=stored))
     parts = _wrapped(0, 20, magic), damaged, _wrapped(40, 20, magic)
     assert _lost(tmp_path / "t-0", *parts) == (20, [[40, 59]])
     assert _lost(tmp_path / "t-1", *parts[:2]) == (0, [])

@@ -40,14 +40,19 @@ def framed(id: int, data: bytes) -> bytes:
     return b"\0" + id.to_bytes(4, "big") + data
 
 
+def write_log(partition: Path, data: bytes) -> None:
+    """Write the first segment of a partition, which may exist."""
+    partition.mkdir(exist_ok=True)
+    (partition / f"{0:020d}.log").write_bytes(data)
+
+
 @pytest.fixture
 def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
     """Lists these values of a topic beside a registry with these batches, within the memory that kdump may take."""
 
     def list_log(registry: Sequence[bytes], values: Sequence[bytes], *, status: int = CLEAN, measures: bool = False) -> list[Row]:
         for name, data in (("_schemas-0", b"".join(registry)), ("t-0", batch(records=[record(value=value) for value in values]))):
-            (tmp_path / name).mkdir(exist_ok=True)
-            (tmp_path / name / f"{0:020d}.log").write_bytes(data)
+            write_log(tmp_path / name, data)
         if measures:
             tracemalloc.start()
         try:
@@ -211,16 +216,11 @@ def test_a_hostile_document_is_a_row_with_an_error(listed: Lister, document: byt
 def test_damage_to_the_registrys_topic_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     good, bad = schema(1, '"string"'), bytearray(schema(2, '"string"'))
     bad[-5] ^= 1
-    for name, data in (
-        ("_schemas-0", good + bytes(bad)),
-        ("t-0", batch(records=[record(value=framed(n, b"\x02x")) for n in (1, 2)])),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{0:020d}.log").write_bytes(data)
+    write_log(tmp_path / "_schemas-0", good + bytes(bad))
+    write_log(tmp_path / "t-0", batch(records=[record(value=framed(number, b"\x02x")) for number in (1, 2)]))
     assert main(["log", "--deep", "--output", "ndjson", str(tmp_path / "t-0")]) == FINDINGS
     out, err = capfd.readouterr()
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["decodedValue"] for row in rows] == ["x", None]
+    assert [json.loads(line)["decodedValue"] for line in out.splitlines()] == ["x", None]
     assert "_schemas-0: schemas may be missing: 00000000000000000000.log, byte" in err and "CRC" in err
 
 
