@@ -180,6 +180,9 @@ def _damaged(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
+DAMAGED_FIRST = (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)])
+
+
 @pytest.mark.parametrize(
     ("covering", "lost"),
     [
@@ -288,8 +291,8 @@ def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Pa
     monkeypatch.setattr(losses, "_opened", counted)
     rows = list(kdump.forecast(path))
     assert [row.lost_records for row in rows] == [0, 8, 8]
-    assert len(searched) == len(set(searched))
     once = len(searched)
+    assert once == len(set(searched))
     monkeypatch.setattr(losses, "_MAX_KEPT", 0)  # there is no room for them
     again = list(kdump.forecast(path))
     assert [(row.lost_offsets, row.data_end) for row in again] == [(row.lost_offsets, row.data_end) for row in rows]
@@ -299,12 +302,10 @@ def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Pa
 def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "00000000000000000007.index").write_bytes(b"")
-    row = _only(path, after="clean")
-    assert [tuple(change.values()) for change in row.files] == [("00000000000000000007.index", "deleted", None, 0, None)]
-    empty = tmp_path / "empty-0"
-    empty.mkdir()
-    row = _only(empty, after="clean")
-    assert [tuple(change.values()) for change in row.files] == [("00000000000000000000.log", "created", None, None, 0)]
+    (gone,) = _only(path, after="clean").files
+    assert tuple(gone.values()) == ("00000000000000000007.index", "deleted", None, 0, None)
+    (made,) = _only(_partition(tmp_path, name="empty-0"), after="clean").files
+    assert tuple(made.values()) == ("00000000000000000000.log", "created", None, None, 0)
 
 
 def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Path) -> None:
@@ -357,8 +358,7 @@ def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Pat
 
 
 def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest_segment_only(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
-    row = _only(path, after="unclean", recovery_point="end")
+    row = _only(_partition(tmp_path, *DAMAGED_FIRST), after="unclean", recovery_point="end")
     assert (row.outcome, row.recovery_point, row.log_end, row.bytes_lost) == ("keep", 4, 4, 0)
 
 
@@ -378,8 +378,7 @@ def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> No
 def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     nearest = {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1", "4.3.1": "4.3.1", "4.4.0": "4.4.0"}
-    releases = {release: _only(path, after="clean", broker=release).release for release in nearest}
-    assert releases == nearest
+    assert {release: _only(path, after="clean", broker=release).release for release in nearest} == nearest
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -440,12 +439,9 @@ def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "notes.log").write_bytes(b"")
     run = _run("--after", "clean", str(path))
-    assert run.returncode == 1
-    assert "fails  after a clean stop" in run.stdout
-    assert (
-        f"mv {path}/notes.log KEEP/notes.log   # with the broker stopped: then a start after a clean stop loses nothing"
-        in run.stdout
-    )
+    assert run.returncode == 1 and "fails  after a clean stop" in run.stdout
+    remedy = f"mv {path}/notes.log KEEP/notes.log   # with the broker stopped: then a start after a clean stop loses nothing"
+    assert remedy in run.stdout
 
 
 @pytest.mark.slow
@@ -464,16 +460,13 @@ def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path)
 
 def test_a_batch_that_says_it_is_one_byte_long_is_not_called_several(tmp_path: Path) -> None:
     bad = (0).to_bytes(8, "big") + (1).to_bytes(4, "big") + bytes(50)
-    folder = _partition(tmp_path, (0, [bad]))
-    (row,) = kdump.forecast(folder, after="unclean", recovery_point="0")
+    row = _only(_partition(tmp_path, (0, [bad])), after="unclean", recovery_point="0")
     assert "at byte 0 a batch says it is 1 byte long, less than 14" in " ".join(sentences(row))
 
 
 def test_a_sound_directory_ends_with_exit_code_0(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    run = _run(str(path))
-    assert run.returncode == 0
-    assert "Next" not in run.stdout
+    run = _run(str(_partition(tmp_path, (0, [_batch(0)]))))
+    assert (run.returncode, "Next" in run.stdout) == (0, False)
 
 
 def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
@@ -488,16 +481,10 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     for row in rows:
         jsonschema.validate(row, schema)
     jsonschema.validate(summary, json.loads(_command("schema", "forecast-summary").stdout))
-    assert (summary["verdict"], summary["reasons"], summary["exitCode"]) == (
-        "nothing lost at start; records not read (kdump check)",
-        ["records not read (kdump check)"],
-        0,
-    )
-    assert [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows] == [
-        ("clean", "keep", 1, [[0, 69]]),
-        ("unclean", "keep", 1, [[0, 69]]),
-        ("unclean", "keep", 1, [[0, 69]]),
-    ]
+    assert summary["verdict"] == "nothing lost at start; records not read (kdump check)"
+    assert (summary["reasons"], summary["exitCode"]) == (["records not read (kdump check)"], 0)
+    found = [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows]
+    assert found == [(after, "keep", 1, [[0, 69]]) for after in ("clean", "unclean", "unclean")]
     assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 3
     assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 4
     assert "unclean" in _run("--output", "table", str(path)).stdout
@@ -523,8 +510,7 @@ def test_exit_codes_distinguish_usage_from_what_cannot_be_examined(tmp_path: Pat
 
 
 def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
-    lines = _command("check", str(path)).stdout.splitlines()
+    lines = _command("check", str(_partition(tmp_path, *DAMAGED_FIRST))).stdout.splitlines()
     at = lines.index("If this broker restarts")
     assert lines[at + 1 : at + 6] == [
         "  after a crash with nothing flushed: scanned from offset 0 on; 00000000000000000000.log is cut at",
@@ -633,12 +619,10 @@ def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_pat
 
 def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
-    _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
+    copy = _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
     run = _run("--after", "clean", str(log_directory))
     assert run.returncode == 1
-    assert (
-        f" mv {log_directory}/orders-0.bak KEEP/orders-0.bak   # with the broker stopped: out of the log directory" in run.stdout
-    )
+    assert f" mv {copy} KEEP/orders-0.bak   # with the broker stopped: out of the log directory" in run.stdout
     assert "replica" not in run.stdout
 
 
@@ -657,29 +641,22 @@ def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
 
 
 def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
-    rows = list(kdump.forecast(path))
-    assert [(row.after, row.recovery_point, row.recovery_point_is_assumed, row.outcome, row.lost_records) for row in rows] == [
-        ("clean", 4, True, "keep", 0),
-        ("unclean", 0, True, "cut", 2),
-        ("unclean", 4, True, "keep", 0),
-    ]
+    rows = list(kdump.forecast(_partition(tmp_path, *DAMAGED_FIRST)))
+    assert all(row.recovery_point_is_assumed for row in rows)
+    found = [(row.after, row.recovery_point, row.outcome, row.lost_records) for row in rows]
+    assert found == [("clean", 4, "keep", 0), ("unclean", 0, "cut", 2), ("unclean", 4, "keep", 0)]
     short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
     assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
 
 
 def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
     """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
-    index = b"\x00\x00\x00\x01\x00\x00\x00\x45"
-    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [_control_batch(2), _batch(3)]))
-    (path / "00000000000000000000.index").write_bytes(index)
+    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x30}
+    short_key = batch(base_offset=2, records=[record(key=b"\x00", value=b"")], **fields)  # of a control record
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [short_key, _batch(3)]))
+    (path / "00000000000000000000.index").write_bytes(b"\x00\x00\x00\x01\x00\x00\x00\x45")
     rows = list(kdump.forecast(path, after="unclean"))
     assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
-
-
-def _control_batch(offset: int) -> bytes:
-    """A control batch whose key is too short."""
-    return batch(base_offset=offset, producer_id=7, producer_epoch=0, attributes=0x30, records=[record(key=b"\x00", value=b"")])
 
 
 def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
@@ -856,9 +833,8 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     text = " ".join(run.stdout.split())
     assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, but 1 does." in text
     advice = run.stdout.partition("Next\n")[2].splitlines()
-    assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [
-        f"  mkdir -p KEEP && mv {file} KEEP/{file.name}"
-    ]
+    commands_ = [line.partition("   #")[0] for line in advice if line.startswith("  ")]
+    assert commands_ == [f"  mkdir -p KEEP && mv {file} KEEP/{file.name}"]
     file.unlink()
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
 

@@ -134,8 +134,7 @@ def test_a_kraft_broker_compares_its_log_directories(
 
 
 def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
-    _broker(tmp_path, {}, {})
-    (tmp_path / "d2/meta.properties").unlink()
+    (_broker(tmp_path, {}, {}) / "d2/meta.properties").unlink()
     for release in ("3.9.1", "4.3.1"):
         assert _outcomes(tmp_path, broker=release) == BOTH_DIE
     reason = f"there is no meta.properties in {tmp_path}/d2"
@@ -221,9 +220,8 @@ def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: P
 
 
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
-    _broker(tmp_path, {}, {"node_id": "2"})
-    bad = _batch(1)
-    (tmp_path / "d1/orders-0/00000000000000000000.log").write_bytes(_batch(0) + bad[:-1] + b"?")
+    log = _broker(tmp_path, {}, {"node_id": "2"}) / "d1/orders-0/00000000000000000000.log"
+    log.write_bytes(_batch(0) + _batch(1)[:-1] + b"?")
     row = next(iter(kdump.forecast(tmp_path, after="unclean")))
     assert (row.outcome, row.bytes_lost, row.lost_records, row.files, row.segments) == ("die", 0, 0, [], None)
     assert not row.is_safe
@@ -306,15 +304,14 @@ def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(t
 
 
 def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -> None:
-    path = _partition(tmp_path / f"orders-0.{IDENTITY}-stray")
-    row = _only(path, broker="2.8.2")
+    row = _only(_partition(tmp_path / f"orders-0.{IDENTITY}-stray"), broker="2.8.2")
     assert (row.outcome, row.exception) == ("die", "org.apache.kafka.common.KafkaException")
 
 
-@pytest.mark.parametrize("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
+@each("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
 def test_a_mark_without_an_id_after_a_dot_is_not_a_name_of_a_partition(tmp_path: Path, name: str) -> None:
-    _log_directory(tmp_path / "d1", "orders-1", name)
-    assert sorted(row.outcome for row in kdump.forecast(tmp_path / "d1", after="clean")) == ["die", "keep"]
+    rows = kdump.forecast(_log_directory(tmp_path / "d1", "orders-1", name), after="clean")
+    assert sorted(row.outcome for row in rows) == ["die", "keep"]
 
 
 # --- partition.metadata
@@ -452,8 +449,7 @@ def test_metadata_with_a_gap_says_nothing(tmp_path: Path) -> None:
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "d1", "orders-0")
-    row = _only(tmp_path / "d1")
+    row = _only(_log_directory(tmp_path / "d1", "orders-0"))
     assert (row.outcome, row.is_safe) == ("keep", True)
     (condition,) = row.conditions
     assert condition.startswith("there is no __cluster_metadata-0 to compare its topic id with: ")
@@ -494,20 +490,19 @@ def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None
 
 def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: Path) -> None:
     """Without a stored recovery point, a broker starts at zero, and scans data that it flushed long ago."""
-    _log_directory(tmp_path / "d1")
-    bad = _batch(0)
-    partition = _partition(tmp_path / "d1/orders-0", data=bad[:-1] + b"?")
+    log_directory = _log_directory(tmp_path / "d1")
+    partition = _partition(log_directory / "orders-0", data=_batch(0)[:-1] + b"?")
     (partition / "00000000000000000001.log").write_bytes(_batch(1))
     (partition / "00000000000000000001.index").write_bytes(b"")
-    (tmp_path / "d1/recovery-point-offset-checkpoint").unlink()
-    row = _only(tmp_path / "d1", after="unclean")
+    (log_directory / "recovery-point-offset-checkpoint").unlink()
+    row = _only(log_directory, after="unclean")
     assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
     said = "there is no recovery-point-offset-checkpoint in the log directory: a start uses 0 for all recovery points"
     assert said in row.conditions
 
 
 def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
-    log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER)
     (log_directory / "log-start-offset-checkpoint").unlink()
     row = _only(log_directory, broker="3.9.1")
     said = "there is no log-start-offset-checkpoint in the log directory: a start uses the first segment of a log for its start"
@@ -523,16 +518,12 @@ def deny(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def deny(path: Path) -> None:
         access = os.access
-
-        def denied(asked: Any, mode: int) -> bool:
-            return os.fspath(asked) != str(path) and access(asked, mode)
-
-        monkeypatch.setattr("os.access", denied)
+        monkeypatch.setattr("os.access", lambda asked, mode: os.fspath(asked) != str(path) and access(asked, mode))
 
     return deny
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["orders-0/00000000000000000000.log", "orders-0/partition.metadata", "recovery-point-offset-checkpoint", "meta.properties"],
 )

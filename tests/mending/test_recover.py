@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,16 @@ def _of(kind: type[Any], rows: list[Any]) -> list[Any]:
     return [row for row in rows if isinstance(row, kind)]
 
 
+def _holes(rows: list[Any]) -> list[tuple[int, int, bool]]:
+    return [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)]
+
+
+def _assert_linear(steps: Callable[[int], int], counts: tuple[int, int, int, int]) -> None:
+    """Twice as much more takes twice as many steps more; the first count is for what is done once."""
+    _, few, more, many = map(steps, counts)
+    assert many - more < 2.2 * (more - few), (few, more, many)
+
+
 # --- one directory
 
 
@@ -130,16 +141,16 @@ def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
     assert _is_safe(tmp_path / "out")
 
 
-def test_what_was_lost_before_the_first_whole_batch_is_a_hole(tmp_path: Path) -> None:
-    garbage, first = b"\7" * 200, _broken(_batch(0, 2))
-    path = _partition(tmp_path, {0: [first, _batch(2)], 9: [garbage, _batch(12)]}, "a-0")
-    holes = _of(Hole, kdump.recover(path, tmp_path / "whole"))
-    assert [(row.offset_first, row.offset_last, row.is_damage) for row in holes] == [(0, 1, True), (3, 11, True)]
-    path = _partition(tmp_path, {4: [garbage], 9: [_batch(12)]}, "b-0")
-    holes = _of(Hole, kdump.recover(path, tmp_path / "later"))
-    assert [(row.offset_first, row.offset_last, row.is_damage) for row in holes] == [(4, 11, True)]
-    path = _partition(tmp_path, {0: [_batch(2)]}, "c-0")  # retention may delete the records before
-    assert not _of(Hole, kdump.recover(path, tmp_path / "sound"))
+@each(
+    "logs, holes",
+    [
+        ({0: [_broken(_batch(0, 2)), _batch(2)], 9: [b"\7" * 200, _batch(12)]}, [(0, 1, True), (3, 11, True)]),
+        ({4: [b"\7" * 200], 9: [_batch(12)]}, [(4, 11, True)]),
+        ({0: [_batch(2)]}, []),  # retention may delete the records before
+    ],
+)
+def test_what_was_lost_before_the_first_whole_batch_is_a_hole(logs: Logs, holes: list[Any], tmp_path: Path) -> None:
+    assert _holes(_recover(tmp_path, logs).rows) == holes
 
 
 @pytest.mark.both_kernels
@@ -240,14 +251,8 @@ def test_what_no_checksum_covers_is_put_right(logs: Logs, right: Logs, rewritten
 
 def test_a_whole_batch_between_two_with_wrong_offsets_is_taken_over(tmp_path: Path) -> None:
     messages = [_message(offset) for offset in range(0, 40, 5)]
-    wrong = [
-        *messages[:4],
-        _claims(messages[4], (128 << 8) + 20),
-        messages[5],
-        _claims(messages[6], (32 << 40) + 30),
-        messages[7],
-    ]
-    _recover(tmp_path, {0: wrong})
+    wrong = {4: _claims(messages[4], (128 << 8) + 20), 6: _claims(messages[6], (32 << 40) + 30)}
+    _recover(tmp_path, {0: [wrong.get(row, one) for row, one in enumerate(messages)]})
     logs = b"".join(_logs(tmp_path / "out").values())
     assert all(messages[row] in logs for row in (0, 1, 2, 3, 5, 7))
 
@@ -261,8 +266,7 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(kind: str, 
         path = _partition(tmp_path / str(count), {0: batches if kind == "a stale page" else batches[::-1]})
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _, few, more, many = (steps(count) for count in (5, 75, 225, 525))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, (5, 75, 225, 525))
 
 
 @pytest.mark.slow
@@ -277,8 +281,7 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
             (path / f"{number:020}.index").write_bytes(bytes(8))
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _, few, more, many = (steps(count) for count in (20, 200, 600, 1400))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, (20, 200, 600, 1400))
 
 
 @pytest.mark.slow
@@ -299,8 +302,7 @@ def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -
         run = [*map(str, paths), "-o", str(tmp_path / f"{count}-new")]
         return work_of(lambda: main(["recover", run[0], "--merge", *run[1:]])).lines
 
-    _, few, more, many = (steps(count) for count in (20, 200, 600, 1400))
-    assert many - more < 2.2 * (more - few), (few, more, many)
+    _assert_linear(steps, (20, 200, 600, 1400))
 
 
 def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_path: Path) -> None:
@@ -318,12 +320,20 @@ def test_a_recovered_log_ends_with_the_last_batch_of_its_last_stretch(damaged: i
     assert [(row.offset_first, row.offset_last, row.batches, row.records) for row in _of(Recovered, rows)] == [(0, 5, 4, 5)]
 
 
-def test_a_log_start_at_the_log_end_is_that_of_the_companions(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1)), _batch(2)]})
-    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 3)]))
+@each(
+    "logs, start, snapshots",
+    [
+        ({0: [_batch(0), _broken(_batch(1)), _batch(2)]}, 3, []),  # the log end: a start deletes the snapshot of its log start
+        ({0: [_batch(0), _batch(1)], 1: [_batch(1)], 50: [bytes(70)]}, 9, [50]),  # after all batches
+    ],
+)
+def test_a_log_start_is_that_of_the_companions(logs: Logs, start: int, snapshots: list[int], tmp_path: Path) -> None:
+    path = _partition(tmp_path, logs)
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, start)]))
     (path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
     kdump.recover(path, tmp_path / "out")
-    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 3\n"  # the log starts there at its next start
+    assert [int(path.stem) for path in (tmp_path / "out").glob("*.snapshot")] == snapshots
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == f"0\n1\n0 {start}\n"  # as at the next start
 
 
 @each("offset, is_taken", [(4, True), (5, False)])
@@ -435,41 +445,21 @@ def test_a_log_of_which_nothing_is_left_keeps_the_log_end(tmp_path: Path) -> Non
 
 def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1))]})
-    (path / f"{FIRST}.log.swap").write_bytes(_batch(0) + _batch(1))
-    (path / f"{FIRST}.log.deleted").write_bytes(_batch(5))
-    (path / f"{FIRST}.log.cleaned").write_bytes(_batch(6))
+    for suffix, data in (("swap", _batch(0) + _batch(1)), ("deleted", _batch(5)), ("cleaned", _batch(6))):
+        (path / f"{FIRST}.log.{suffix}").write_bytes(data)
     rows = kdump.recover(path, tmp_path / "out")
     assert _log(tmp_path / "out") == _batch(0) + _batch(1)
-    assert {row.code for row in _of(Dropped, rows) if not row.is_lost} == {
-        "leftover-deleted",
-        "leftover-cleaned",
-        "offset-duplicate",
-        "crc-mismatch",
-    }
-    assert not any(row.is_lost for row in _of(Dropped, rows))
+    found = {(row.code, row.is_lost) for row in _of(Dropped, rows)}
+    assert found == {(code, False) for code in ("leftover-deleted", "leftover-cleaned", "offset-duplicate", "crc-mismatch")}
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"nothing\n", "line 1 of the file is not a name with a value"),
-        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of the file is not a name with a value"),
-    ],
-)
-def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data: bytes, words: str) -> None:
+@each("data", [b"nothing\n", b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"])
+def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data: bytes) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
     (path / "partition.metadata").write_bytes(data)
     rows = kdump.recover(path, tmp_path / "out")
     assert not (tmp_path / "out" / "partition.metadata").exists()
-    assert any(words in row.reason for row in _of(Dropped, rows))
-
-
-def test_a_log_that_is_gone_is_lost(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {5: [_batch(5)]})
-    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\1\0")
-    result = recover.run([str(path)], str(tmp_path / "out"), config={})
-    assert not result.is_whole
-    assert [row.code for row in _of(Dropped, result.rows)] == ["segment-missing"]
+    assert any("line 1 of the file is not a name with a value" in row.reason for row in _of(Dropped, rows))
 
 
 # --- batches that are accepted
@@ -567,10 +557,6 @@ def test_metadata_of_a_version_that_old_brokers_do_not_read_is_written_as_versio
 # --- what other files know
 
 
-def _large(offset: int) -> bytes:
-    return _batch(offset, value=bytes(5000))
-
-
 def test_zeros_that_a_broker_preallocated_are_not_lost(tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="orders", segments={0: [_batch(0)], 1: [_batch(1)]})
     log = path / f"{1:020}.log"
@@ -582,73 +568,68 @@ def test_zeros_that_a_broker_preallocated_are_not_lost(tmp_path: Path) -> None:
     assert "hold no data" in dropped.reason
 
 
-@pytest.mark.parametrize("evidence", ["index", "snapshot", "older log", "checkpoint"])
-def test_zeros_where_other_files_know_of_batches_are_lost(tmp_path: Path, evidence: str) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: [_large(0), _large(1), _large(2)], 3: [_batch(3)]})
-    log = path / f"{0 if evidence == 'older log' else 3:020}.log"
-    data = log.read_bytes()
-    if evidence == "index":
-        (path / f"{3:020}.index").write_bytes(b"\0\0\0\2\0\0\1\0")
-    elif evidence == "snapshot":
-        (path / f"{6:020}.snapshot").write_bytes(b"")
-    elif evidence == "checkpoint":
-        (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
-    else:
-        data = _large(0)
-    log.write_bytes(data.ljust(1 << 20, b"\0"))
+LARGE = [_batch(offset, value=bytes(5000)) for offset in range(4)]
+TORN = _with_length(_batch(1), 0)
+KNOWS_1 = b"\0\0\0\1\0\0\1\0"
+EPOCHS_OF_0_AND_1 = b"0\n1\n0 0\n"
+
+
+def _zeros(data: bytes) -> bytes:
+    return data.ljust(1 << 20, b"\0")
+
+
+LOST, TWO_LOST = [("zero-tail", True)], [(4, 5, True)]
+THREE_AND_ZEROS: Logs = {0: LARGE[:3], 3: [_zeros(_batch(3))]}
+KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
+    "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
+    "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
+    "zeros, by a checkpoint": (
+        THREE_AND_ZEROS,
+        {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"},
+        LOST,
+        TWO_LOST,
+    ),
+    "zeros, by a later log": ({0: [_zeros(LARGE[0])], 3: [_batch(3)]}, {}, LOST, [(1, 2, True)]),
+    # the last batch is put right, and counts
+    "one more, by the end of an index": ({0: [_batch(0), TORN]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\x7f\0"}, [], [(2, 2, True)]),
+    # a checkpoint shows that the topic is not tiered: it would list the partition
+    "a log before the first, by leader epochs and a checkpoint": (
+        {1: [LARGE[1]]},
+        {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1, "../log-start-offset-checkpoint": b"0\n0\n"},
+        [],
+        [(0, 0, True)],
+    ),
+    "nothing without a checkpoint: it may be elsewhere": (
+        {1: [LARGE[1]]},
+        {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1},
+        [],
+        [],
+    ),
+    "a log that is gone": ({5: [_batch(5)]}, {f"{FIRST}.index": KNOWS_1}, [("segment-missing", True)], [(0, 4, True)]),
+    "all logs": ({}, {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1}, [("segment-missing", True)], []),
+    "nothing that another log has": ({0: [_batch(0)], 1: [_batch(1)]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\0\x08"}, [], []),
+}
+
+
+@each("logs, files, left_out, holes", KNOWN.values(), ids=KNOWN)
+def test_what_other_files_know_of_is_lost(
+    logs: Logs, files: dict[str, bytes], left_out: list[tuple[str, bool]], holes: list[tuple[int, int, bool]], tmp_path: Path
+) -> None:
+    path = _partition(tmp_path, logs)
+    for name, data in files.items():
+        (path / name).write_bytes(data)
     result = recover.run([str(path)], str(tmp_path / "out"), config={})
-    assert not result.is_whole
-    assert [row.is_lost for row in _of(Dropped, result.rows)] == [True]
-    holes = [(row.offset_first, row.offset_last) for row in _of(Hole, result.rows) if row.is_damage]
-    assert holes == [(1, 2) if evidence == "older log" else (4, 5)]
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
+    assert _holes(result.rows) == holes
+    assert result.is_whole == (not left_out and not holes)
 
 
 def test_batches_that_only_an_index_knows_of_are_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: [_large(offset) for offset in range(4)]})
-    (path / f"{FIRST}.log").write_bytes(_large(0) + _large(1))
+    path = write_partition(tmp_path, topic="orders", segments={0: LARGE})
+    (path / f"{FIRST}.log").write_bytes(b"".join(LARGE[:2]))
     assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
     shown = capfd.readouterr().out
     assert f"{FIRST}.index knows of them" in shown and "Lost: 2 offsets in 1 hole." in shown
-
-
-def test_an_index_that_points_past_the_end_knows_of_one_more_offset(tmp_path: Path) -> None:
-    """The last batch is put right, and counts."""
-    torn = bytearray(_batch(1))
-    torn[8:12] = bytes(4)
-    path = write_partition(tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)]})
-    (path / f"{FIRST}.log").write_bytes(_batch(0) + torn)
-    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\x7f\0")
-    rows = kdump.recover(path, tmp_path / "out")
-    assert _of(Rewritten, rows)
-    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == [(2, 2, True)]
-
-
-@pytest.mark.parametrize("has_checkpoint", [True, False])
-def test_offsets_before_the_first_log_are_lost_if_leader_epochs_know_of_them(tmp_path: Path, has_checkpoint: bool) -> None:
-    """And a checkpoint shows that the topic is not tiered: it would list the partition. Without it, they may be elsewhere."""
-    path = write_partition(tmp_path, topic="orders", segments={0: [_large(0)], 1: [_large(1)]})
-    for file in path.glob(f"{FIRST}.*"):
-        file.unlink()
-    if has_checkpoint:
-        (path.parent / "log-start-offset-checkpoint").write_text("0\n0\n")
-    rows = kdump.recover(path, tmp_path / "out")
-    lost = [(0, 0, True)] if has_checkpoint else []
-    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == lost
-
-
-def test_a_partition_whose_logs_are_all_gone_is_not_whole(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: [_large(0)]})
-    for file in path.glob(f"{FIRST}.*"):
-        file.unlink()
-    result = recover.run([str(path)], str(tmp_path / "out"), config={})
-    assert not result.is_whole
-    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == [("segment-missing", True)]
-
-
-def test_what_another_log_has_is_not_lost_though_an_index_names_it(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: [_batch(0)], 1: [_batch(1)]})
-    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\0\x08")
-    assert recover.run([str(path)], str(tmp_path / "out"), config={}).is_whole
 
 
 def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
@@ -793,15 +774,11 @@ def test_a_wrong_epoch_is_judged_by_the_logs_of_all_replicas(copies: list[Logs],
 
 
 def test_the_lineage_of_the_higher_leader_epoch_wins(tmp_path: Path) -> None:
-    one = [_batch(0), _batch(1), _batch(2, value=b"old"), _batch(3, value=b"old")]
     other = [_batch(0), _batch(1), _batch(2, value=b"new", epoch=2)]
-    paths = _replicas(tmp_path, one, other)
-    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    rows = _recover(tmp_path, {0: [_batch(0), _batch(1), _batch(2, value=b"old"), _batch(3, value=b"old")]}, {0: other}).rows
     assert _log(tmp_path / "out") == b"".join(other)
-    assert [(row.code, row.offset_first) for row in _of(Dropped, rows)] == [
-        ("leader-epoch-regression", 2),
-        ("leader-epoch-regression", 3),
-    ]
+    regressed = [(row.code, row.offset_first) for row in _of(Dropped, rows)]
+    assert regressed == [("leader-epoch-regression", 2), ("leader-epoch-regression", 3)]
 
 
 def test_batches_of_a_lower_epoch_end_where_a_higher_one_starts_in_another_replica(tmp_path: Path) -> None:
@@ -908,15 +885,9 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
     (data / "log-start-offset-checkpoint").write_text("0\n1\norders 0 x\n")
     (data / ".kafka_cleanshutdown").touch()
     kdump.recover(data, tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "log-start-offset-checkpoint",
-        "meta.properties",
-        "orders-0",
-        "recovery-point-offset-checkpoint",
-        "sums-1",
-    ]
-    assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n2\norders 0 1\nsums 1 1\n"
-    assert (tmp_path / "out" / "log-start-offset-checkpoint").read_text() == "0\n0\n"
+    checkpoints = {"recovery-point-offset-checkpoint": "0\n2\norders 0 1\nsums 1 1\n", "log-start-offset-checkpoint": "0\n0\n"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"meta.properties", "orders-0", "sums-1", *checkpoints}
+    assert {name: (tmp_path / "out" / name).read_text() for name in checkpoints} == checkpoints
     assert all(row.is_safe for row in kdump.forecast(tmp_path / "out"))
 
 
@@ -1121,27 +1092,16 @@ def test_a_log_start_after_the_log_end_is_no_hindrance_where_all_batches_are_los
     path = write_partition(tmp_path, topic="orders", segments={0: [bytes(70)], 50: [b"garbage"]})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 1200)]))
     result = recover.run([str(path)], str(tmp_path / "out"), config={})
-    holes = [(row.offset_first, row.offset_last) for row in result.rows if isinstance(row, Hole)]
-    assert holes[-1] == (50, 1199) and not result.is_whole
-    assert sorted(one.name for one in (tmp_path / "out").glob("*.log")) == [f"{50:020}.log"]
-
-
-def test_a_log_start_after_all_batches_but_before_the_newest_segment_is_that_of_the_companions(tmp_path: Path) -> None:
-    log = _batch(0) + _batch(1)
-    path = _partition(tmp_path, {0: [log], 1: [_batch(1)], 50: [bytes(70)]})
-    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
-    (path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
-    kdump.recover(path, tmp_path / "out")
-    assert sorted(one.name for one in (tmp_path / "out").glob("*.snapshot")) == [f"{50:020}.snapshot"]
-    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 9\n"  # the log starts there at its next start
+    assert _holes(result.rows)[-1][:2] == (50, 1199) and not result.is_whole
+    assert list(_logs(tmp_path / "out")) == [50]
 
 
 def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
-    holes = [row for row in kdump.recover(path, tmp_path / "out") if isinstance(row, Hole)]
-    assert [(row.offset_first, row.offset_last) for row in holes] == [(2, 8)]
-    assert "log-start-offset-checkpoint says that the log starts at offset 9" in holes[0].reason
+    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
+    assert (hole.offset_first, hole.offset_last) == (2, 8)
+    assert "log-start-offset-checkpoint says that the log starts at offset 9" in hole.reason
     # a start without that checkpoint removes leader epochs at or after the log end, so epoch 0 must not start there
     assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
 
@@ -1154,40 +1114,28 @@ def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path
 
 def test_a_wrapper_fills_the_offsets_of_all_its_messages(tmp_path: Path) -> None:
     """Its own offset is that of the last one."""
-    old = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
-    logs = {0: [message_set(messages=[message(value=b"v")] * 2)], 2: [old], 6: [_batch(6)]}
-    rows = kdump.recover(write_partition(tmp_path, topic="orders", segments=logs), tmp_path / "out")
-    assert not _of(Hole, rows)
-    del logs[0]
-    rows = kdump.recover(write_partition(tmp_path / "cut", topic="orders", segments={0: [bytes(70)], **logs}), tmp_path / "later")
-    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(0, 1)]
+    rest = {2: [FROM_2_TO_5], 6: [_batch(6)]}
+    assert not _of(Hole, _recover(tmp_path, {0: [BEGIN], **rest}).rows)
+    assert [hole[:2] for hole in _holes(_recover(tmp_path / "cut", {0: [bytes(70)], **rest}).rows)] == [(0, 1)]
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("is_damaged", [False, True])
+@each("magic", [0, 1])
+@each("is_damaged", [False, True])
 def test_the_messages_in_wrappers_are_counted(is_damaged: bool, magic: int, tmp_path: Path) -> None:
-    parts = [
-        wrapper(messages=[message(value=b"%d" % row, magic=magic) for row in range(20)], magic=magic, base_offset=first)
-        for first in (0, 20, 40, 60)
-    ]
+    inner = [message(value=b"%d" % row, magic=magic) for row in range(20)]
+    parts = [wrapper(messages=inner, magic=magic, base_offset=first) for first in (0, 20, 40, 60)]
     if is_damaged:
-        parts[1] = parts[1][:-5] + bytes([parts[1][-5] ^ 1]) + parts[1][-4:]
+        parts[1] = _broken(parts[1], -5)
     plain = message_set(messages=[message(value=b"v", magic=magic)] * 3, base_offset=80)
-    logs = {0: [b"".join([*parts, plain])]}
-    rows = kdump.recover(write_partition(tmp_path, topic="orders", segments=logs), tmp_path / "out")
-    (recovered,) = _of(Recovered, rows)[:1]
-    assert (recovered.offset_first, sum(row.records for row in _of(Recovered, rows))) == (0, 63 if is_damaged else 83)
+    recovered = _of(Recovered, _recover(tmp_path, {0: [*parts, plain]}).rows)
+    assert (recovered[0].offset_first, sum(row.records for row in recovered)) == (0, 63 if is_damaged else 83)
 
 
 def test_replicas_whose_wrappers_share_messages_are_refused(tmp_path: Path) -> None:
     """Compaction took the last message of one of them."""
-    messages = [message(value=b"%d" % row) for row in range(4)]
-    whole = wrapper(messages=messages, base_offset=2)
-    cleaned = wrapper(messages=messages[:3], base_offset=2)
-    begin, end = message_set(messages=[message(value=b"v")] * 2), message_set(messages=[message(value=b"w")], base_offset=6)
-    paths = _replicas(tmp_path, [begin, whole, end], [begin, cleaned, end])
+    cleaned = wrapper(messages=[message(value=b"%d" % row) for row in range(3)], base_offset=2)
     with pytest.raises(CorruptData, match=r"offsets 2 to 5, CRC .* \(offsets 2 to 4, CRC"):
-        kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+        _recover(tmp_path, {0: [BEGIN, FROM_2_TO_5, END]}, {0: [BEGIN, cleaned, END]})
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
