@@ -40,7 +40,7 @@ def _code(record: Record, release: str = "4.3.1") -> str:
 # --- keys
 
 
-@each("key, control_type", [(b"\0\0\0\1", 1), (b"\0\0\xff\xff", -1), (b"\0\7\0\1", 1), (b"\0\0\0\1more", 1)])
+@each("key, control_type", [(b"\0\0\0\1", 1), (b"\0\0\xff\xff", -1), (b"\0\7\0\1", 1), (b"\0\0\0\1more", 1)], ids=repr)
 def test_the_type_stands_after_the_version_of_the_key(key: bytes, control_type: int) -> None:
     """Greater versions and longer keys are read like version 0."""
     assert control_record.type_of(key) == control_type

@@ -19,6 +19,7 @@ EIGHT = [0, 16, 32, 48, 64, 80, 96, 112]
         ([1 << 32, 0], [0, 1 << 32]),  # the upper bits of a key count
         ([3 << 16, 2], [2, 3 << 16]),
     ],
+    ids=str,
 )
 def test_keys_are_in_the_order_of_their_buckets(keys: list[int], listed: list[int]) -> None:
     assert java_hash_map.listed(keys) == listed

@@ -95,26 +95,25 @@ def test_null_is_distinguished_from_empty_where_it_is_allowed(type_of_field: str
 
 
 LATER_TAG = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
+STRUCTS = _flexible("[]struct", Field("a", "int8"))
 PAIRS = _one("[]struct", Field("name", "int8"), Field("port", "int8"))
 NULLABLE = _one("struct", Field("a", "int8"), nullable_since=0)
-PORTS = {"x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]}
+PORTS: dict[str, Value] = {"x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]}
 
 
-@each(
-    "message, version, data, fields",
-    [
-        # every struct of a flexible message has its own tagged fields
-        (_flexible("[]struct", Field("a", "int8")), 0, b"\3\1\0\2\1\x07\2zz\0", {"x": [{"a": 1}, {"a": 2}]}),
-        (NULLABLE, 0, b"\xff", {"x": None}),
-        (NULLABLE, 0, b"\1\5", {"x": {"a": 5}}),
-        (PAIRS, 0, b"\0\0\0\3\1\x0a\2\x0b\1\x0c", PORTS),  # elements with equal keys are all kept
-        (LATER_TAG, 1, b"\1\0\1\5", {"x": 5}),
-        (_flexible("string"), 0, unsigned_varint(32768) + b"x" * 32767 + b"\0", {"x": "x" * 32767}),
-        # text is decoded as Java does it, and encoded surrogates are one replacement character
-        (_one("string"), 0, b"\0\4a\xffb\xc3", {"x": "a\ufffdb\ufffd"}),
-        (_one("string"), 0, b"\0\5\xed\xa0\x80ab", {"x": "\ufffdab"}),
-    ],
-)
+READ: dict[str, tuple[Message, int, bytes, dict[str, Value]]] = {
+    "tagged fields of every struct": (STRUCTS, 0, b"\3\1\0\2\1\x07\2zz\0", {"x": [{"a": 1}, {"a": 2}]}),
+    "a struct that is null": (NULLABLE, 0, b"\xff", {"x": None}),
+    "a struct that is not": (NULLABLE, 0, b"\1\5", {"x": {"a": 5}}),
+    "elements with equal keys, which are all kept": (PAIRS, 0, b"\0\0\0\3\1\x0a\2\x0b\1\x0c", PORTS),
+    "a tag of a later version": (LATER_TAG, 1, b"\1\0\1\5", {"x": 5}),
+    "the longest text": (_flexible("string"), 0, unsigned_varint(32768) + b"x" * 32767 + b"\0", {"x": "x" * 32767}),
+    "text that is not UTF-8, as Java decodes it": (_one("string"), 0, b"\0\4a\xffb\xc3", {"x": "a\ufffdb\ufffd"}),
+    "encoded surrogates, which are one replacement character": (_one("string"), 0, b"\0\5\xed\xa0\x80ab", {"x": "\ufffdab"}),
+}
+
+
+@each("message, version, data, fields", READ.values(), ids=READ)
 def test_a_message_is_read_by_its_schema(message: Message, version: int, data: bytes, fields: dict[str, Value]) -> None:
     assert _read(message, data, version) == fields
 
@@ -160,17 +159,21 @@ CUT += [(_one("uuid"), bytes(15)), *((_one(kind), b"\0") for kind in ("string", 
 CUT += [(_flexible(kind), b"\x80") for kind in ("string", "bytes", "[]int8")]
 
 
-@each(
-    "message, version, data, code",
-    [
-        *((message, 0, data, "message-underflow") for message, data in CUT),
-        (_one("[]string", nullable_since=0), 0, bytes.fromhex("00000001ffff"), "message-null"),  # elements are never null
-        (LATER_TAG, 0, b"\1\0\1\5", "message-tag-not-in-version"),
-        (VERSIONED, 2, b"\1\2\1\5\4abc", "message-bytes-past-end"),  # in an unknown tagged field
-        # a compact length wraps as Java's numbers do
-        (_flexible("[]int8", nullable_since=0), 0, unsigned_varint(0x80000000) + b"abc", "message-array-too-large"),
-    ],
-)
+REFUSED = {
+    **{f"cut {number}": (message, 0, data, "message-underflow") for number, (message, data) in enumerate(CUT)},
+    "an element that is null": (_one("[]string", nullable_since=0), 0, bytes.fromhex("00000001ffff"), "message-null"),
+    "a tag of a later version": (LATER_TAG, 0, b"\1\0\1\5", "message-tag-not-in-version"),
+    "an unknown tagged field past the end": (VERSIONED, 2, b"\1\2\1\5\4abc", "message-bytes-past-end"),
+    "a compact length that wraps as Java's numbers do": (
+        _flexible("[]int8", nullable_since=0),
+        0,
+        unsigned_varint(0x80000000) + b"abc",
+        "message-array-too-large",
+    ),
+}
+
+
+@each("message, version, data, code", REFUSED.values(), ids=REFUSED)
 def test_what_no_message_can_be_is_refused(message: Message, version: int, data: bytes, code: str) -> None:
     assert _code(message, data, version) == code
 

@@ -132,6 +132,7 @@ ONEOF = "message M { oneof o { int32 a = 1; string b = 2; M m = 3; } oneof p { i
         (_text(3, _number(4, 1)) + _number(1, 0) + _text(3, _number(6, 2)), {"m": {"e": 2}}),
         (_number(1, 5) + _number(4, 6) + _number(6, 7), {"a": 5, "c": 6, "e": 7}),
     ],
+    ids=repr,
 )
 def test_of_a_oneof_only_the_last_field_is_set(data: bytes, value: Any) -> None:
     assert _decoded(ONEOF, data) == value
