@@ -359,9 +359,10 @@ def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(t
     assert sorted(fates[1].copies) == [str(cleaned / "a-0"), str(whole / "a-0")], "the path is that of both"
 
 
-@each(
-    "checkpoint, answers", [(5, ["compacted", "missing"]), (6, ["compacted", "compacted"]), (4, ["missing", "missing"])], ids=str
-)
+AT_4_AND_5 = {5: ["compacted", "missing"], 6: ["compacted", "compacted"], 4: ["missing", "missing"]}
+
+
+@each("checkpoint, answers", AT_4_AND_5.items(), ids=str)
 def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(checkpoint: int, answers: list[str], tmp_path: Path) -> None:
     path = _partition(tmp_path, *map(_batch, (0, 1, 2, 3, 6)))
     (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
