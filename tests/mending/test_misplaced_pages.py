@@ -369,8 +369,8 @@ def test_what_companions_contradict_is_put_right(kind: str, is_sound: bool, tmp_
     offsets, epochs, companions = CONTRADICTED[kind]
     gappy = [_claims(one, 8 * row) for row, one in enumerate(LOG[100:200], 100)]
     batches = LOG[:100] if max({**offsets, **epochs}) < 100 else [*LOG[:100], *gappy]
-    segments, snapshots = {0: batches}, {3 * len(batches): []}
-    path = write_partition(tmp_path, segments=segments, topic="orders", index_interval_bytes=0, producer_snapshots=snapshots)
+    made: dict[str, Any] = {"index_interval_bytes": 0, "producer_snapshots": {3 * len(batches): []}}
+    path = write_partition(tmp_path, segments={0: batches}, topic="orders", **made)
     (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 299)]))
     for file in path.iterdir():
         if not companions & {file.suffix, file.name}:

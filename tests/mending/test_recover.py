@@ -1051,13 +1051,12 @@ def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, 
     path = _partition(tmp_path, {0: [_batch(0)]})
     lock = tmp_path / ".lock"
     lock.touch()
-    holder = subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(lock if is_held else tmp_path / "other")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    command = [sys.executable, "-c", _HOLD, str(lock if is_held else tmp_path / "other")]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with holder:
         assert holder.stdout is not None and holder.stdout.readline()
-        for command in (["recover", str(path), "-o", str(tmp_path / "out")], ["forecast", f"{path}/"]):
-            assert main(command) == 0
+        for arguments in (["recover", str(path), "-o", str(tmp_path / "out")], ["forecast", f"{path}/"]):
+            assert main(arguments) == 0
             assert (f"{tmp_path} is locked: a broker is running on it" in capfd.readouterr().err) == is_held
         assert holder.stdin is not None
         holder.stdin.close()

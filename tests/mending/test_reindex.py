@@ -441,10 +441,9 @@ def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_p
 @each(("start", "epochs"), [(0, "0 0 1 3 2 5"), (2, "0 2 1 3 2 5"), (3, "1 3 2 5"), (4, "1 4 2 5"), (5, "2 5")])
 def test_the_first_leader_epoch_is_the_one_that_holds_at_the_log_start(start: int, epochs: str, tmp_path: Path) -> None:
     """Kafka: LeaderEpochFileCache.truncateFromStartAsyncFlush."""
-    rows = [
-        batch(base_offset=row, records=[record()], partition_leader_epoch=epoch) for row, epoch in enumerate((0, 0, 0, 1, 1, 2))
-    ]
-    path = write_partition(tmp_path, topic="a", segments={0: rows})
+    of_epochs = enumerate((0, 0, 0, 1, 1, 2))
+    batches = [batch(base_offset=row, records=[record()], partition_leader_epoch=epoch) for row, epoch in of_epochs]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
     (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {start}\n")
     kdump.reindex(path, tmp_path / "out")
     _, _, *found = (tmp_path / "out" / "leader-epoch-checkpoint").read_text().split("\n")

@@ -27,7 +27,7 @@ FIRST = "00000000000000000000"
 
 def _data(offset: int, producer_id: int, count: int = 5, **more: Any) -> bytes:
     records = [record(key=b"k%d" % (row % 3), value=b"v%d" % (offset + row), timestamp=TIMESTAMP + row) for row in range(count)]
-    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": offset, "is_transactional": True}
+    fields: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": offset, "is_transactional": True}
     return batch(base_offset=offset, records=records, **fields, **more)
 
 
@@ -78,7 +78,7 @@ def _data_offsets(directory: Path) -> list[int]:
     return [one.offset for one in _read(directory) if not one.is_control]
 
 
-def _aborted(directory: Path) -> list[tuple[int, int, int]]:
+def _aborted(directory: Path) -> list[tuple[int | None, int, int]]:
     """Producer, first and last offset of the aborted transactions in the indexes."""
     rows = [row for path in sorted(directory.glob("*.txnindex")) for row in kdump.open(path)]
     return [(row.producer_id, row.first_offset, row.last_offset) for row in rows]

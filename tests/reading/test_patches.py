@@ -79,9 +79,8 @@ def test_batches_whose_lengths_lead_far_come_together(free: int) -> None:
 def test_a_damaged_message_between_others_is_none_of_their_records() -> None:
     parts: list[bytes] = []
     for number in range(0, 2000, 2):
-        sound, broken = (
-            message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in (number, number + 1)
-        )
+        one = message(value=b"v", magic=1)
+        sound, broken = (message_set(messages=[one], base_offset=offset) for offset in (number, number + 1))
         parts += [sound, broken[:-1] + b"w", bytes(range(1, 31))]
     listed = 0
     with opened(b"".join(parts)) as source:

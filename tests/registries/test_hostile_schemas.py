@@ -20,19 +20,13 @@ Lister = Callable[..., list[Row]]
 
 
 def schema(
-    id: int,
-    text: str,
-    type: str = "AVRO",
-    *,
-    subject: str = "",
-    version: int = 1,
-    references: Sequence[tuple[str, str, int]] = (),
+    id: int, text: str, type: str = "AVRO", *, subject: str = "", references: Sequence[tuple[str, str, int]] = ()
 ) -> bytes:
-    """A batch that registers a schema."""
+    """A batch that registers the first version of a subject."""
     subject = subject or f"s{id}"
-    key = {"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1}
+    key = {"keytype": "SCHEMA", "subject": subject, "version": 1, "magic": 1}
     refers = [{"name": name, "subject": other, "version": number} for name, other, number in references]
-    value = {"subject": subject, "version": version, "id": id, "schemaType": type, "schema": text, "references": refers}
+    value = {"subject": subject, "version": 1, "id": id, "schemaType": type, "schema": text, "references": refers}
     return batch(records=[record(key=json.dumps(key).encode(), value=json.dumps(value).encode())])
 
 
@@ -155,9 +149,8 @@ def test_a_long_chain_of_references(listed: Lister) -> None:
         return json.dumps({"type": "record", "name": f"R{number}", "fields": [{"name": "f", "type": field}]})
 
     chain = [schema(1, link(1, "int"), subject="s1")]
-    chain += [
-        schema(n, link(n, f"R{n - 1}"), subject=f"s{n}", references=[(f"R{n - 1}", f"s{n - 1}", 1)]) for n in range(2, 1200)
-    ]
+    for n in range(2, 1200):
+        chain.append(schema(n, link(n, f"R{n - 1}"), subject=f"s{n}", references=[(f"R{n - 1}", f"s{n - 1}", 1)]))
     rows = listed(chain, [framed(50, b"\x02"), framed(900, b"\x02"), framed(1199, b"\x02")])
     assert json.dumps(rows[0]["decodedValue"]).count("f") == 50
     assert "long a chain" in _reason(rows[1])

@@ -277,9 +277,8 @@ def test_two_names_of_a_number_are_the_first() -> None:
 def test_groups_are_messages_and_unknown_fields_are_passed_over() -> None:
     group = _field(1, GROUP, _number(2, 5) + _field(9, GROUP, b"" + _field(9, END_GROUP, b"")) + _field(1, END_GROUP, b""))
     assert _decoded("message M { optional group G = 1 { optional int32 x = 2; } }", group, CLOSED) == {"g": {"x": 5}}
-    unknown = b"".join(
-        (group, _text(8, b"abc"), _field(7, I32, bytes(4)), _field(6, I64, bytes(8)), _number(5, 1), _number(3, 4))
-    )
+    of_size = _text(8, b"abc") + _field(7, I32, bytes(4)) + _field(6, I64, bytes(8))
+    unknown = group + of_size + _number(5, 1) + _number(3, 4)
     assert _decoded("message M { int32 f = 3; }", unknown) == {"f": 4}
     assert _decoded("message M { int32 f = 3; }", _text(3, b"ab") + _number(3, 4)) == {"f": 4}, "another wire type"
 
@@ -324,9 +323,8 @@ KNOWN: list[tuple[str, bytes, Any]] = [
 
 @each(("type", "data", "value"), KNOWN)
 def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: Any) -> None:
-    declared = (
-        f"message M {{ google.protobuf.{type} f = 1; repeated google.protobuf.{type} r = 2; }} message N {{ int32 n = 1; }}"
-    )
+    name = f"google.protobuf.{type}"
+    declared = f"message M {{ {name} f = 1; repeated {name} r = 2; }} message N {{ int32 n = 1; }}"
     assert _decoded(declared, _text(1, data) + _text(2, data)) == {"f": value, "r": [value]}
 
 

@@ -635,9 +635,8 @@ def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str) 
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "kdump", "grep", "needle", str(data), "--output", output]
-    done = subprocess.run(
-        command, stdout=writer, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert done.returncode == 0 and b"error" not in done.stderr
 

@@ -94,7 +94,7 @@ def _fate(question: str, *paths: Path) -> Fate:
 
 
 def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
-    fields = [{"producer_id": producer, "producer_epoch": 0, "base_sequence": 0} for producer in (7, 8, 9)]
+    fields: list[dict[str, Any]] = [{"producer_id": producer, "producer_epoch": 0, "base_sequence": 0} for producer in (7, 8, 9)]
     data = _partition(
         tmp_path / "data",
         *(_batch(offset, attributes=0x10, **of_producer) for offset, of_producer in enumerate(fields)),
