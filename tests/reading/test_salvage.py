@@ -106,28 +106,24 @@ EPOCHS = [_of_epoch(0, 7), _claiming(_of_epoch(1, 7), 2 * SIZE), _of_epoch(2, 6)
 WRAPPER = wrapper(messages=[message(value=b"v")], base_offset=3)
 
 
-@each(
-    "_name, pieces, statuses",
-    [
-        ("larger than a window", [_batch(0), batch(records=[record(value=bytes(3 << 20))], base_offset=1), _batch(2)], "iii"),
-        ("damaged inside: stepped over by its length", [_batch(0), DAMAGED_INSIDE, _batch(2)], "idi"),
-        ("damaged inside, the last", [_batch(0), DAMAGED_INSIDE], "id"),
-        ("nothing is looked for inside if the length is right", [_batch(0), NESTED], "i-"),
-        ("claims two more, whose offsets go on", [_batch(0), _claiming(_batch(1), 3 * SIZE), *_log(5)[2:]], "i-sii"),
-        ("an unknown codec does not lead over batches to zeros", [_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
-        (
-            "claims one of a lower leader epoch",
-            [_of_epoch(0, 7), _claiming(_of_epoch(1, 7), 2 * SIZE), _of_epoch(2, 6), _of_epoch(3, 7)],
-            "idi",
-        ),
-        ("found, in doubt until offsets go on", [_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
-        ("old messages", [OLD[0], b"\xff" * 50, OLD[1], b"\xff" * 50, OLD[2], b"\xff" * 50, WRAPPER], "i-s-s-s"),
-        ("a magic that does not exist", [batch(records=[record()], magic=3)], "d"),
-        ("it or the next one has a wrong header: they claim one offset", [_batch(0), MAGIC_3, _batch(1), _batch(3)], "idsi"),
-        ("a magic that does not exist among others", [_batch(0), MAGIC_3, _batch(2), _batch(3)], "idii"),
-    ],
-)
-def test_batches_in_and_after_damage_have_a_status(_name: str, pieces: list[bytes], statuses: str) -> None:
+STATUSES: dict[str, tuple[list[bytes], str]] = {
+    "larger than a window": ([_batch(0), batch(records=[record(value=bytes(3 << 20))], base_offset=1), _batch(2)], "iii"),
+    "damaged inside: stepped over by its length": ([_batch(0), DAMAGED_INSIDE, _batch(2)], "idi"),
+    "damaged inside, the last": ([_batch(0), DAMAGED_INSIDE], "id"),
+    "nothing is looked for inside if the length is right": ([_batch(0), NESTED], "i-"),
+    "claims two more, whose offsets go on": ([_batch(0), _claiming(_batch(1), 3 * SIZE), *_log(5)[2:]], "i-sii"),
+    "an unknown codec does not lead over batches to zeros": ([_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
+    "claims one of a lower leader epoch": (EPOCHS, "idi"),
+    "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
+    "old messages": ([OLD[0], b"\xff" * 50, OLD[1], b"\xff" * 50, OLD[2], b"\xff" * 50, WRAPPER], "i-s-s-s"),
+    "a magic that does not exist": ([batch(records=[record()], magic=3)], "d"),
+    "it or the next one has a wrong header: they claim one offset": ([_batch(0), MAGIC_3, _batch(1), _batch(3)], "idsi"),
+    "a magic that does not exist among others": ([_batch(0), MAGIC_3, _batch(2), _batch(3)], "idii"),
+}
+
+
+@each("pieces, statuses", STATUSES.values(), ids=STATUSES)
+def test_batches_in_and_after_damage_have_a_status(pieces: list[bytes], statuses: str) -> None:
     ranges = _ranges(b"".join(pieces))
     _assert_covers(ranges, sum(map(len, pieces)))
     assert _statuses(ranges) == statuses

@@ -103,7 +103,6 @@ def test_a_hostile_avro_value_is_a_row_with_an_error(listed: Lister, text: str, 
 
 
 DEEP_JSON = '{"type":"array","items":' * 5000 + '"null"' + "}" * 5000
-MANY = json.dumps({"type": "enum", "name": "E", "symbols": ["s"]})
 
 
 @pytest.mark.parametrize(

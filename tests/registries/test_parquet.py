@@ -11,7 +11,6 @@ from kdump.cli.commands import main
 from tests.builders.records import batch, record
 from tests.registries.test_hostile_schemas import framed, schema, write_log
 
-pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
