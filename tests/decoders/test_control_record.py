@@ -124,7 +124,7 @@ def test_a_message_that_is_cut_is_a_fault() -> None:
     assert _code(build(control_type=4, value=None)) == "control-message-null"
 
 
-@each("control_type, release", [(7, "4.3.1"), (-1, "4.3.1"), (2, "1.0.1"), (3, "1.0.1"), (6, "1.0.1")])
+@each("control_type, release", [(7, "4.3.1"), (-1, "4.3.1"), (2, "1.0.1"), (3, "1.0.1"), (6, "1.0.1")], quick=5)
 def test_types_that_a_release_does_not_have_are_unknown(control_type: int, release: str) -> None:
     """1.0.1 has only markers."""
     assert _text(build(control_type=control_type), release) == f" controlType: UNKNOWN({control_type})"

@@ -192,6 +192,7 @@ def test_a_broker_of_2_8_starts_without_meta_properties(tmp_path: Path) -> None:
         ("2.8.2", {"directory_id": "xyz"}, ("keep", None)),  # which it does not read
         ("3.9.1", {"directory_id": "xyz"}, ("offline", None)),
     ],
+    quick=5,
 )
 def test_malformed_properties_keep_a_broker_of_2_8_from_its_start(
     tmp_path: Path, release: str, values: dict[str, str | None], outcome: tuple[str, str | None]

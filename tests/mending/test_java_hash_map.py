@@ -20,6 +20,7 @@ EIGHT = [0, 16, 32, 48, 64, 80, 96, 112]
         ([3 << 16, 2], [2, 3 << 16]),
     ],
     ids=str,
+    quick=9,
 )
 def test_keys_are_in_the_order_of_their_buckets(keys: list[int], listed: list[int]) -> None:
     assert java_hash_map.listed(keys) == listed

@@ -242,7 +242,7 @@ PUT_RIGHT: dict[str, tuple[Logs, Logs, list[int]]] = {
 }
 
 
-@each("logs, right, rewritten", PUT_RIGHT.values(), ids=PUT_RIGHT)
+@each("logs, right, rewritten", PUT_RIGHT.values(), ids=PUT_RIGHT, quick=6)
 def test_what_no_checksum_covers_is_put_right(logs: Logs, right: Logs, rewritten: list[int], tmp_path: Path) -> None:
     rows = _recover(tmp_path, logs).rows
     assert _logs(tmp_path / "out") == _joined(right)
@@ -725,7 +725,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None] | None]
 }
 
 
-@each("copies, log, lost", MERGED.values(), ids=MERGED)
+@each("copies, log, lost", MERGED.values(), ids=MERGED, quick=18)
 def test_what_one_replica_lacks_is_filled_from_others(
     copies: list[list[bytes]], log: list[bytes], lost: list[int | None] | None, tmp_path: Path
 ) -> None:

@@ -263,6 +263,7 @@ def _count_wrong(path: Path) -> None:
         (lambda path: shutil.copy(path / f"{FIRST}.log", path / "7.log"), "name-width-odd"),
         (lambda path: shutil.copy(path / f"{FIRST}.log", path / f"{FIRST}.copy.log"), "name-width-odd"),
     ],
+    quick=7,
 )
 def test_what_a_start_would_not_keep_as_it_is_is_refused(change: Callable[[Path], object], code: str, tmp_path: Path) -> None:
     path = _partition(tmp_path)

@@ -113,7 +113,7 @@ READ: dict[str, tuple[Message, int, bytes, dict[str, Value]]] = {
 }
 
 
-@each("message, version, data, fields", READ.values(), ids=READ)
+@each("message, version, data, fields", READ.values(), ids=READ, quick=8)
 def test_a_message_is_read_by_its_schema(message: Message, version: int, data: bytes, fields: dict[str, Value]) -> None:
     assert _read(message, data, version) == fields
 
@@ -197,6 +197,7 @@ LENGTH = 0x7FFFFFFF
         ),
         (_flexible("string"), b"\xff" * 6, "message-varint-too-long", {"value": 0xFFFFFFFF, **FIELDS}),
     ],
+    quick=6,
 )
 def test_a_fault_says_where_it_is_and_what_was_found(message: Message, data: bytes, code: str, values: dict[str, object]) -> None:
     with pytest.raises(CorruptData) as caught:

@@ -133,6 +133,7 @@ ONEOF = "message M { oneof o { int32 a = 1; string b = 2; M m = 3; } oneof p { i
         (_number(1, 5) + _number(4, 6) + _number(6, 7), {"a": 5, "c": 6, "e": 7}),
     ],
     ids=repr,
+    quick=7,
 )
 def test_of_a_oneof_only_the_last_field_is_set(data: bytes, value: Any) -> None:
     assert _decoded(ONEOF, data) == value

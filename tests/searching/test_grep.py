@@ -84,7 +84,7 @@ MATCHES: list[tuple[str | bytes | None, dict[str, Any], list[tuple[int, list[str
 
 
 @pytest.mark.both_kernels
-@each("pattern, options, found", MATCHES, ids=[f"{pattern!r}-{options}" for pattern, options, _ in MATCHES])
+@each("pattern, options, found", MATCHES, ids=[f"{pattern!r}-{options}" for pattern, options, _ in MATCHES], quick=13)
 def test_a_record_matches_in_some_of_its_fields(
     pattern: str | bytes | None, options: dict[str, Any], found: list[tuple[int, list[str]]], data: Path
 ) -> None:
