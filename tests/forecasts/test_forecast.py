@@ -24,6 +24,7 @@ from kdump.reading import salvage, search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
+from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -176,11 +177,7 @@ def _places(folder: Path, rows: Iterable[Any]) -> dict[str, str]:
     return {row.path.removeprefix(f"{folder}/"): row.outcome for row in rows}
 
 
-def _damaged(data: bytes) -> bytes:
-    return data[:-1] + bytes([data[-1] ^ 1])
-
-
-DAMAGED_FIRST = (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)])
+DAMAGED_FIRST = (0, [_batch(0), flipped(_batch(1)), _batch(2)]), (3, [_batch(3)])
 
 
 @pytest.mark.parametrize(
@@ -200,7 +197,7 @@ def test_offsets_that_other_batches_cover_are_not_lost(
 ) -> None:
     """A segment is cut at a damaged batch; earlier batches contain some of the offsets after it."""
     kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
-    cut = [_damaged(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    cut = [flipped(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
     row = _only(_partition(tmp_path, (0, [*kept, *cut])), after="unclean", recovery_point=0)
     assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
 
@@ -208,7 +205,7 @@ def test_offsets_that_other_batches_cover_are_not_lost(
 @each("ending", [b"", b"no batch " * 9])
 def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
     """A segment without index is scanned and cut, and later ones stay."""
-    cut = [_batch(0), _damaged(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    cut = [_batch(0), flipped(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
     path = _partition(tmp_path, (0, cut), (5, [batch(base_offset=8, records=[record(value=b"other")] * 2), ending]))
     (path / "00000000000000000000.index").unlink()
     row = _only(path, after="clean")
@@ -231,7 +228,7 @@ def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
 def test_offsets_that_are_lost_are_reported_as_ranges_in_their_order(
     tmp_path: Path, lost: list[int], offsets: list[list[int]]
 ) -> None:
-    path = _partition(tmp_path, (5, [_damaged(_batch(5)), *(_batch(offset) for offset in lost)]))
+    path = _partition(tmp_path, (5, [flipped(_batch(5)), *(_batch(offset) for offset in lost)]))
     row = _only(path, after="unclean", recovery_point=0)
     assert (row.outcome, row.lost_offsets) == ("cut", offsets)
 
@@ -260,7 +257,7 @@ def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Pa
     """Bytes of damaged batches look like the headers of large batches: these do not use up what small ones need."""
     monkeypatch.setattr(DEFAULT, "free_crc_bytes", 8 << 20)
     batches = [_batch(row, producer_id=row % 50, producer_epoch=0, base_sequence=row // 50) for row in range(5000)]
-    path = _partition(tmp_path, (0, [one if row % 2 else _damaged(one) for row, one in enumerate(batches)]))
+    path = _partition(tmp_path, (0, [one if row % 2 else flipped(one) for row, one in enumerate(batches)]))
     row = _only(path, after="unclean", recovery_point="zero")
     assert (row.outcome, row.lost_records) == ("cut", 2500)  # it was 148
 
@@ -363,7 +360,7 @@ def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest
 
 
 def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]))
+    path = _partition(tmp_path, (0, [flipped(_batch(0))]), (1, [_batch(1)]))
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     for named in (str(path), f"{path}/"):
@@ -491,7 +488,7 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
 
 
 def test_one_directory_that_loses_data_is_enough_for_exit_code_1(tmp_path: Path) -> None:
-    damaged = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="orders-0")
+    damaged = _partition(tmp_path, (0, [_batch(0), flipped(_batch(1)), _batch(2)]), name="orders-0")
     sound = _partition(tmp_path, (0, [_batch(0)]), name="orders-1")
     options = ("--after", "unclean", "--recovery-point", "zero")
     assert _run(*options, str(damaged), str(sound)).returncode == 1
@@ -531,7 +528,7 @@ def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp
 
 
 def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
+    path = _partition(tmp_path, (0, [_batch(0), flipped(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
     assert _only(path, after="unclean", recovery_point=0).lost_records == 1
 
 
@@ -576,7 +573,7 @@ def test_log_directories_are_found_by_their_partitions_through_links_and_at_four
 def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_path: Path) -> None:
     for number in (1, 2):
         path = tmp_path / f"disk{number}"
-        _partition(path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]), name=f"orders-{number}")
+        _partition(path, (0, [flipped(_batch(0))]), (1, [_batch(1)]), name=f"orders-{number}")
         (path / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders {number} {number - 1}\n")
     rows = kdump.forecast(tmp_path, after="unclean")
     assert [(row.recovery_point, row.outcome) for row in rows] == [(0, "cut"), (1, "keep")]
@@ -653,7 +650,7 @@ def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
     """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
     fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x30}
     short_key = batch(base_offset=2, records=[record(key=b"\x00", value=b"")], **fields)  # of a control record
-    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [short_key, _batch(3)]))
+    path = _partition(tmp_path, (0, [flipped(_batch(0)), _batch(1)]), (2, [short_key, _batch(3)]))
     (path / "00000000000000000000.index").write_bytes(b"\x00\x00\x00\x01\x00\x00\x00\x45")
     rows = list(kdump.forecast(path, after="unclean"))
     assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
@@ -687,7 +684,7 @@ def test_a_recovery_point_that_is_given_or_noted_is_not_called_assumed(tmp_path:
 
 
 def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) -> None:
-    batches = [_batch(0), _damaged(_batch(1)), _damaged(_batch(2)), _batch(3)]
+    batches = [_batch(0), flipped(_batch(1)), flipped(_batch(2)), _batch(3)]
     path = _partition(tmp_path, (0, batches), (4, [_batch(4)]))
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
     run = _run(str(path))
@@ -708,7 +705,7 @@ def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) 
 
 
 def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_damaged(_batch(3))]))
+    path = _partition(tmp_path, (0, [_batch(0), flipped(_batch(1)), _batch(2)]), (3, [flipped(_batch(3))]))
     row = _only(path, after="unclean", recovery_point="zero")
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
     row = _only(path, after="unclean", recovery_point=3)
@@ -718,10 +715,10 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
 @each(
     "batches, offset, count",
     [
-        ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
-        ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
-        ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
-        ([_damaged(_batch(0)), _batch(1)], 0, 1),
+        ([_batch(10), flipped(_batch(20)), _batch(30)], 20, 1),
+        ([_batch(10), flipped(_batch(35)), _batch(30)], 11, 1),
+        ([_batch(10), flipped(_batch(5)), _batch(30)], 11, 1),
+        ([flipped(_batch(0)), _batch(1)], 0, 1),
         ([_batch(0), bytes(1024), _batch(15)], 1, 0),
         ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
         ([_batch(0), _batch(1)[:-9]], 1, 1),
@@ -738,7 +735,7 @@ def test_consumers_stop_at_the_first_offset_that_is_damaged(
 
 
 def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1), _damaged(_batch(2)), _batch(3)]), (4, [_batch(4)]))
+    path = _partition(tmp_path, (0, [flipped(_batch(0)), _batch(1), flipped(_batch(2)), _batch(3)]), (4, [_batch(4)]))
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     row = _only(path, after="clean")
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
@@ -755,13 +752,13 @@ def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.Monke
         return real(source, *arguments, **options)
 
     monkeypatch.setattr(damage, "walk_patches", walk)
-    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [flipped(_batch(1))]), (2, [_batch(2)]))
     assert len(list(kdump.forecast(path))) == 3
     assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
 
 
 def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="copy")
+    path = _partition(tmp_path, (0, [_batch(0), flipped(_batch(1)), _batch(2)]), name="copy")
     run = _run("--recovery-point", "zero", str(path))
     assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
     assert f"  mkdir -p KEEP && cp -a {path} KEEP/copy.damaged" in run.stdout

@@ -14,6 +14,7 @@ from kdump.forecasts import losses
 from kdump.forecasts.directory import File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, message, message_set, record, wrapper
 
 FIRST = f"{0:020}.log"
@@ -45,8 +46,7 @@ def _batches(offsets: Iterable[int]) -> list[bytes]:
 def _interleaved(folder: Path, count: int) -> Path:
     """A log whose batches of odd offsets are lost behind a damaged one, and those of even offsets are kept."""
     *kept, damaged = _batches(range(0, 2 * count + 1, 2))
-    damaged = damaged[:-1] + bytes([damaged[-1] ^ 1])
-    return _written(folder, {FIRST: b"".join([*kept, damaged, *_batches(range(1, 2 * count, 2))])})
+    return _written(folder, {FIRST: b"".join([*kept, flipped(damaged), *_batches(range(1, 2 * count, 2))])})
 
 
 def _rows(folder: Path) -> list[Forecast]:

@@ -11,6 +11,7 @@ from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
 from tests.builders.files import time_index, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
 
@@ -44,10 +45,6 @@ def _swapped(data: bytes, one: int, other: int) -> bytes:
 def _claims(data: bytes, offset: int) -> bytes:
     """A batch, wrapper or message that claims another offset, which no checksum covers."""
     return offset.to_bytes(8, "big") + data[8:]
-
-
-def _broken(data: bytes) -> bytes:
-    return data[:-1] + bytes([data[-1] ^ 1])
 
 
 def _changed(batches: list[bytes], changes: dict[int, bytes]) -> list[bytes]:
@@ -318,7 +315,7 @@ def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_in
 def test_an_offset_of_which_a_bit_is_wrong_is_put_right_among_damaged_batches(magic: int, tmp_path: Path) -> None:
     """It would fit where one of them was, and the one that has it would not."""
     batches, size = _of_magic(100, magic)
-    broken = {row: _broken(batches[row]) for row in (24, 25, 28, 33, 35, 36)}
+    broken = {row: flipped(batches[row]) for row in (24, 25, 28, 33, 35, 36)}
     wrong = {row: _claims(batches[row], size * row ^ 2) for row in (26, 32)}
     recovered, rows = _recovered(tmp_path, b"".join(_changed(batches, broken | wrong)))
     assert recovered == b"".join(one for row, one in enumerate(batches) if row not in broken)
@@ -441,7 +438,7 @@ def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(m
     """A damaged batch has left a gap there, and the offset would join what is around it."""
     one = [record(value=b"a value of some bytes")]
     messages = _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=one) for row in range(100)]
-    hurt = _changed(messages, {18: _broken(messages[18]), 22: _claims(messages[22], 22 ^ 1 << 2)})
+    hurt = _changed(messages, {18: flipped(messages[18]), 22: _claims(messages[22], 22 ^ 1 << 2)})
     recovered, rows = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(messages[:18] + messages[19:])
     assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]

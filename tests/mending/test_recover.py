@@ -29,6 +29,7 @@ from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, R
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
@@ -71,12 +72,6 @@ def _partition(folder: Path, logs: dict[int, list[bytes]], name: str = "orders-0
     for base, batches in logs.items():
         (path / f"{base:020}.log").write_bytes(b"".join(batches))
     return path
-
-
-def _broken(data: bytes, at: int = -1) -> bytes:
-    broken = bytearray(data)
-    broken[at] ^= 1
-    return bytes(broken)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -125,7 +120,7 @@ def _assert_linear(steps: Callable[[int], int], counts: tuple[int, int, int, int
 
 @pytest.mark.both_kernels
 def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
-    logs = {0: [_batch(0), _broken(_batch(1, 2)), _batch(3)], 4: [_batch(4)]}
+    logs = {0: [_batch(0), flipped(_batch(1, 2)), _batch(3)], 4: [_batch(4)]}
     rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
     assert _log(tmp_path / "out") == _batch(0) + _batch(3)
     assert _log(tmp_path / "out", 4) == _batch(4)
@@ -144,7 +139,7 @@ def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
 @each(
     "logs, holes",
     [
-        ({0: [_broken(_batch(0, 2)), _batch(2)], 9: [b"\7" * 200, _batch(12)]}, [(0, 1, True), (3, 11, True)]),
+        ({0: [flipped(_batch(0, 2)), _batch(2)], 9: [b"\7" * 200, _batch(12)]}, [(0, 1, True), (3, 11, True)]),
         ({4: [b"\7" * 200], 9: [_batch(12)]}, [(4, 11, True)]),
         ({0: [_batch(2)]}, []),  # retention may delete the records before
     ],
@@ -290,8 +285,8 @@ def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -
     def steps(count: int) -> int:
         whole = [_batch(3 * row, value=b"%d" % (row % 7)) for row in range(count)]
         one = {
-            "damaged": [_broken(data) if row % 2 else data for row, data in enumerate(whole)],
-            "damaged at the end": [whole[0], *map(_broken, whole[1:])],
+            "damaged": [flipped(data) if row % 2 else data for row, data in enumerate(whole)],
+            "damaged at the end": [whole[0], *map(flipped, whole[1:])],
             "indexes without logs": whole[:1],
             "other epochs": [data[:12] + bytes(3) + b"\1" + data[16:] if row % 2 else data for row, data in enumerate(whole)],
             "other offsets": [data[:3] + b"\1" + data[4:] if row % 2 else data for row, data in enumerate(whole)],
@@ -315,7 +310,7 @@ def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_pat
 @each("damaged", [1, 3])
 def test_a_recovered_log_ends_with_the_last_batch_of_its_last_stretch(damaged: int, tmp_path: Path) -> None:
     log = [_batch(0), _batch(1), _batch(2), _batch(3), _batch(4, 2)]
-    log[damaged] = _broken(log[damaged])
+    log[damaged] = flipped(log[damaged])
     rows = _recover(tmp_path, {0: log}).rows
     assert [(row.offset_first, row.offset_last, row.batches, row.records) for row in _of(Recovered, rows)] == [(0, 5, 4, 5)]
 
@@ -323,7 +318,7 @@ def test_a_recovered_log_ends_with_the_last_batch_of_its_last_stretch(damaged: i
 @each(
     "logs, start, snapshots",
     [
-        ({0: [_batch(0), _broken(_batch(1)), _batch(2)]}, 3, []),  # the log end: a start deletes the snapshot of its log start
+        ({0: [_batch(0), flipped(_batch(1)), _batch(2)]}, 3, []),  # the log end: a start deletes the snapshot of its log start
         ({0: [_batch(0), _batch(1)], 1: [_batch(1)], 50: [bytes(70)]}, 9, [50]),  # after all batches
     ],
 )
@@ -358,7 +353,7 @@ HIGHEST = (1 << 63) - 1
 FAR = (1 << 31) + 5
 OF_PRODUCER: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
 OPEN = _batch(0, base_sequence=0, attributes=0x10, **OF_PRODUCER)
-LOST_MARKER = _broken(transaction_marker(base_offset=1, **OF_PRODUCER))
+LOST_MARKER = flipped(transaction_marker(base_offset=1, **OF_PRODUCER))
 HOLDS_COPY = _batch(1, value=bytes(2000))[:500] + _batch(2, value=b"copy")
 HOLDS_COPY += _batch(1, value=bytes(2000))[len(HOLDS_COPY) :]
 INNER = _message(0, b"v")
@@ -394,7 +389,7 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
         [("crc-mismatch", True), ("txn-nontransactional-write", True)],
     ),
     "a wrapper of old messages": (
-        {0: [INNER, _broken(PAIR, 20), _message(3)]},
+        {0: [INNER, flipped(PAIR, 20), _message(3)]},
         {0: [INNER, _message(3)]},
         [("crc-mismatch", True)],
     ),
@@ -444,7 +439,7 @@ def test_a_log_of_which_nothing_is_left_keeps_the_log_end(tmp_path: Path) -> Non
 
 
 def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1))]})
+    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1))]})
     for suffix, data in (("swap", _batch(0) + _batch(1)), ("deleted", _batch(5)), ("cleaned", _batch(6))):
         (path / f"{FIRST}.log.{suffix}").write_bytes(data)
     rows = kdump.recover(path, tmp_path / "out")
@@ -466,7 +461,7 @@ def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data
 
 
 def test_a_damaged_batch_is_accepted_if_it_is_named_and_decodes(tmp_path: Path) -> None:
-    damaged = _broken(_batch(1, value=b"vvvv"), -3)
+    damaged = flipped(_batch(1, value=b"vvvv"), -3)
     path = _partition(tmp_path, {0: [_batch(0), damaged, _batch(2)]})
     rows = kdump.recover(path, tmp_path / "out", accept=[1])
     assert len(_log(tmp_path / "out")) == len(_batch(0) + damaged + _batch(2))
@@ -504,7 +499,7 @@ def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
 @each(
     "damage, keys",
     [
-        (lambda data: _broken(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
+        (lambda data: flipped(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
         (lambda data: data[: len(data) - 30], [b"a", b"b"]),  # torn
         (lambda data: data[:61] + b"\xff" * 20 + data[81:], []),
         (lambda data: data[:22] + b"\7" + data[23:], []),  # the codec
@@ -523,14 +518,14 @@ def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, d
 
 def test_records_that_a_replica_has_are_not_listed_as_lost(tmp_path: Path) -> None:
     whole = [_batch(0), _records(1, [b"a"]), _records(2, [b"b"])]
-    one = [whole[0], *(_broken(data, -20) for data in whole[1:])]
+    one = [whole[0], *(flipped(data, -20) for data in whole[1:])]
     paths = _replicas(tmp_path, one, [whole[0], whole[1]])
     rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
     assert [(row.offset, row.key) for row in _of(LostRecord, rows)] == [(2, b"b")]
 
 
 def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), _broken(_records(1, [b"customer-\x1b[1m7"]), -20)]})
+    path = _partition(tmp_path, {0: [_batch(0), flipped(_records(1, [b"customer-\x1b[1m7"]), -20)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
     shown = capfd.readouterr().out
     assert "record      offset 1" in shown and "[1m7, of the lost batch at byte" in shown
@@ -538,7 +533,7 @@ def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.Cap
 
 
 def test_the_report_shows_ten_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    lost = _broken(_records(1, [b"%d" % row for row in range(12)]), -20)
+    lost = flipped(_records(1, [b"%d" % row for row in range(12)]), -20)
     assert main(["recover", str(_partition(tmp_path, {0: [_batch(0), lost]})), "-o", str(tmp_path / "out")]) == 1
     shown = capfd.readouterr().out
     assert shown.count("\nrecord ") == 10
@@ -636,7 +631,7 @@ def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "__cluster_metadata-0"
     shutil.copytree(CASES / "log-dir-killed-4.3.0" / path.name, path)
     snapshot = next(path.glob("*.checkpoint"))
-    snapshot.write_bytes(_broken(snapshot.read_bytes(), 100))
+    snapshot.write_bytes(flipped(snapshot.read_bytes(), 100))
     result = recover.run([str(path)], str(tmp_path / "out"), config={})
     assert not result.is_whole
     assert [(row.source, row.is_lost) for row in _of(Dropped, result.rows)] == [(str(snapshot), True)]
@@ -661,13 +656,13 @@ BEGIN, END = message_set(messages=[message(value=b"v")] * 2), message_set(messag
 FROM_2_TO_5 = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
 MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None] | None]] = {
     "each hole by the next replica": (
-        [[_broken(data) if offset % 3 == row else data for offset, data in enumerate(SIX)] for row in range(3)],
+        [[flipped(data) if offset % 3 == row else data for offset, data in enumerate(SIX)] for row in range(3)],
         SIX,
         [],
     ),
     "the likelier offset": ([[*FOUR[:3], _claims(FOUR[3], 0x303)], FOUR], FOUR, []),
     "the epoch in order": (
-        [[_batch(0, epoch=85), PLAIN[1], _broken(PLAIN[2])], [PLAIN[0], *map(_broken, PLAIN[1:])]],
+        [[_batch(0, epoch=85), PLAIN[1], flipped(PLAIN[2])], [PLAIN[0], *map(flipped, PLAIN[1:])]],
         PLAIN[:2],
         [2],
     ),
@@ -678,25 +673,25 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None] | None]
     ),
     "a right offset after a wrong one, known by what is around another copy": (
         [
-            [_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(_broken, GAPS[2:])],
+            [_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(flipped, GAPS[2:])],
             [GAPS[0], _claims(GAPS[1], (1 << 56) + 1), *GAPS[2:]],
         ],
         GAPS,
         None,
     ),
     "a wrong offset that damage before it would explain, seen by its place": (
-        [FOUR, [*SIX[:5], _broken(SIX[5])], [SIX[0], *map(_broken, SIX[1:3]), _claims(SIX[3], 0x5B), SIX[4][:11]]],
+        [FOUR, [*SIX[:5], flipped(SIX[5])], [SIX[0], *map(flipped, SIX[1:3]), _claims(SIX[3], 0x5B), SIX[4][:11]]],
         SIX[:5],
         [5],
     ),
     "a wrong offset with a wrong length": ([[*FOUR[:3], _with_length(_claims(FOUR[3], 0x10003), 40)], FOUR], FOUR, []),
     "a wrong offset that leaves offsets where no bytes are": (
-        [[_broken(FOURS[0]), _claims(FOURS[1], 0), FOURS[2]], [_broken(FOURS[0]), *FOURS[1:]]],
+        [[flipped(FOURS[0]), _claims(FOURS[1], 0), FOURS[2]], [flipped(FOURS[0]), *FOURS[1:]]],
         FOURS[1:],
         [0],
     ),
     "batches that compaction has thinned out, by as many bytes": (
-        [[THINNED[0], _broken(THINNED[1]), *THINNED[2:]], [*THINNED[:2], _broken(THINNED[2]), THINNED[3]]],
+        [[THINNED[0], flipped(THINNED[1]), *THINNED[2:]], [*THINNED[:2], flipped(THINNED[2]), THINNED[3]]],
         THINNED,
         [],
     ),
@@ -717,7 +712,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None] | None]
     ),
     "the first of a full and a cleaned batch": ([[_batch(0), FULL], [_batch(0), CLEANED]], [_batch(0), FULL], []),
     "the first of a cleaned and a full batch": ([[_batch(0), CLEANED], [_batch(0), FULL]], [_batch(0), CLEANED], []),
-    "zeros, beside what a replica has lost": ([[bytes(80)], [THREE[0], _broken(THREE[1]), THREE[2]]], [THREE[0], THREE[2]], [1]),
+    "zeros, beside what a replica has lost": ([[bytes(80)], [THREE[0], flipped(THREE[1]), THREE[2]]], [THREE[0], THREE[2]], [1]),
     # a batch has 69 bytes
     "zeros at the end": ([[_batch(0), bytes(300)], PLAIN], PLAIN, []),
     "as many bytes at the end as a replica has": ([[_batch(0), b"?" * 138], PLAIN], PLAIN, []),
@@ -740,17 +735,17 @@ LATER_EPOCH: Logs = {0: [_batch(0), _batch(1), _batch(2, epoch=2)], 3: [_batch(3
 EPOCHS: dict[str, tuple[list[Logs], Logs]] = {
     "at the end of a log before others": (
         [
-            {**OF_ONE_EPOCH, 0: [_batch(0), _broken(_batch(1))]},
+            {**OF_ONE_EPOCH, 0: [_batch(0), flipped(_batch(1))]},
             {**OF_ONE_EPOCH, 0: [_batch(0), _batch(1, epoch=85)]},
-            {**OF_ONE_EPOCH, 0: [_batch(0), _broken(_batch(1))]},
+            {**OF_ONE_EPOCH, 0: [_batch(0), flipped(_batch(1))]},
         ],
         OF_ONE_EPOCH,
     ),
     "of a log of one batch before others": (
         [
-            {**OF_ONE_EPOCH, 2: [_broken(_batch(2))]},
+            {**OF_ONE_EPOCH, 2: [flipped(_batch(2))]},
             {**OF_ONE_EPOCH, 2: [_batch(2, epoch=85)]},
-            {**OF_ONE_EPOCH, 2: [_broken(_batch(2))]},
+            {**OF_ONE_EPOCH, 2: [flipped(_batch(2))]},
         ],
         OF_ONE_EPOCH,
     ),
@@ -824,7 +819,7 @@ def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
 
 
-@each("row, copies", [(1, [THREE, [*SIX[:3], _broken(SIX[3]), SIX[4]]]), (0, 3 * [[THREE[0], _broken(THREE[1]), THREE[2]]])])
+@each("row, copies", [(1, [THREE, [*SIX[:3], flipped(SIX[3]), SIX[4]]]), (0, 3 * [[THREE[0], flipped(THREE[1]), THREE[2]]])])
 def test_what_no_replica_has_whole_is_lost_once_in_the_first_that_has_it(
     row: int, copies: list[list[bytes]], tmp_path: Path
 ) -> None:
@@ -875,7 +870,7 @@ def test_a_replica_must_be_one(tmp_path: Path) -> None:
 
 def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    _partition(data, {0: [_batch(0), _broken(_batch(1))]})
+    _partition(data, {0: [_batch(0), flipped(_batch(1))]})
     _partition(data, {0: [_batch(0)]}, "sums-1")
     (data / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
     (data / "sums-1" / "partition.metadata").write_bytes(partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAABQ"))
@@ -894,7 +889,7 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
 def test_of_a_log_directory_only_the_chosen_partitions_are_recovered(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data"
     for name in ("orders-0", "orders-1", "sums-1"):
-        _partition(data, {0: [_batch(0), _broken(_batch(1))]}, name)
+        _partition(data, {0: [_batch(0), flipped(_batch(1))]}, name)
     (data / "sums-0.0123456789abcdef0123456789abcdef-delete").mkdir()
     (data / "recovery-point-offset-checkpoint").write_text("0\n2\norders 1 2\nsums 1 1\n")
     assert main(["recover", str(data), "-o", str(tmp_path / "out"), "--topics", "orders", "--partitions", "1"]) == 1
@@ -911,7 +906,7 @@ def test_of_a_log_directory_only_the_chosen_partitions_are_recovered(tmp_path: P
 
 
 def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [_broken(_batch(0))]})
+    sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [flipped(_batch(0))]})
     assert main(["recover", str(sound), "-o", str(tmp_path / "o1")]) == 0
     said = capfd.readouterr().out
     assert "Nothing is lost of what was there." in said and "\nNext\n  kdump check " in said
@@ -926,7 +921,7 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
 
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
 def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1)), _batch(2)]})
+    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1)), _batch(2)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", form]) == 1
     captured = capfdbinary.readouterr()
     printed = captured.out.decode()
@@ -942,7 +937,7 @@ def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.
 
 
 def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    lost = _broken(_records(1, [b"a", b"\xff", b"c"]), -60)
+    lost = flipped(_records(1, [b"a", b"\xff", b"c"]), -60)
     path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", "ndjson"]) == 1
     rows = list(map(json.loads, capfd.readouterr().out.splitlines()))
@@ -1033,7 +1028,7 @@ def test_a_log_directory_of_deleted_partitions_becomes_an_empty_one(tmp_path: Pa
 
 
 def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
-    for broker, batches in (("a", [_batch(0), _broken(_batch(1))]), ("b", [_broken(_batch(0)), _batch(1)])):
+    for broker, batches in (("a", [_batch(0), flipped(_batch(1))]), ("b", [flipped(_batch(0)), _batch(1)])):
         _partition(tmp_path / broker, {0: batches})
         (tmp_path / broker / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
         (tmp_path / broker / "meta.properties").write_text(f"version=1\nnode.id={ord(broker)}\ncluster.id=x\n")
@@ -1124,7 +1119,7 @@ def test_the_messages_in_wrappers_are_counted(is_damaged: bool, magic: int, tmp_
     inner = [message(value=b"%d" % row, magic=magic) for row in range(20)]
     parts = [wrapper(messages=inner, magic=magic, base_offset=first) for first in (0, 20, 40, 60)]
     if is_damaged:
-        parts[1] = _broken(parts[1], -5)
+        parts[1] = flipped(parts[1], -5)
     plain = message_set(messages=[message(value=b"v", magic=magic)] * 3, base_offset=80)
     recovered = _of(Recovered, _recover(tmp_path, {0: [*parts, plain]}).rows)
     assert (recovered[0].offset_first, sum(row.records for row in recovered)) == (0, 63 if is_damaged else 83)
@@ -1155,7 +1150,7 @@ def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Pa
     root = tmp_path / "kafka"
     root.mkdir()
     (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n")
-    path = _partition(root, {0: [_batch(0), _broken(_batch(1)), _batch(2)]}, name=name)
+    path = _partition(root, {0: [_batch(0), flipped(_batch(1)), _batch(2)]}, name=name)
     assert main(["recover", str(path), "-o", str(tmp_path / "NEW" / name)]) == 1
     out = capfd.readouterr().out
     assert ("chown -R" in out) == (name == "orders-0")

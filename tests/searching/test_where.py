@@ -21,6 +21,7 @@ from kdump.errors import Unreadable, UsageError
 from kdump.output.rows.fates import Fate
 from kdump.reading import salvage
 from tests.builders.files import write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tools import archives
 
@@ -168,7 +169,7 @@ def test_a_copy_whose_end_is_damaged_is_not_called_behind(tmp_path: Path) -> Non
 def test_a_damaged_copy_is_named_beside_the_intact_ones(tmp_path: Path) -> None:
     batches = [_batch(offset, b"v%d" % offset) for offset in range(3)]
     first = _partition(tmp_path / "one", *batches)
-    second = _partition(tmp_path / "two", batches[0], batches[1][:-1] + bytes([batches[1][-1] ^ 1]), batches[2])
+    second = _partition(tmp_path / "two", batches[0], flipped(batches[1]), batches[2])
     fate = _fate("a-0@1", first, second)
     assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(first)], [str(second)])
     fate = _fate("a-0@1", second)
@@ -240,7 +241,7 @@ def test_the_last_lines_show_the_record_and_the_answer(
 
 def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
-    rows[1] = rows[1][:-1] + bytes([rows[1][-1] ^ 1])
+    rows[1] = flipped(rows[1])
     data = _partition(tmp_path / "one", *rows)
     assert commands.main(["where", "--key", "k", str(data)]) == 3
     assert capfd.readouterr().out.splitlines()[-2] == "Answer: 2 records: present. Exit status 3."
