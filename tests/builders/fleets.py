@@ -79,6 +79,8 @@ def data(
     )
 
 
-def flipped(whole: bytes) -> bytes:
-    """A batch with one bit of its last byte flipped: its payload is damaged, its header is not."""
-    return whole[:-1] + bytes([whole[-1] ^ 1])
+def flipped(whole: bytes, at: int = -1) -> bytes:
+    """A batch with one bit flipped, by default in its last byte: its payload is damaged, its header is not."""
+    damaged = bytearray(whole)
+    damaged[at] ^= 1
+    return bytes(damaged)

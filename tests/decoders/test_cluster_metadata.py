@@ -7,9 +7,9 @@ from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, sized, string, tagged
 from tests.loops import each
 
-UPDATE = (
-    b"\1\1\0" + compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged() + int32(1) + int64(9) + b"\4abc" + int8(1)
-) + tagged()
+SEGMENT_ID = compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged()
+EPOCHS = b"\2" + int32(0) + int64(5) + tagged()
+UPDATE = b"\1\1\0" + SEGMENT_ID + int32(1) + int64(9) + b"\4abc" + int8(1) + tagged()
 
 
 def _payload(value: bytes | None, option: str = "cluster-metadata-decoder", release: str = "4.3.1") -> str:
@@ -161,9 +161,7 @@ def test_an_array_that_is_too_large_is_a_separate_error_before_3_0_2() -> None:
 
 
 def test_a_segment_has_no_word_of_transactions_before_4_0() -> None:
-    segment_id = compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged()
-    epochs = b"\2" + int32(0) + int64(5) + tagged()
-    head = b"\1\0\0" + segment_id + int64(5) + int64(9) + int32(1) + int64(7) + int64(8) + epochs + int32(100) + b"\0\1"
+    head = b"\1\0\0" + SEGMENT_ID + int64(5) + int64(9) + int32(1) + int64(7) + int64(8) + EPOCHS + int32(100) + b"\0\1"
     expected = (
         "RemoteLogSegmentMetadata{remoteLogSegmentId=RemoteLogSegmentId{topicIdPartition=AAAAAAAAAAEAAAAAAAAAAg:t-3,"
         " id=AAAAAAAAAAEAAAAAAAAAAg}, startOffset=5, endOffset=9, brokerId=1, maxTimestampMs=7, eventTimestampMs=8,"
@@ -177,13 +175,9 @@ def test_a_segment_has_no_word_of_transactions_before_4_0() -> None:
     assert _payload(head + tagged(_0=b"zz"), option, "4.0.1") == garbage
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "is_accepted"), [(5, 9, True), (5, 5, True), (0, 0, True), (5, 4, False), (-1, 4, False)]
-)
+@each("start, end, is_accepted", [(5, 9, True), (5, 5, True), (0, 0, True), (5, 4, False), (-1, 4, False)])
 def test_a_remote_segment_has_a_record_and_no_negative_offset(start: int, end: int, is_accepted: bool) -> None:
-    segment_id = compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged()
-    epochs = b"\2" + int32(0) + int64(5) + tagged()
-    head = b"\1\0\0" + segment_id + int64(start) + int64(end) + int32(1) + int64(7) + int64(8) + epochs + int32(100) + b"\0\1"
+    head = b"\1\0\0" + SEGMENT_ID + int64(start) + int64(end) + int32(1) + int64(7) + int64(8) + EPOCHS + int32(100) + b"\0\1"
     shown = _payload(head + tagged(), "remote-log-metadata-decoder")
     assert f"startOffset={start}, endOffset={end}," in shown if is_accepted else shown.startswith("Error at offset 5, skipping.")
 

@@ -63,19 +63,8 @@ def test_the_newest_snapshot_stands_for_all_before_its_end(tmp_path: Path) -> No
 
 
 def test_records_of_an_aborted_transaction_do_not_count(tmp_path: Path) -> None:
-    path = _metadata(tmp_path)
-    _log(
-        path,
-        0,
-        BEGIN,
-        topic("orders", ORDERS),
-        END,
-        BEGIN,
-        topic("sales", SALES),
-        removed(ORDERS),
-        ABORT,
-        topic("payments", PAYMENTS),
-    )
+    aborted = (BEGIN, topic("sales", SALES), removed(ORDERS), ABORT)
+    _log(_metadata(tmp_path), 0, BEGIN, topic("orders", ORDERS), END, *aborted, topic("payments", PAYMENTS))
     assert _told(topics_in(str(tmp_path))) == {"orders": {}, "payments": {}}
 
 

@@ -26,9 +26,6 @@ from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
-LATEST = profile_of("4.3.1")
-OLD = profile_of("1.0.1")
-
 
 def _text(record: Record, release: str = "4.3.1") -> str:
     return record_contents.control_text(record.key, record.value, profile_of(release))
@@ -43,14 +40,10 @@ def _code(record: Record, release: str = "4.3.1") -> str:
 # --- keys
 
 
-def test_the_type_stands_after_the_version_of_the_key() -> None:
-    assert control_record.type_of(b"\0\0\0\1") == 1
-    assert control_record.type_of(b"\0\0\xff\xff") == -1
-
-
-def test_greater_versions_and_longer_keys_are_read_like_version_0() -> None:
-    assert control_record.type_of(b"\0\7\0\1") == 1
-    assert control_record.type_of(b"\0\0\0\1more") == 1
+@each("key, control_type", [(b"\0\0\0\1", 1), (b"\0\0\xff\xff", -1), (b"\0\7\0\1", 1), (b"\0\0\0\1more", 1)], ids=repr)
+def test_the_type_stands_after_the_version_of_the_key(key: bytes, control_type: int) -> None:
+    """Greater versions and longer keys are read like version 0."""
+    assert control_record.type_of(key) == control_type
 
 
 @each(
@@ -72,13 +65,14 @@ def test_a_key_that_is_none_is_a_fault(key: bytes | None, code: str, values: dic
 # --- transaction markers
 
 
+COMMITTED = " endTxnMarker: COMMIT coordinatorEpoch: 42"
+
+
 def test_markers_show_the_epoch_of_their_coordinator() -> None:
-    assert _text(commit_record(coordinator_epoch=42)) == " endTxnMarker: COMMIT coordinatorEpoch: 42"
+    """A greater version is read like version 0."""
+    assert _text(commit_record(coordinator_epoch=42)) == COMMITTED
     assert _text(abort_record(coordinator_epoch=-1)) == " endTxnMarker: ABORT coordinatorEpoch: -1"
-
-
-def test_a_marker_of_a_greater_version_is_read_like_version_0() -> None:
-    assert _text(commit_record(coordinator_epoch=42, version=9)) == " endTxnMarker: COMMIT coordinatorEpoch: 42"
+    assert _text(commit_record(coordinator_epoch=42, version=9)) == COMMITTED
     assert control_record.coordinator_epoch_of(b"\0\0\0\0\0\7more") == 7
 
 
@@ -130,12 +124,9 @@ def test_a_message_that_is_cut_is_a_fault() -> None:
     assert _code(build(control_type=4, value=None)) == "control-message-null"
 
 
-def test_other_types_are_unknown() -> None:
-    assert _text(build(control_type=7)) == " controlType: UNKNOWN(7)"
+@each("control_type, release", [(7, "4.3.1"), (-1, "4.3.1"), (2, "1.0.1"), (3, "1.0.1"), (6, "1.0.1")], quick=5)
+def test_types_that_a_release_does_not_have_are_unknown(control_type: int, release: str) -> None:
+    """1.0.1 has only markers."""
+    assert _text(build(control_type=control_type), release) == f" controlType: UNKNOWN({control_type})"
     assert _text(build(control_type=-1, value=None)) == " controlType: UNKNOWN(-1)"
-
-
-def test_an_old_release_knows_only_markers() -> None:
-    assert _text(commit_record(coordinator_epoch=42), "1.0.1") == " endTxnMarker: COMMIT coordinatorEpoch: 42"
-    for control_type in (2, 3, 6):
-        assert _text(build(control_type=control_type), "1.0.1") == f" controlType: UNKNOWN({control_type})"
+    assert _text(commit_record(coordinator_epoch=42), "1.0.1") == COMMITTED

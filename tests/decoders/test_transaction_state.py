@@ -29,19 +29,10 @@ def test_tagged_fields_stand_where_they_are_declared() -> None:
     )
 
 
-@each(
-    ("state", "shown"),
-    [
-        (0, "Empty"),
-        (5, "CompleteAbort"),
-        (6, "Dead"),
-        (7, "PrepareEpochFence"),
-        (8, "8"),
-        (127, "127"),
-        (-1, "-1"),
-        (-128, "-128"),
-    ],
-)
+STATES = {0: "Empty", 5: "CompleteAbort", 6: "Dead", 7: "PrepareEpochFence", 8: "8", 127: "127", -1: "-1", -128: "-128"}
+
+
+@each("state, shown", STATES.items())
 def test_the_state_has_a_name_from_4_4_0_on(state: int, shown: str) -> None:
     assert f'"transactionStatus":"{shown}","transactionPartitions"' in str(_decoded(KEY, _value(state), "4.4.0")[1])
     assert f'"transactionStatus":{state},"transactionPartitions"' in str(_decoded(KEY, _value(state), "4.3.1")[1])

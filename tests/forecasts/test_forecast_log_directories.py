@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -66,10 +67,12 @@ def _broker(folder: Path, first: dict[str, str | None], second: dict[str, str | 
     return folder
 
 
+OF_ZOOKEEPER: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
+
+
 def _zookeeper_broker(folder: Path, **second: str | None) -> Path:
-    values: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
-    _log_directory(folder / "d1", "orders-0", **values)
-    _log_directory(folder / "d2", "orders-1", **values | second)
+    _log_directory(folder / "d1", "orders-0", **OF_ZOOKEEPER)
+    _log_directory(folder / "d2", "orders-1", **OF_ZOOKEEPER | second)
     return folder
 
 
@@ -81,6 +84,10 @@ def _outcomes(path: Path, **options: Any) -> list[tuple[str, str, str | None]]:
 def _only(path: Path, **options: Any) -> Forecast:
     (row,) = kdump.forecast(path, **{"after": "clean"} | options)
     return row
+
+
+def _by_name(path: Path, **options: Any) -> dict[str, Forecast]:
+    return {Path(row.path).name: row for row in kdump.forecast(path, after="clean", **options)}
 
 
 def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -127,8 +134,7 @@ def test_a_kraft_broker_compares_its_log_directories(
 
 
 def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
-    _broker(tmp_path, {}, {})
-    (tmp_path / "d2/meta.properties").unlink()
+    (_broker(tmp_path, {}, {}) / "d2/meta.properties").unlink()
     for release in ("3.9.1", "4.3.1"):
         assert _outcomes(tmp_path, broker=release) == BOTH_DIE
     reason = f"there is no meta.properties in {tmp_path}/d2"
@@ -151,16 +157,19 @@ def test_a_log_directory_that_lost_its_properties_alone_is_reported_to_need_them
     assert _only(tmp_path / "d1/orders-0", recovery_point="zero").conditions == []  # nobody asks for its log directory
 
 
-@pytest.mark.parametrize(
-    ("second", "exception"),
+INCONSISTENT = "kafka.common.InconsistentBrokerMetadataException"
+
+
+@each(
+    "second, exception",
     [
         ({}, None),
-        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, "kafka.common.InconsistentBrokerMetadataException"),
-        ({"broker_id": "2"}, "kafka.common.InconsistentBrokerMetadataException"),
-        ({"broker_id": None}, "kafka.common.InconsistentBrokerMetadataException"),
-        ({"cluster_id": None}, "kafka.common.InconsistentBrokerMetadataException"),
-        ({"version": None}, "kafka.common.InconsistentBrokerMetadataException"),
-        ({"foo": "bar"}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT),
+        ({"broker_id": "2"}, INCONSISTENT),
+        ({"broker_id": None}, INCONSISTENT),
+        ({"cluster_id": None}, INCONSISTENT),
+        ({"version": None}, INCONSISTENT),
+        ({"foo": "bar"}, INCONSISTENT),
     ],
 )
 def test_a_broker_of_2_8_wants_the_same_in_all_meta_properties(
@@ -176,12 +185,21 @@ def test_a_broker_of_2_8_starts_without_meta_properties(tmp_path: Path) -> None:
     assert _outcomes(tmp_path, broker="2.8.2") == SOUND
 
 
-@pytest.mark.parametrize("values", [{"version": "2"}, {"version": "x"}, {"broker_id": "x"}])
-def test_a_broker_of_2_8_does_not_start_with_malformed_properties(tmp_path: Path, values: dict[str, str | None]) -> None:
-    of_zookeeper: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
-    _log_directory(tmp_path / "d1", "orders-0", **of_zookeeper | values)
-    row = _only(tmp_path / "d1", broker="2.8.2")
-    assert (row.outcome, row.exception) == ("die", RUNTIME)
+@each(
+    "release, values, outcome",
+    [
+        *(("2.8.2", values, ("die", RUNTIME)) for values in ({"version": "2"}, {"version": "x"}, {"broker_id": "x"})),
+        ("2.8.2", {"directory_id": "xyz"}, ("keep", None)),  # which it does not read
+        ("3.9.1", {"directory_id": "xyz"}, ("offline", None)),
+    ],
+    quick=5,
+)
+def test_malformed_properties_keep_a_broker_of_2_8_from_its_start(
+    tmp_path: Path, release: str, values: dict[str, str | None], outcome: tuple[str, str | None]
+) -> None:
+    _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER | values)
+    row = _only(tmp_path / "d1", broker=release)
+    assert (row.outcome, row.exception) == outcome
 
 
 @pytest.mark.parametrize("text", ["foo=\\uZZ", "foo=\\\\\\u12"])
@@ -194,25 +212,17 @@ def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, tex
     assert _outcomes(tmp_path) == SOUND
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+@each("release", ["3.9.1", "4.3.1"])
 def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
     _broker(tmp_path, {"version": "2"}, {})
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
-    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", broker=release)}
-    assert (rows["orders-0"].outcome, rows["orders-0"].exception) == ("die", RUNTIME)
-
-
-def test_a_broker_of_2_8_does_not_read_the_directory_id(tmp_path: Path) -> None:
-    both: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1", "directory_id": "xyz"}
-    _log_directory(tmp_path / "d1", "orders-0", **both)
-    assert _only(tmp_path / "d1", broker="2.8.2").outcome == "keep"
-    assert _only(tmp_path / "d1", broker="3.9.1").outcome == "offline"
+    row = _by_name(tmp_path, broker=release)["orders-0"]
+    assert (row.outcome, row.exception) == ("die", RUNTIME)
 
 
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
-    _broker(tmp_path, {}, {"node_id": "2"})
-    bad = _batch(1)
-    (tmp_path / "d1/orders-0/00000000000000000000.log").write_bytes(_batch(0) + bad[:-1] + b"?")
+    log = _broker(tmp_path, {}, {"node_id": "2"}) / "d1/orders-0/00000000000000000000.log"
+    log.write_bytes(_batch(0) + _batch(1)[:-1] + b"?")
     row = next(iter(kdump.forecast(tmp_path, after="unclean")))
     assert (row.outcome, row.bytes_lost, row.lost_records, row.files, row.segments) == ("die", 0, 0, [], None)
     assert not row.is_safe
@@ -221,16 +231,24 @@ def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None
 # --- whose log directory it is
 
 
-def test_log_directories_of_brokers_that_hold_replicas_of_each_other_are_not_compared(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "one", "orders-0", "orders-1", directory_id=DIRECTORY_IDS[0])
-    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id=DIRECTORY_IDS[1])
-    assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
+FIRST_ID, SECOND_ID = ({"directory_id": identity} for identity in DIRECTORY_IDS)
+APART: dict[str, list[tuple[str, list[str], dict[str, str | None]]]] = {
+    "of brokers that hold replicas of each other": [
+        ("one", ["orders-0", "orders-1"], {**FIRST_ID}),
+        ("two", ["orders-0"], {"node_id": "2", **SECOND_ID}),
+    ],
+    "a second disk of one of two brokers, and the other": [
+        ("one-a", ["orders-0"], {**FIRST_ID}),
+        ("one-b", ["orders-1"], {**SECOND_ID}),
+        ("two", ["orders-0"], {"node_id": "2", "directory_id": UNKNOWN}),
+    ],
+}
 
 
-def test_a_second_disk_of_one_of_two_brokers_is_not_compared_with_the_other(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "one-a", "orders-0", directory_id=DIRECTORY_IDS[0])
-    _log_directory(tmp_path / "one-b", "orders-1", directory_id=DIRECTORY_IDS[1])
-    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id="AAAAAAAAAAAAAAAAAAAA_w")
+@each("name", APART)
+def test_log_directories_of_several_brokers_are_not_compared(name: str, tmp_path: Path) -> None:
+    for folder, partitions, values in APART[name]:
+        _log_directory(tmp_path / folder, *partitions, **values)
     assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
 
 
@@ -278,27 +296,23 @@ def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: st
 
 
 def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "d1", f"orders-0.{IDENTITY}-stray", f"orders-1.{IDENTITY}-stray", "orders-1")
+    stray = f"orders-0.{IDENTITY}-stray"
+    _log_directory(tmp_path / "d1", stray, f"orders-1.{IDENTITY}-stray", "orders-1")
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
-    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
-    assert [name for name, row in rows.items() if not row.is_safe] == [f"orders-0.{IDENTITY}-stray"]
-    assert (
-        rows[f"orders-0.{IDENTITY}-stray"]
-        .conditions[0]
-        .startswith("orders-0 belongs to this broker, but exists in no log directory")
-    )
+    rows = _by_name(tmp_path / "d1")
+    assert [name for name, row in rows.items() if not row.is_safe] == [stray]
+    assert rows[stray].conditions[0].startswith("orders-0 belongs to this broker, but exists in no log directory")
 
 
 def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -> None:
-    path = _partition(tmp_path / f"orders-0.{IDENTITY}-stray")
-    row = _only(path, broker="2.8.2")
+    row = _only(_partition(tmp_path / f"orders-0.{IDENTITY}-stray"), broker="2.8.2")
     assert (row.outcome, row.exception) == ("die", "org.apache.kafka.common.KafkaException")
 
 
-@pytest.mark.parametrize("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
+@each("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
 def test_a_mark_without_an_id_after_a_dot_is_not_a_name_of_a_partition(tmp_path: Path, name: str) -> None:
-    _log_directory(tmp_path / "d1", "orders-1", name)
-    assert sorted(row.outcome for row in kdump.forecast(tmp_path / "d1", after="clean")) == ["die", "keep"]
+    rows = kdump.forecast(_log_directory(tmp_path / "d1", "orders-1", name), after="clean")
+    assert sorted(row.outcome for row in rows) == ["die", "keep"]
 
 
 # --- partition.metadata
@@ -344,16 +358,15 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
         assert {other.outcome for name, other in rows.items() if name != "orders-1"} <= {"keep"}
 
 
-@pytest.mark.parametrize(
-    ("name", "records", "reason"),
+GONE = f"no topic has the id {ORDERS} of its partition.metadata; the cluster has no topic orders"
+
+
+@each(
+    "name, records, reason",
     [
         ("orders-9", [], "topic orders has no partition 9"),
         ("orders-1", [replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 1"),
-        (
-            "orders-0",
-            [removed(ORDERS)],
-            f"no topic has the id {ORDERS} of its partition.metadata; the cluster has no topic orders",
-        ),
+        ("orders-0", [removed(ORDERS)], GONE),
     ],
 )
 def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
@@ -361,8 +374,8 @@ def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
 ) -> None:
     _log_directory(tmp_path / "d1", name)
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
-    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
-    assert (rows[name].outcome, rows[name].reason) == ("stray", reason)
+    row = _by_name(tmp_path / "d1")[name]
+    assert (row.outcome, row.reason) == ("stray", reason)
     run = _run("--after", "clean", tmp_path / "d1")
     assert (run.returncode, "renames the directory to -stray" in run.stdout) == (1, True)
 
@@ -407,8 +420,8 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
     assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
 
 
-@pytest.mark.parametrize(
-    ("offsets", "snapshot", "gap"),
+@each(
+    "offsets, snapshot, gap",
     [
         ((0, 1, 5), None, "offsets 2 to 4"),
         ((0, 1, 3), None, "offset 2"),
@@ -433,21 +446,17 @@ def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
 def test_metadata_with_a_gap_says_nothing(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "orders-0")
     _partition(tmp_path / "d1/__cluster_metadata-0", None, _batch(0, topic("orders", ORDERS)) + _batch(2, removed(ORDERS)))
-    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
-    assert rows["orders-0"].outcome == "keep"
+    assert _by_name(tmp_path / "d1")["orders-0"].outcome == "keep"
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "d1", "orders-0")
-    row = _only(tmp_path / "d1")
+    row = _only(_log_directory(tmp_path / "d1", "orders-0"))
     assert (row.outcome, row.is_safe) == ("keep", True)
     (condition,) = row.conditions
     assert condition.startswith("there is no __cluster_metadata-0 to compare its topic id with: ")
     run = _run(tmp_path / "d1")
-    assert (run.returncode, "There is no __cluster_metadata-0 to compare its topic id with:" in " ".join(run.stdout.split())) == (
-        0,
-        True,
-    )
+    assert run.returncode == 0
+    assert "There is no __cluster_metadata-0 to compare its topic id with:" in " ".join(run.stdout.split())
 
 
 def test_two_topic_ids_in_the_partitions_of_one_topic_are_not_safe(tmp_path: Path) -> None:
@@ -482,20 +491,19 @@ def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None
 
 def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: Path) -> None:
     """Without a stored recovery point, a broker starts at zero, and scans data that it flushed long ago."""
-    _log_directory(tmp_path / "d1")
-    bad = _batch(0)
-    partition = _partition(tmp_path / "d1/orders-0", data=bad[:-1] + b"?")
+    log_directory = _log_directory(tmp_path / "d1")
+    partition = _partition(log_directory / "orders-0", data=_batch(0)[:-1] + b"?")
     (partition / "00000000000000000001.log").write_bytes(_batch(1))
     (partition / "00000000000000000001.index").write_bytes(b"")
-    (tmp_path / "d1/recovery-point-offset-checkpoint").unlink()
-    row = _only(tmp_path / "d1", after="unclean")
+    (log_directory / "recovery-point-offset-checkpoint").unlink()
+    row = _only(log_directory, after="unclean")
     assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
     said = "there is no recovery-point-offset-checkpoint in the log directory: a start uses 0 for all recovery points"
     assert said in row.conditions
 
 
 def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
-    log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER)
     (log_directory / "log-start-offset-checkpoint").unlink()
     row = _only(log_directory, broker="3.9.1")
     said = "there is no log-start-offset-checkpoint in the log directory: a start uses the first segment of a log for its start"
@@ -511,16 +519,12 @@ def deny(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def deny(path: Path) -> None:
         access = os.access
-
-        def denied(asked: Any, mode: int) -> bool:
-            return os.fspath(asked) != str(path) and access(asked, mode)
-
-        monkeypatch.setattr("os.access", denied)
+        monkeypatch.setattr("os.access", lambda asked, mode: os.fspath(asked) != str(path) and access(asked, mode))
 
     return deny
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["orders-0/00000000000000000000.log", "orders-0/partition.metadata", "recovery-point-offset-checkpoint", "meta.properties"],
 )
@@ -569,47 +573,34 @@ def _looks(
     monkeypatch.setattr("kdump.forecasts.permissions.os.stat", stat)
 
 
-@pytest.mark.parametrize(
-    ("name", "mode", "verb"),
+@each(
+    "name, mode, refused",
     [
         ("00000000000000000000.log", 0o444, "write"),
         ("00000000000000000000.log", 0o200, "write"),
+        ("00000000000000000000.log", 0o600, None),
         ("00000000000000000000.index", 0o444, "write"),
         ("00000000000000000000.timeindex", 0o444, "write"),
         ("leader-epoch-checkpoint", 0o000, "read"),
+        ("leader-epoch-checkpoint", 0o444, None),
         ("partition.metadata", 0o000, "read"),
+        ("partition.metadata", 0o444, None),
         ("00000000000000000001.snapshot", 0o000, "read"),
+        ("00000000000000000001.snapshot", 0o444, None),
     ],
 )
-def test_a_file_that_the_broker_may_not_open_takes_the_log_directory_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int, verb: str
+def test_a_file_that_the_broker_may_not_open_as_it_does_takes_the_log_directory_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int, refused: str | None
 ) -> None:
     log_directory = _log_directory(tmp_path / "d1", "orders-0", "orders-1")
     path = log_directory / "orders-0" / name
     path.touch()
     _looks(monkeypatch, 999, {path: mode})
     first, second = kdump.forecast(log_directory, after="clean")
-    assert (first.outcome, first.is_safe, second.outcome) == ("offline", False, "keep")
     user = "a broker that runs as user 999, who owns the log directory,"
-    assert first.reason == f"{user} may not {verb} {name} (owner 999, mode {mode:04o})"
-
-
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        ("leader-epoch-checkpoint", 0o444),
-        ("partition.metadata", 0o444),
-        ("00000000000000000001.snapshot", 0o444),
-        ("00000000000000000000.log", 0o600),
-    ],
-)
-def test_a_file_that_the_broker_may_open_as_it_does_is_safe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int
-) -> None:
-    path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
-    path.touch()
-    _looks(monkeypatch, 999, {path: mode})
-    assert _only(tmp_path / "d1").is_safe
+    reason = f"{user} may not {refused} {name} (owner 999, mode {mode:04o})" if refused else None
+    assert (first.outcome, first.is_safe, first.reason) == ("offline" if refused else "keep", not refused, reason)
+    assert second.outcome == "keep"
 
 
 @each(
@@ -638,14 +629,14 @@ def test_a_file_is_opened_by_its_owner_its_group_or_others(
         assert str(row.reason).endswith(f"may not write {log.name} (owner {owners[0]}, mode {mode:04o})")
 
 
+@each("mode, outcome", [(0o444, "offline"), (0o644, "keep")])
 def test_a_lock_that_the_broker_may_not_write_takes_the_log_directory_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, outcome: str
 ) -> None:
     lock = _log_directory(tmp_path / "d1", "orders-0") / ".lock"
     lock.touch()
-    for mode, outcome in ((0o444, "offline"), (0o644, "keep")):
-        _looks(monkeypatch, 999, {lock: mode})
-        assert _only(tmp_path / "d1").outcome == outcome
+    _looks(monkeypatch, 999, {lock: mode})
+    assert _only(tmp_path / "d1").outcome == outcome
 
 
 def test_where_root_owns_all_files_it_matters_who_the_broker_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -668,24 +659,23 @@ def test_a_copy_that_is_kept_read_only_is_safe_if_it_becomes_writable(
     assert "a broker that does not run as root may not write" in row.conditions[1]
 
 
-@pytest.mark.parametrize("suffix", ["log", "index", "timeindex"])
-def test_a_link_that_leads_nowhere_in_place_of_a_file_that_a_start_makes_takes_it_offline(tmp_path: Path, suffix: str) -> None:
-    log_directory = _log_directory(tmp_path / "d1", "orders-0")
-    path = log_directory / f"orders-0/00000000000000000000.{suffix}"
-    path.unlink()
-    path.symlink_to("/nowhere/at/all")
-    for release in RELEASES:
-        row = _only(log_directory, broker=release)
-        assert (row.outcome, row.reason) == ("offline", f"00000000000000000000.{suffix} is a dangling link")
-
-
-@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000001.snapshot"])
-def test_a_start_that_opens_a_link_that_leads_nowhere_takes_the_log_directory_offline(tmp_path: Path, name: str) -> None:
+@each(
+    "name, releases",
+    [
+        # files that a start makes, and two that it opens
+        *((f"00000000000000000000.{suffix}", RELEASES) for suffix in ("log", "index", "timeindex")),
+        *((name, ["4.3.1"]) for name in ("leader-epoch-checkpoint", "00000000000000000001.snapshot")),
+    ],
+)
+def test_a_link_that_leads_nowhere_in_place_of_a_file_takes_the_log_directory_offline(
+    tmp_path: Path, name: str, releases: Sequence[str]
+) -> None:
     path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
     path.unlink(missing_ok=True)
     path.symlink_to("/nowhere/at/all")
-    row = _only(tmp_path / "d1")
-    assert (row.outcome, row.reason) == ("offline", f"{name} is a dangling link")
+    for release in releases:
+        row = _only(tmp_path / "d1", broker=release)
+        assert (row.outcome, row.reason) == ("offline", f"{name} is a dangling link")
 
 
 def test_a_segment_under_a_link_that_leads_nowhere_is_missing_and_not_safe(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Offsets that are lost although others around them are kept."""
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -13,8 +14,10 @@ from kdump.forecasts import losses
 from kdump.forecasts.directory import File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, message, message_set, record, wrapper
 
+FIRST = f"{0:020}.log"
 OFFSETS = st.lists(st.tuples(st.integers(0, 60), st.integers(-2, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
 
 
@@ -29,20 +32,29 @@ def test_what_is_covered_is_taken_from_the_ranges(ranges: list[tuple[int, int]],
     assert _offsets(left) == _offsets(ranges) - _offsets(covered)
 
 
-def _interleaved(folder: Path, count: int) -> Path:
-    """A log whose batches of odd offsets are lost behind a damaged one, and those of even offsets are kept."""
+def _written(folder: Path, logs: dict[str, bytes]) -> Path:
     folder.mkdir()
-    records = [record(key=b"k", value=b"v")]
-    data = b"".join(batch(records=records, base_offset=2 * number) for number in range(count))
-    damaged = bytearray(batch(records=records, base_offset=2 * count))
-    damaged[-1] ^= 1
-    data += damaged + b"".join(batch(records=records, base_offset=2 * number + 1) for number in range(count))
-    (folder / f"{0:020}.log").write_bytes(data)
+    for name, data in logs.items():
+        (folder / name).write_bytes(data)
     return folder
 
 
+def _batches(offsets: Iterable[int]) -> list[bytes]:
+    return [batch(records=[record(key=b"k", value=b"v")], base_offset=offset) for offset in offsets]
+
+
+def _interleaved(folder: Path, count: int) -> Path:
+    """A log whose batches of odd offsets are lost behind a damaged one, and those of even offsets are kept."""
+    *kept, damaged = _batches(range(0, 2 * count + 1, 2))
+    return _written(folder, {FIRST: b"".join([*kept, flipped(damaged), *_batches(range(1, 2 * count, 2))])})
+
+
+def _rows(folder: Path) -> list[Forecast]:
+    return [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+
+
 def _lost_offsets(folder: Path) -> list[list[list[int]]]:
-    return [row.lost_offsets for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    return [row.lost_offsets for row in _rows(folder)]
 
 
 @pytest.mark.parametrize("at_once", [1, 7, losses._MAX_COVERED])
@@ -72,29 +84,20 @@ def test_starts_that_leave_the_same_logs_are_counted_once(tmp_path: Path) -> Non
 
 
 def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    one, two = (batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 1))
-    (folder / f"{0:020}.log").write_bytes(one + one + two)
-    (folder / f"{0:020}.log.swap").write_bytes(one + two)
-    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    one, two = _batches((0, 1))
+    rows = _rows(_written(tmp_path / "t-0", {FIRST: one + one + two, f"{FIRST}.swap": one + two}))
     assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
 
 
 def test_an_offset_that_the_next_log_starts_with_is_not_lost(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(6)]
-    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
-    (folder / f"{0:020}.log.swap").write_bytes(batches[0])
-    (folder / f"{5:020}.log").write_bytes(batches[5])
-    assert _lost_offsets(folder)[0] == [[1, 4]]
+    batches = _batches(range(6))
+    logs = {FIRST: b"".join(batches), f"{FIRST}.swap": batches[0], f"{5:020}.log": batches[5]}
+    assert _lost_offsets(_written(tmp_path / "t-0", logs))[0] == [[1, 4]]
 
 
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
-    name = f"{0:020}.log"
-    kept = {f"{5:020}.log": File(name, 50, 40), f"{7:020}.log": File(name, 5, 95)}
-    directory = SimpleNamespace(before={name: 110}, files=kept, path_of=str)
+    kept = {f"{5:020}.log": File(FIRST, 50, 40), f"{7:020}.log": File(FIRST, 5, 95)}
+    directory = SimpleNamespace(before={FIRST: 110}, files=kept, path_of=str)
     odd, gone = losses._gone(directory)  # type: ignore[arg-type]  # all that it asks for
     assert (odd, [(file.start, file.size) for file in gone]) == ([], [(0, 40), (90, 5), (100, 10)])
 
@@ -110,14 +113,10 @@ def test_ranges_of_lost_offsets_stay_few(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_records_of_a_log_that_no_broker_reads_are_lost_where_no_other_has_their_offsets(tmp_path: Path) -> None:
     """Its batches have the offsets 1, 3, 5 and so on; the log that is read has all even ones, and every third odd one."""
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    records = [record(key=b"k", value=b"v")]
     kept = [offset for offset in range(600) if offset % 2 == 0 or offset % 3 == 0]
-    (folder / f"{0:020}.log").write_bytes(b"".join(batch(records=records, base_offset=offset) for offset in kept))
-    (folder / "0.log").write_bytes(b"".join(batch(records=records, base_offset=offset) for offset in range(1, 600, 2)))
+    logs = {FIRST: b"".join(_batches(kept)), "0.log": b"".join(_batches(range(1, 600, 2)))}
     lost = {offset for offset in range(1, 600, 2) if offset not in kept}
-    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    rows = _rows(_written(tmp_path / "t-0", logs))
     assert rows
     for row in rows:
         assert _offsets([(first, last) for first, last in row.lost_offsets]) == lost
@@ -127,15 +126,13 @@ def test_records_of_a_log_that_no_broker_reads_are_lost_where_no_other_has_their
 def test_messages_in_the_payload_of_a_wrapper_without_header_are_not_lost_records(tmp_path: Path) -> None:
     """They count from 0, lz4 leaves random values as they are, and zeros follow; the log is searched from the damage on."""
     chance = random.Random(5)
+    values = {offset: chance.randbytes(100) for offset in range(1000, 1010)}
     wrappers = [
-        wrapper(messages=[message(value=chance.randbytes(100), magic=1)], magic=1, codec="lz4", base_offset=offset)
-        for offset in range(1000, 1010)
+        wrapper(messages=[message(value=value, magic=1)], magic=1, codec="lz4", base_offset=offset)
+        for offset, value in values.items()
     ]
     inside = message_set(messages=[message(value=chance.randbytes(100), magic=1)], base_offset=3)
     wrappers[4:6] = [bytes(61) + chance.randbytes(50) + inside, bytes(61) + chance.randbytes(100)]
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    (folder / f"{1000:020}.log").write_bytes(b"".join(wrappers))
-    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast) and row.lost_records]
+    rows = [row for row in _rows(_written(tmp_path / "t-0", {f"{1000:020}.log": b"".join(wrappers)})) if row.lost_records]
     assert rows
     assert {(row.lost_records, str(row.lost_offsets)) for row in rows} == {(4, "[[1006, 1009]]")}

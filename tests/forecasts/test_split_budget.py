@@ -14,20 +14,22 @@ from tests.work import work_of
 FAR = 1 << 33
 
 
+def _batch(offset: int, value: bytes = b"v") -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)])
+
+
 def _segments(path: Path, count: int) -> Path:
     """So many segments of two batches, whose offsets do not fit into one segment."""
     path.mkdir()
     for base in range(0, 2 * FAR * count, 2 * FAR):
-        data = b"".join(batch(base_offset=offset, records=[record(value=b"v")]) for offset in (base, base + FAR))
-        (path / f"{base:020d}.log").write_bytes(data)
+        (path / f"{base:020d}.log").write_bytes(_batch(base) + _batch(base + FAR))
     return path
 
 
 def _batches(path: Path, count: int, value: bytes = b"v") -> Path:
     """One segment of so many batches, each too far from the one before."""
     path.mkdir()
-    data = b"".join(batch(base_offset=FAR * number, records=[record(value=value)]) for number in range(count))
-    (path / f"{0:020d}.log").write_bytes(data)
+    (path / f"{0:020d}.log").write_bytes(b"".join(_batch(FAR * number, value) for number in range(count)))
     return path
 
 

@@ -13,6 +13,7 @@ from kdump.forecasts.directory import Directory, File
 from kdump.forecasts.forecast import forecast
 from kdump.formats import message_set
 from tests.builders.compression import Codec, lz4_frame
+from tests.builders.fleets import flipped
 from tests.builders.records import encode_message, message, wrapper
 from tests.loops import each
 
@@ -80,16 +81,12 @@ def _lost(folder: Path, *parts: bytes) -> tuple[int, list[list[int]]]:
     return row.lost_records, row.lost_offsets
 
 
-def _damaged(data: bytes) -> bytes:
-    return data[:-5] + bytes([data[-5] ^ 1]) + data[-4:]
-
-
 @pytest.mark.both_kernels
 @each("codec", ["gzip", "snappy", "lz4"])
 @each("magic", [0, 1])
 def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magic: int, codec: Codec) -> None:
     parts = [_wrapped(first, 20, magic, codec) for first in range(0, 200, 20)]
-    parts[2] = _damaged(parts[2])
+    parts[2] = flipped(parts[2], -5)
     plain = b"".join(encode_message(message(value=b"v", magic=magic), offset=offset) for offset in range(200, 203))
     assert _lost(tmp_path / "t-0", *parts, plain) == (143, [[60, 202]])
 
@@ -98,7 +95,7 @@ def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magi
 @pytest.mark.parametrize("magic", [0, 1])
 def test_the_cleaner_left_fewer_messages_than_offsets(tmp_path: Path, magic: int) -> None:
     cleaned = _wrapped(0, 0, magic, kept=[23, 24, 30])
-    parts = _wrapped(0, 10, magic), _damaged(_wrapped(10, 10, magic)), cleaned, _wrapped(31, 4, magic)
+    parts = _wrapped(0, 10, magic), flipped(_wrapped(10, 10, magic), -5), cleaned, _wrapped(31, 4, magic)
     assert _lost(tmp_path / "t-0", *parts) == (7, [[23, 34]])
 
 
@@ -108,19 +105,17 @@ def test_wrappers_that_are_not_opened_count_as_many_messages_as_offsets(
     tmp_path: Path, magic: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wrappers, "_KEPT_BYTES", wrappers._MAX_BYTES)  # so that only one after damage is
-    parts = _wrapped(0, 10, magic), _damaged(_wrapped(10, 10, magic)), _wrapped(20, 5, magic), _wrapped(25, 9, magic)
+    parts = _wrapped(0, 10, magic), flipped(_wrapped(10, 10, magic), -5), _wrapped(20, 5, magic), _wrapped(25, 9, magic)
     assert _lost(tmp_path / "t-0", *parts) == (14, [[20, 33]])
     assert _lost(tmp_path / "t-1", *parts[:3], _wrapped(25, 9, magic, kept=[30, 33])) == (14, [[20, 33]])
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_messages_inside_of_a_damaged_wrapper_are_no_batches(tmp_path: Path, magic: int) -> None:
     """What does not compress stands in a wrapper as it is."""
-    inside = [message(value=b"v%d" % row, magic=magic) for row in range(20)]
-    stored = partial(lz4_frame, is_stored=True)
-    damaged = wrapper(messages=inside, magic=magic, codec="lz4", base_offset=20, compressor=stored)
-    damaged = _damaged(damaged)
+    inside, stored = [message(value=b"v%d" % row, magic=magic) for row in range(20)], partial(lz4_frame, is_stored=True)
+    damaged = flipped(wrapper(messages=inside, magic=magic, codec="lz4", base_offset=20, compressor=stored), -5)
     parts = _wrapped(0, 20, magic), damaged, _wrapped(40, 20, magic)
     assert _lost(tmp_path / "t-0", *parts) == (20, [[40, 59]])
     assert _lost(tmp_path / "t-1", *parts[:2]) == (0, [])

@@ -11,6 +11,7 @@ from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
 from tests.builders.files import time_index, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
 
@@ -41,15 +42,27 @@ def _swapped(data: bytes, one: int, other: int) -> bytes:
     return _with_page(_with_page(data, one, pages[1]), other, pages[0])
 
 
-def _partition(folder: Path, data: bytes) -> Path:
+def _claims(data: bytes, offset: int) -> bytes:
+    """A batch, wrapper or message that claims another offset, which no checksum covers."""
+    return offset.to_bytes(8, "big") + data[8:]
+
+
+def _changed(batches: list[bytes], changes: dict[int, bytes]) -> list[bytes]:
+    """The batches of a log, of which some are other ones."""
+    return [changes.get(row, one) for row, one in enumerate(batches)]
+
+
+def _partition(folder: Path, data: bytes, later: dict[int, bytes] | None = None) -> Path:
+    """A partition with a log of these bytes, and later ones by their base offsets."""
     path = folder / "orders-0"
     path.mkdir(parents=True)
-    (path / f"{0:020}.log").write_bytes(data)
+    for base, log in {0: data, **(later or {})}.items():
+        (path / f"{base:020}.log").write_bytes(log)
     return path
 
 
-def _recovered(tmp_path: Path, data: bytes) -> tuple[bytes, list[Any]]:
-    rows = kdump.recover(_partition(tmp_path, data), tmp_path / "out")
+def _recovered(tmp_path: Path, data: bytes, later: dict[int, bytes] | None = None) -> tuple[bytes, list[Any]]:
+    rows = list(kdump.recover(_partition(tmp_path, data, later), tmp_path / "out"))
     return b"".join(path.read_bytes() for path in sorted((tmp_path / "out").glob("*.log"))), rows
 
 
@@ -59,6 +72,31 @@ def _of(kind: type[Any], rows: list[Any]) -> list[Any]:
 
 LOG = _batches(400)
 """Some 320 KiB."""
+
+
+def _messages(count: int, magic: int) -> list[bytes]:
+    """Messages without compression, of some 280 bytes."""
+    chance = random.Random(5)
+    return [message_set(messages=[message(value=chance.randbytes(250), magic=magic)], base_offset=row) for row in range(count)]
+
+
+def _of_magic(count: int, magic: int) -> tuple[list[bytes], int]:
+    """Messages, or batches of magic 2, and how many offsets each takes."""
+    return (_messages(count, magic), 1) if magic < 2 else (_batches(count), 3)
+
+
+def _wrappers(count: int, magic: int, *, value_bytes: int = 0, seed: int = 0, base: int = 0) -> list[bytes]:
+    """Compressed messages, each with five in it; of random bytes where there is a size."""
+    chance, found = random.Random(seed), []
+    for row in range(count):
+        values = [chance.randbytes(value_bytes) if value_bytes else b"%d %d" % (row, inner) for inner in range(5)]
+        inner = [message(value=value, magic=magic) for value in values]
+        found.append(wrapper(messages=inner, magic=magic, base_offset=base + 5 * row))
+    return found
+
+
+def _index(entries: list[tuple[int, int]]) -> bytes:
+    return b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
 
 
 def _misplaced(kind: str) -> bytes:
@@ -121,28 +159,24 @@ def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_pa
     assert left.batches == len(foreign) and "fit neither where they are nor into a gap" in left.reason
 
 
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("kind", ["swapped", "foreign, higher", "foreign, later epoch"])
-def test_a_larger_run_ends_the_doubt_of_a_walk(kind: str, tmp_path: Path) -> None:
-    """The batches after a page with higher offsets are called intact once they are more than the page."""
-    path = _partition(tmp_path, _misplaced(kind)) / f"{0:020}.log"
+def _walked(path: Path) -> list[tuple[int, str]]:
+    """The position and the status of each batch."""
     with Source(str(path)) as source:
         sections = [item for item in salvage.walk(source, base_offset=0) if isinstance(item, salvage.Section)]
-    statuses = [status for section in sections for status in section.statuses]
+    return [pair for one in sections for pair in zip(one.chunk.batches["position"], one.statuses, strict=True)]
+
+
+@pytest.mark.both_kernels
+@each("kind", ["swapped", "foreign, higher", "foreign, later epoch"])
+def test_a_larger_run_ends_the_doubt_of_a_walk(kind: str, tmp_path: Path) -> None:
+    """The batches after a page with higher offsets are called intact once they are more than the page."""
+    statuses = [status for _, status in _walked(_partition(tmp_path, _misplaced(kind)) / f"{0:020}.log")]
     batches_of_a_page = PAGE // len(LOG[0]) + 1
     assert statuses.count(salvage.SALVAGED) <= 2 * batches_of_a_page + 4
 
 
 def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Path) -> None:
-    data = _misplaced("stale")
-    path = _partition(tmp_path, data) / f"{0:020}.log"
-    with Source(str(path)) as source:
-        sections = [item for item in salvage.walk(source, base_offset=0) if isinstance(item, salvage.Section)]
-        found = [
-            (position, status)
-            for section in sections
-            for position, status in zip(section.chunk.batches["position"], section.statuses, strict=True)
-        ]
+    found = _walked(_partition(tmp_path, _misplaced("stale")) / f"{0:020}.log")
     in_page = [status for position, status in found if 12 * PAGE <= position < 13 * PAGE]
     assert len(in_page) > 15 and set(in_page) == {salvage.SALVAGED}
     assert [status for position, status in found if position >= 13 * PAGE].count(salvage.SALVAGED) <= 2
@@ -154,12 +188,10 @@ def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Pat
 @each("at", [2, 30, 46])
 def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, at: int, tmp_path: Path) -> None:
     batches = [one for row in range(epochs) for one in _batches(50, seed=row, base=150 * row, epoch=row)]
-    hurt = list(batches)
-    for row in range(at, at + count):
-        hurt[row] = (SHIFT + 3 * row).to_bytes(8, "big") + batches[row][8:]
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    wrong = {row: _claims(batches[row], SHIFT + 3 * row) for row in range(at, at + count)}
+    recovered, rows = _recovered(tmp_path, b"".join(_changed(batches, wrong)))
     assert recovered == b"".join(batches)
-    assert [row.offset_first for row in _of(Rewritten, rows)] == [3 * row for row in range(at, at + count)]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [3 * row for row in wrong]
     assert not _of(Dropped, rows) and not _of(Hole, rows)
     assert [row for row in kdump.check(tmp_path / "out") if getattr(row, "severity", "info") != "info"] == []
 
@@ -167,21 +199,15 @@ def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: in
 @pytest.mark.both_kernels
 def test_batches_in_the_wrong_length_of_a_damaged_one_are_kept_whatever_another_claims(tmp_path: Path) -> None:
     """Each damaged batch has two wrong bytes; one has a wrong length, and one in that a wrong lastOffsetDelta."""
-    hurt = list(LOG)
-    hurt[100] = LOG[100][:9] + b"\1" + LOG[100][10:-1] + b"\7"
-    hurt[110] = LOG[110][:23] + b"\1" + LOG[110][24:-1] + b"\7"
-    recovered, _ = _recovered(tmp_path, b"".join(hurt))
-    assert recovered == b"".join(one for row, one in enumerate(LOG) if row not in (100, 110))
+    wrong = {row: LOG[row][:at] + b"\1" + LOG[row][at + 1 : -1] + b"\7" for row, at in ((100, 9), (110, 23))}
+    recovered, _ = _recovered(tmp_path, b"".join(_changed(LOG, wrong)))
+    assert recovered == b"".join(one for row, one in enumerate(LOG) if row not in wrong)
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_a_wrapper_after_missing_bytes_is_no_payload_of_the_one_they_are_missing_from(magic: int, tmp_path: Path) -> None:
-    chance = random.Random(3)
-    wrappers = []
-    for row in range(40):
-        inner = [message(value=chance.randbytes(100), magic=magic) for _ in range(5)]
-        wrappers.append(wrapper(messages=inner, magic=magic, base_offset=5 * row))
+    wrappers = _wrappers(40, magic, value_bytes=100, seed=3)
     data = [*wrappers[:20], wrappers[20][:150] + wrappers[20][400:], *wrappers[21:]]
     recovered, rows = _recovered(tmp_path, b"".join(data))
     assert recovered == b"".join(wrappers[:20] + wrappers[21:])
@@ -189,14 +215,10 @@ def test_a_wrapper_after_missing_bytes_is_no_payload_of_the_one_they_are_missing
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_wrappers_of_pages_that_changed_places_are_kept(magic: int, tmp_path: Path) -> None:
     """The torn wrapper before the second page claims the offsets of those in it."""
-    chance = random.Random(4)
-    wrappers = [
-        wrapper(messages=[message(value=chance.randbytes(100), magic=magic) for _ in range(5)], magic=magic, base_offset=5 * row)
-        for row in range(400)
-    ]
+    wrappers = _wrappers(400, magic, value_bytes=100, seed=4)
     data = _swapped(b"".join(wrappers), 3 * PAGE + 100, 9 * PAGE + 100)
     recovered, _ = _recovered(tmp_path, data)
     assert recovered == b"".join(one for one in wrappers if one in data)
@@ -205,11 +227,9 @@ def test_wrappers_of_pages_that_changed_places_are_kept(magic: int, tmp_path: Pa
 def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_path: Path) -> None:
     """Compaction leaves gaps as well, but makes the index again."""
     entries = [(3 * row + 2, sum(map(len, LOG[:row]))) for row in range(6, len(LOG), 6)]  # last offset and position of a batch
-    index = b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
     path = _partition(tmp_path, b"".join(LOG[:100] + LOG[120:]))
-    (path / f"{0:020}.index").write_bytes(index)
-    rows = kdump.recover(path, tmp_path / "out")
-    (hole,) = _of(Hole, rows)
+    (path / f"{0:020}.index").write_bytes(_index(entries))
+    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
     assert (hole.offset_first, hole.offset_last, hole.is_damage) == (300, 359, True)
     assert hole.reason.endswith("00000000000000000000.index knows of some of them")
     (path / f"{0:020}.index").write_bytes(b"")
@@ -220,26 +240,18 @@ def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     """The index has the last batch where the log has ended by now."""
     whole = b"".join(LOG[:100])
     path = _partition(tmp_path, whole[: len(LOG[0]) * 50] + whole[len(LOG[0]) * 51 + 300 :])
-    (path / f"{0:020}.index").write_bytes((299).to_bytes(4, "big") + (len(whole) - len(LOG[99])).to_bytes(4, "big"))
+    (path / f"{0:020}.index").write_bytes(_index([(299, len(whole) - len(LOG[99]))]))
     (hole,) = _of(Hole, list(kdump.recover(path, tmp_path / "out")))
     assert (hole.offset_first, hole.offset_last) == (150, 155)
 
 
-def _messages(count: int, magic: int) -> list[bytes]:
-    """Messages without compression, of some 280 bytes."""
-    chance = random.Random(5)
-    return [message_set(messages=[message(value=chance.randbytes(250), magic=magic)], base_offset=row) for row in range(count)]
-
-
-@pytest.mark.parametrize("is_compressed", [False, True])
-@pytest.mark.parametrize("magic", [0, 1])
+@each("is_compressed", [False, True])
+@each("magic", [0, 1])
 def test_a_run_of_messages_with_wrong_offsets_is_put_right(magic: int, is_compressed: bool, tmp_path: Path) -> None:
     messages = _wrappers(100, magic) if is_compressed else _messages(100, magic)
-    hurt = list(messages)
-    for row in (30, 31, 32):
-        offset = 5 * row + 4 if is_compressed else row
-        hurt[row] = (SHIFT + offset).to_bytes(8, "big") + messages[row][8:]
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    offsets = {row: 5 * row + 4 if is_compressed else row for row in (30, 31, 32)}
+    wrong = {row: _claims(messages[row], SHIFT + offset) for row, offset in offsets.items()}
+    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, wrong)))
     assert recovered == b"".join(messages)
     assert len(_of(Rewritten, rows)) == 3
     assert _of(Dropped, rows) == _of(Hole, rows) == []
@@ -252,28 +264,20 @@ def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log
     magic: int, count: int, row: int, tmp_path: Path
 ) -> None:
     """The batches before the run and the run itself may be summarized together, since offsets go back only after it."""
-    messages = _messages(100, magic) if magic < 2 else _batches(100)
-    size = 1 if magic < 2 else 3
-    hurt = list(messages)
-    for at in range(row, row + count):
-        hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    messages, size = _of_magic(100, magic)
+    wrong = {at: _claims(messages[at], SHIFT + size * at) for at in range(row, row + count)}
+    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, wrong)))
     assert recovered == b"".join(messages)
     assert len(_of(Rewritten, rows)) == count
 
 
-@pytest.mark.parametrize("magic", [0, 1, 2])
+@each("magic", [0, 1, 2])
 def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Path) -> None:
     """The next log starts below its offsets, so that none of its batches is beyond doubt."""
-    messages = _messages(100, magic) if magic < 2 else _batches(100)
-    size = 1 if magic < 2 else 3
-    hurt = list(messages)
-    for at in (40, 41):
-        hurt[at] = (SHIFT + size * at).to_bytes(8, "big") + messages[at][8:]
-    path = _partition(tmp_path, b"".join(hurt[:90]))
-    (path / f"{90 * size:020}.log").write_bytes(b"".join(messages[90:]))
-    rows = list(kdump.recover(path, tmp_path / "out"))
-    assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(messages)
+    messages, size = _of_magic(100, magic)
+    hurt = _changed(messages, {at: _claims(messages[at], SHIFT + size * at) for at in (40, 41)})
+    recovered, rows = _recovered(tmp_path, b"".join(hurt[:90]), {90 * size: b"".join(messages[90:])})
+    assert recovered == b"".join(messages)
     assert [(row.offset_first, row.batches) for row in _of(Rewritten, rows)] == [(40 * size, 1), (41 * size, 1)]
 
 
@@ -281,42 +285,28 @@ def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Pa
 def test_a_batch_that_ends_after_the_claim_it_starts_in_is_no_payload(magic: int, tmp_path: Path) -> None:
     """The length of the damaged batch before it is two bytes too much, and another damaged one has its offset."""
     messages = _messages(20, magic) if magic < 2 else [batch(base_offset=row) for row in range(20)]
-    hurt = list(messages)
-    hurt[5] = messages[5][:11] + bytes([messages[5][11] + 2]) + messages[5][12:-1] + b"!"
-    hurt[8] = (6).to_bytes(8, "big") + messages[8][8:-1] + b"!"
+    too_long = messages[5][:11] + bytes([messages[5][11] + 2]) + messages[5][12:-1] + b"!"
+    hurt = _changed(messages, {5: too_long, 8: _claims(messages[8][:-1] + b"!", 6)})
     recovered, _ = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(one for row, one in enumerate(messages) if row not in (5, 8))
 
 
-def _wrappers(count: int, magic: int) -> list[bytes]:
-    """Compressed messages, each with five in it."""
-    return [
-        wrapper(
-            messages=[message(value=b"%d %d" % (row, inner), magic=magic) for inner in range(5)], magic=magic, base_offset=5 * row
-        )
-        for row in range(count)
-    ]
-
-
 @each("bit", range(12))
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int, bit: int, tmp_path: Path) -> None:
     """Whether it is still between those around it or not: its messages reach into what is there."""
     messages = _wrappers(100, magic)
-    hurt = list(messages)
-    hurt[30] = (154 ^ 1 << bit).to_bytes(8, "big") + messages[30][8:]
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, {30: _claims(messages[30], 154 ^ 1 << bit)})))
     assert recovered == b"".join(messages)
-    (rewritten,) = _of(Rewritten, rows)
-    assert (rewritten.offset_first, rewritten.offset_last) == (150, 154)
+    assert [(row.offset_first, row.offset_last) for row in _of(Rewritten, rows)] == [(150, 154)]
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_into_others(magic: int, tmp_path: Path) -> None:
     """Several bits are wrong, and the one before it is damaged: nothing says which offset is right."""
     messages = _wrappers(100, magic)
-    hurt = [*messages[:29], messages[29][:-1] + b"!", (157).to_bytes(8, "big") + messages[30][8:], *messages[31:]]
+    hurt = _changed(messages, {29: messages[29][:-1] + b"!", 30: _claims(messages[30], 157)})
     recovered, _ = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(one for row, one in enumerate(hurt) if row != 29)
 
@@ -324,15 +314,11 @@ def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_in
 @each("magic", [0, 1, 2])
 def test_an_offset_of_which_a_bit_is_wrong_is_put_right_among_damaged_batches(magic: int, tmp_path: Path) -> None:
     """It would fit where one of them was, and the one that has it would not."""
-    batches = _messages(100, magic) if magic < 2 else _batches(100)
-    size = 1 if magic < 2 else 3
-    hurt = list(batches)
-    for row in (24, 25, 28, 33, 35, 36):
-        hurt[row] = batches[row][:-1] + bytes([batches[row][-1] ^ 1])
-    for row in (26, 32):
-        hurt[row] = (size * row ^ 2).to_bytes(8, "big") + batches[row][8:]
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
-    assert recovered == b"".join(one for row, one in enumerate(batches) if row not in (24, 25, 28, 33, 35, 36))
+    batches, size = _of_magic(100, magic)
+    broken = {row: flipped(batches[row]) for row in (24, 25, 28, 33, 35, 36)}
+    wrong = {row: _claims(batches[row], size * row ^ 2) for row in (26, 32)}
+    recovered, rows = _recovered(tmp_path, b"".join(_changed(batches, broken | wrong)))
+    assert recovered == b"".join(one for row, one in enumerate(batches) if row not in broken)
     assert [row.offset_first for row in _of(Rewritten, rows)] == [26 * size, 32 * size]
 
 
@@ -349,16 +335,11 @@ FLIPS = {
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_offsets_of_which_a_bit_is_wrong_are_put_right_one_after_the_other(magic: int, kind: str, tmp_path: Path) -> None:
     """Each of them as soon as the batch beside it is in order; the next log bounds them."""
-    batches = _wrappers(200, magic) if magic < 2 else _batches(200)
-    size = 5 if magic < 2 else 3
-    hurt = list(batches)
-    for row, bit in FLIPS[kind].items():
-        stated = size * row + (size - 1 if magic < 2 else 0)
-        hurt[row] = (stated ^ 1 << bit).to_bytes(8, "big") + batches[row][8:]
-    path = _partition(tmp_path, b"".join(hurt[:98]))
-    (path / f"{98 * size:020}.log").write_bytes(b"".join(batches[98:]))
-    rows = list(kdump.recover(path, tmp_path / "out"))
-    assert b"".join(log.read_bytes() for log in sorted((tmp_path / "out").glob("*.log"))) == b"".join(batches)
+    batches, size = (_wrappers(200, magic), 5) if magic < 2 else (_batches(200), 3)
+    stated = {row: size * row + (size - 1 if magic < 2 else 0) for row in FLIPS[kind]}
+    hurt = _changed(batches, {row: _claims(batches[row], stated[row] ^ 1 << bit) for row, bit in FLIPS[kind].items()})
+    recovered, rows = _recovered(tmp_path, b"".join(hurt[:98]), {98 * size: b"".join(batches[98:])})
+    assert recovered == b"".join(batches)
     assert [row.offset_first for row in _of(Rewritten, rows)] == [size * row for row in FLIPS[kind]]
     assert _of(Dropped, rows) == _of(Hole, rows) == []
 
@@ -379,32 +360,29 @@ CONTRADICTED = {
 
 
 @each("kind", CONTRADICTED)
-def test_what_companions_contradict_is_put_right(kind: str, tmp_path: Path) -> None:
+@each("is_sound", [True, False])
+def test_what_companions_contradict_is_put_right(kind: str, is_sound: bool, tmp_path: Path) -> None:
     """From batch 100 on there are gaps of five offsets between the batches, as compaction leaves. Batch 61 may be damaged."""
     offsets, epochs, companions = CONTRADICTED[kind]
-    batches = LOG[:100] if max({**offsets, **epochs}) < 100 else [*LOG[:100], *_gappy(100, 200)]
-    path = write_partition(
-        tmp_path, segments={0: batches}, topic="orders", index_interval_bytes=0, producer_snapshots={3 * len(batches): []}
-    )
+    gappy = [_claims(one, 8 * row) for row, one in enumerate(LOG[100:200], 100)]
+    batches = LOG[:100] if max({**offsets, **epochs}) < 100 else [*LOG[:100], *gappy]
+    made: dict[str, Any] = {"index_interval_bytes": 0, "producer_snapshots": {3 * len(batches): []}}
+    path = write_partition(tmp_path, segments={0: batches}, topic="orders", **made)
     (path / f"{0:020}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP, 299)]))
     for file in path.iterdir():
         if not companions & {file.suffix, file.name}:
             file.unlink()
-    for sound in (True, False):
-        hurt = list(batches)
-        for row, offset in offsets.items():
-            hurt[row] = offset.to_bytes(8, "big") + batches[row][8:]
-        for row, epoch in epochs.items():
-            hurt[row] = batches[row][:12] + epoch.to_bytes(4, "big") + batches[row][16:]
-        if 60 in epochs:
-            hurt[61] = batches[61][:-1] + b"!"
-        (path / f"{0:020}.log").write_bytes(b"".join(batches if sound else hurt))
-        rows = list(kdump.recover(path, tmp_path / str(sound)))
-        kept = [one for row, one in enumerate(batches) if row != 61 or hurt[61] == one or sound]
-        assert (tmp_path / str(sound) / f"{0:020}.log").read_bytes() == b"".join(kept)
-        wrong = [] if sound else [int.from_bytes(batches[row][:8], "big") for row in (*offsets, *epochs)]
-        assert [row.offset_first for row in _of(Rewritten, rows)] == wrong
-        assert len(_of(Dropped, rows)) == len(_of(Hole, rows)) == len(batches) - len(kept)
+    changes = {row: _claims(batches[row], offset) for row, offset in offsets.items()}
+    changes |= {row: batches[row][:12] + epoch.to_bytes(4, "big") + batches[row][16:] for row, epoch in epochs.items()}
+    changes |= {61: batches[61][:-1] + b"!"} if 60 in epochs else {}
+    lost = [] if is_sound or 60 not in epochs else [61]
+    (path / f"{0:020}.log").write_bytes(b"".join(batches if is_sound else _changed(batches, changes)))
+    rows = list(kdump.recover(path, tmp_path / "out"))
+    kept = [one for row, one in enumerate(batches) if row not in lost]
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join(kept)
+    wrong = [] if is_sound else [int.from_bytes(batches[row][:8], "big") for row in (*offsets, *epochs)]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == wrong
+    assert len(_of(Dropped, rows)) == len(_of(Hole, rows)) == len(lost)
 
 
 def test_a_batch_after_one_that_is_gone_keeps_its_offset_whatever_an_index_knows_of_that(tmp_path: Path) -> None:
@@ -414,31 +392,18 @@ def test_a_batch_after_one_that_is_gone_keeps_its_offset_whatever_an_index_knows
     assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join([*LOG[:9], LOG[10]])
 
 
-def _gappy(start: int, end: int) -> list[bytes]:
-    return [(8 * row).to_bytes(8, "big") + one[8:] for row, one in enumerate(LOG[start:end], start)]
-
-
 def test_the_only_batches_of_a_log_start_where_its_name_says(tmp_path: Path) -> None:
     """Of two, one has a wrong offset; nothing else says which."""
-    path = _partition(tmp_path, LOG[0])
-    (path / f"{3:020}.log").write_bytes((3 ^ 1 << 23).to_bytes(8, "big") + LOG[1][8:] + LOG[2] + LOG[3][:-1] + b"!")
-    rows = kdump.recover(path, tmp_path / "out")
-    assert (tmp_path / "out" / f"{3:020}.log").read_bytes() == LOG[1] + LOG[2]
-    assert [row.offset_first for row in _of(Rewritten, list(rows))] == [3]
+    later = _claims(LOG[1], 3 ^ 1 << 23) + LOG[2] + LOG[3][:-1] + b"!"
+    recovered, rows = _recovered(tmp_path, LOG[0], {3: later})
+    assert recovered == LOG[0] + LOG[1] + LOG[2]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [3]
 
 
 def test_batches_of_magic_2_are_no_payload_of_a_torn_wrapper(tmp_path: Path) -> None:
     """A page of another partition, with wrappers, ends inside of one: it claims the bytes of the batches after it."""
-    chance = random.Random(7)
-    foreign = [
-        wrapper(
-            messages=[message(value=chance.randbytes(400), magic=1) for _ in range(5)], magic=1, base_offset=FOREIGN + 5 * row
-        )
-        for row in range(5)
-    ]
-    page = b"".join(foreign)[100 : 100 + 2 * len(foreign[0])]
-    data = b"".join(LOG[:100])
-    data = data[:30_000] + page + data[30_000 + len(page) :]
+    foreign = _wrappers(5, 1, value_bytes=400, seed=7, base=FOREIGN)
+    data = _with_page(b"".join(LOG[:100]), 30_000, b"".join(foreign)[100 : 100 + 2 * len(foreign[0])])
     recovered, _ = _recovered(tmp_path, data)
     assert recovered == b"".join(one for one in LOG[:100] if one in data)
 
@@ -462,10 +427,8 @@ def test_a_page_is_not_put_right_where_as_many_offsets_are_missing(tmp_path: Pat
 
 
 def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
-    path = _partition(tmp_path, b"".join(LOG[:100]))
-    (path / f"{300:020}.log").write_bytes(b"".join(one[:-1] + b"!" for one in LOG[100:110]).replace(b"\2", b"\2\2"))
-    (path / f"{330:020}.log").write_bytes(b"".join(LOG[110:200]))
-    rows = kdump.recover(path, tmp_path / "out")
+    damaged = b"".join(one[:-1] + b"!" for one in LOG[100:110]).replace(b"\2", b"\2\2")
+    _, rows = _recovered(tmp_path, b"".join(LOG[:100]), {300: damaged, 330: b"".join(LOG[110:200])})
     (hole,) = _of(Hole, rows)
     assert (hole.offset_first, hole.offset_last, hole.is_damage, hole.reason) == (300, 329, True, "damage")
 
@@ -473,20 +436,16 @@ def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
 @each("magic", [0, 1, 2])
 def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(magic: int, tmp_path: Path) -> None:
     """A damaged batch has left a gap there, and the offset would join what is around it."""
-    value = b"a value of some bytes"
-    messages = (
-        _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=[record(value=value)]) for row in range(100)]
-    )
-    hurt = list(messages)
-    hurt[18] = messages[18][:-1] + bytes([messages[18][-1] ^ 1])
-    hurt[22] = (22 ^ 1 << 2).to_bytes(8, "big") + messages[22][8:]
+    one = [record(value=b"a value of some bytes")]
+    messages = _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=one) for row in range(100)]
+    hurt = _changed(messages, {18: flipped(messages[18]), 22: _claims(messages[22], 22 ^ 1 << 2)})
     recovered, rows = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(messages[:18] + messages[19:])
     assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]
 
 
-@pytest.mark.parametrize("is_compressed", [False, True])
-@pytest.mark.parametrize("magic", [0, 1])
+@each("is_compressed", [False, True])
+@each("magic", [0, 1])
 def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
     magic: int, is_compressed: bool, tmp_path: Path
 ) -> None:
@@ -496,10 +455,8 @@ def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
         messages, step = [wrapper(messages=[one] * 5, magic=magic, base_offset=5 * row) for row in range(200)], 5
     entries = [(step * (row + 1) - 1, sum(map(len, messages[:row]))) for row in range(6, len(messages), 6)]
     path = _partition(tmp_path, b"".join(messages[:100] + messages[120:]))
-    index = b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
-    (path / f"{0:020}.index").write_bytes(index)
-    rows = kdump.recover(path, tmp_path / "out")
-    (hole,) = _of(Hole, rows)
+    (path / f"{0:020}.index").write_bytes(_index(entries))
+    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
     assert (hole.offset_first, hole.offset_last, hole.is_damage) == (100 * step, 120 * step - 1, True)
 
 
@@ -507,6 +464,5 @@ def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
 def test_a_batch_with_a_wrong_offset_is_left_out_where_none_is_beyond_doubt(tmp_path: Path) -> None:
     """Every second batch has a byte too many, so that nothing vouches for the others; one of these has an offset too high."""
     hurt = [one if row % 2 else one[:100] + b"\r" + one[100:] for row, one in enumerate(LOG[:40])]
-    hurt[21] = (SHIFT + 63).to_bytes(8, "big") + LOG[21][8:]
-    recovered, _ = _recovered(tmp_path, b"".join(hurt))
+    recovered, _ = _recovered(tmp_path, b"".join(_changed(hurt, {21: _claims(LOG[21], SHIFT + 63)})))
     assert recovered == b"".join(one for row, one in enumerate(LOG[:40]) if row % 2 and row != 21)

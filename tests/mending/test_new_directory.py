@@ -12,6 +12,7 @@ from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
+from tests.loops import each
 
 
 def test_a_directory_has_its_name_only_when_it_is_placed(tmp_path: Path) -> None:
@@ -94,16 +95,12 @@ def test_what_is_above_must_be_a_directory_where_it_exists(above: str, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("", "empty"),
-        ("-", "a directory, which cannot be written to stdout"),
-        ("out.tgz", "a directory, not an archive"),
-        ("new/out.tar.gz", "a directory, not an archive"),
-        ("OUT.ZIP", "a directory, not an archive"),
-    ],
-)
+NO_ARCHIVE = "a directory, not an archive"
+NAMES = {"": "empty", "-": "a directory, which cannot be written to stdout"}
+NAMES |= dict.fromkeys(("out.tgz", "new/out.tar.gz", "OUT.ZIP"), NO_ARCHIVE)
+
+
+@each("name, message", NAMES.items())
 def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=message):
@@ -191,11 +188,8 @@ def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypat
 
     (tmp_path / "x").write_bytes(bytes(100))
     monkeypatch.setattr(os, "copy_file_range", full, raising=False)
-    with (
-        Source(str(tmp_path / "x")) as source,
-        pytest.raises(OSError, match="No space"),
-        NewDirectory(str(tmp_path / "out"), []) as directory,
-    ):
+    new = NewDirectory(str(tmp_path / "out"), [])
+    with Source(str(tmp_path / "x")) as source, pytest.raises(OSError, match="No space"), new as directory:
         directory.clone(source, "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -106,13 +107,17 @@ TRANSACTIONS = [
 ]
 
 
-@pytest.fixture
-def partition(tmp_path: Path) -> Path:
+def _partition(tmp_path: Path) -> Path:
     """A partition with an aborted transaction and one that is open, and all files that a broker has."""
-    write_partition(tmp_path / "data", topic="orders", segments={0: TRANSACTIONS, 3: [batch(base_offset=3, records=[record()])]})
-    path = tmp_path / "data" / "orders-0"
+    segments = {0: TRANSACTIONS, 3: [batch(base_offset=3, records=[record()])]}
+    path = write_partition(tmp_path / "data", topic="orders", segments=segments)
     (path / "partition.metadata").write_bytes(partition_metadata())
     return path
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return _partition(tmp_path)
 
 
 def test_the_last_stable_offset_is_where_the_other_transaction_starts(partition: Path, tmp_path: Path) -> None:
@@ -166,26 +171,15 @@ def test_a_producer_that_was_silent_for_too_long_is_forgotten(tmp_path: Path) ->
     day = 86_400_000
 
     def of(offset: int, producer_id: int, time: int) -> bytes:
-        at = TIMESTAMP + time
-        return batch(
-            base_offset=offset,
-            records=[record(value=b"v")],
-            producer_id=producer_id,
-            producer_epoch=0,
-            base_sequence=0,
-            base_timestamp=at,
-            max_timestamp=at,
-        )
+        records = [record(value=b"v", timestamp=TIMESTAMP + time)]
+        return batch(base_offset=offset, records=records, producer_id=producer_id, producer_epoch=0, base_sequence=0)
 
     write_partition(tmp_path, topic="a", segments={0: [of(0, 1, 60_000), of(1, 2, 60_001)], 2: [of(2, 3, day)]})
-    for name in (f"{FIRST}.timeindex", "00000000000000000002.timeindex"):  # so that the newest time is not known at first
+    for name in (f"{FIRST}.timeindex", f"{2:020}.timeindex"):  # so that the newest time is not known at first
         (tmp_path / "a-0" / name).unlink(missing_ok=True)
     kdump.reindex(tmp_path / "a-0", tmp_path / "out")
-    producers = {
-        offset: [row.producer_id for row in kdump.open(tmp_path / "out" / f"{offset:020}.snapshot", "snapshot")]
-        for offset in (2, 3)
-    }
-    assert producers == {2: [1, 2], 3: [2, 3]}
+    snapshots = {offset: kdump.open(tmp_path / "out" / f"{offset:020}.snapshot", "snapshot") for offset in (2, 3)}
+    assert {offset: [row.producer_id for row in rows] for offset, rows in snapshots.items()} == {2: [1, 2], 3: [2, 3]}
     old = message_set(messages=[message(offset=2, magic=1, value=b"v")])
     path = write_partition(tmp_path, topic="b", segments={0: [of(0, 1, 0), of(1, 2, 0), old]})
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nb 0 2\n")
@@ -241,42 +235,44 @@ def test_the_codes_are_those_of_checks() -> None:
     assert len(codes) > 8 and codes <= FAULTS.keys() | of_formats
 
 
-def _refused(path: Path, out: Path, code: str) -> None:
+def _damage(path: Path) -> None:
+    data = bytearray((path / f"{FIRST}.log").read_bytes())
+    data[66] ^= 1
+    (path / f"{FIRST}.log").write_bytes(data)
+
+
+def _tear(path: Path) -> None:
+    with (path / f"{3:020}.log").open("ab") as file:
+        file.write(b"\0\0\0")
+
+
+def _count_wrong(path: Path) -> None:
+    """Which is found by the check of the result."""
+    (path / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"v")], records_count=-1))
+
+
+@each(
+    "change, code",
+    [
+        (_damage, "crc-mismatch"),
+        (_tear, "torn-header"),
+        (_count_wrong, "record-count-negative"),
+        (lambda path: (path / f"{FIRST}.log.swap").write_bytes(b""), "leftover-swap"),  # the next start completes it
+        # logs that would be left out
+        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "abc.log"), "name-width-odd"),
+        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "7.log"), "name-width-odd"),
+        (lambda path: shutil.copy(path / f"{FIRST}.log", path / f"{FIRST}.copy.log"), "name-width-odd"),
+    ],
+    quick=7,
+)
+def test_what_a_start_would_not_keep_as_it_is_is_refused(change: Callable[[Path], object], code: str, tmp_path: Path) -> None:
+    path = _partition(tmp_path)
+    change(path)
     before = _contents(path)
     with pytest.raises((CorruptData, Unreadable)) as caught:
-        kdump.reindex(path, out)
+        kdump.reindex(path, tmp_path / "out")
     assert caught.value.code == code
-    assert _contents(path) == before and not out.exists() and not out.with_name("out.incomplete").exists()
-
-
-def test_damage_is_refused(partition: Path, tmp_path: Path) -> None:
-    data = bytearray((partition / f"{FIRST}.log").read_bytes())
-    data[66] ^= 1
-    (partition / f"{FIRST}.log").write_bytes(data)
-    _refused(partition, tmp_path / "out", "crc-mismatch")
-
-
-def test_a_torn_end_is_refused(partition: Path, tmp_path: Path) -> None:
-    with (partition / "00000000000000000003.log").open("ab") as file:
-        file.write(b"\0\0\0")
-    _refused(partition, tmp_path / "out", "torn-header")
-
-
-@pytest.mark.parametrize("name", ["abc.log", "7.log", "00000000000000000000.copy.log"])
-def test_a_log_that_would_be_left_out_is_refused(name: str, partition: Path, tmp_path: Path) -> None:
-    shutil.copy(next(partition.glob("*.log")), partition / name)
-    _refused(partition, tmp_path / "out", "name-width-odd")
-
-
-def test_a_swap_that_the_next_start_completes_is_refused(partition: Path, tmp_path: Path) -> None:
-    (partition / f"{FIRST}.log.swap").write_bytes(b"")
-    _refused(partition, tmp_path / "out", "leftover-swap")
-
-
-def test_damage_inside_of_records_is_found_by_the_check_of_the_result(tmp_path: Path) -> None:
-    broken = batch(base_offset=0, records=[record(value=b"v")], records_count=-1)
-    write_partition(tmp_path, topic="a", segments={0: [broken]})
-    _refused(tmp_path / "a-0", tmp_path / "out", "record-count-negative")
+    assert _contents(path) == before and sorted(os.listdir(tmp_path)) == ["data"]
 
 
 def test_an_input_that_changes_meanwhile_is_refused(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,33 +292,17 @@ def test_an_input_that_changes_meanwhile_is_refused(partition: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("only", "config"),
-    [
-        (["indexes"], {}),
-        ([], {"cleanup.policy": "compact"}),
-        ([], {"index.interval.bytes": "-1"}),
-        ([], {"index.interval.bytes": "x"}),
-    ],
+    "settings", [{"cleanup.policy": "compact"}, {"index.interval.bytes": "-1"}, {"index.interval.bytes": "x"}]
 )
-def test_unknown_words_and_settings_are_refused(only: list[str], config: dict[str, Any], partition: Path, tmp_path: Path) -> None:
+def test_unknown_settings_are_refused(settings: dict[str, Any], partition: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        kdump.reindex(partition, tmp_path / "out", only=only, config=config)
+        kdump.reindex(partition, tmp_path / "out", config=settings)
+    with pytest.raises(UsageError):
+        kdump.reindex(partition, tmp_path / "out", only=["indexes"])
     assert not (tmp_path / "out.incomplete").exists()
 
 
 # --- without the logs
-
-
-def _without_logs(contents: dict[str, bytes]) -> dict[str, bytes]:
-    rebuilt_suffixes = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
-    return {name: data for name, data in contents.items() if name.endswith(rebuilt_suffixes)}
-
-
-def _put_beside_logs(partition: Path, out: Path, rows: list[Companion | Hole]) -> None:
-    for row in rows:
-        if isinstance(row, Companion) and row.action == "to-remove":
-            (partition / row.path).unlink()
-    shutil.copytree(out, partition, dirs_exist_ok=True)
 
 
 @pytest.mark.both_kernels
@@ -334,7 +314,8 @@ def test_without_logs_the_same_companions_are_written(folder: str, partition: Pa
     before = _contents(path)
     rows = kdump.reindex(path, tmp_path / "out", without_logs=True)
     made = _contents(tmp_path / "out")
-    assert made == _without_logs(_contents(tmp_path / "full"))
+    rebuilt_ones = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
+    assert made == {name: data for name, data in _contents(tmp_path / "full").items() if name.endswith(rebuilt_ones)}
     assert not any(found.is_symlink() for found in (tmp_path / "out").rglob("*"))
     assert sorted(row.path for row in rows if isinstance(row, Companion)) == sorted(made)
     assert _contents(path) == before
@@ -349,10 +330,11 @@ def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path,
     rows = kdump.reindex(partition, tmp_path / "out", without_logs=True)
     found = {row.path: row.size_before for row in rows if isinstance(row, Companion) and row.action == "to-remove"}
     assert found == dict.fromkeys(stale, 5)
-    _put_beside_logs(partition, tmp_path / "out", rows)
+    for name in found:
+        (partition / name).unlink()
+    shutil.copytree(tmp_path / "out", partition, dirs_exist_ok=True)
     kdump.reindex(partition, tmp_path / "whole")
-    assert _contents(partition) == _contents(tmp_path / "whole")
-    assert set(logs) <= set(_contents(partition))
+    assert _contents(partition) == _contents(tmp_path / "whole") and set(logs) <= set(_contents(partition))
     assert not [finding for finding in kdump.check(partition) if finding.severity == "error"]
 
 
@@ -399,13 +381,15 @@ def test_a_log_that_changes_while_only_companions_are_written_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_killed_run_without_logs_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("words", "rounds"), [([], 2), (["--without-logs"], 1)])
+def test_a_killed_run_leaves_no_directory_of_that_name(words: list[str], rounds: int, tmp_path: Path) -> None:
     value = b"v" * 500_000
-    write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=n, records=[record(value=value)]) for n in range(60)]})
-    before = _contents(tmp_path / "a-0")
-    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
-    kill_while_writing(["reindex", str(tmp_path / "a-0"), "--without-logs"], tmp_path / "out", endings, seconds=0.05)
-    assert _contents(tmp_path / "a-0") == before
+    batches = [batch(base_offset=offset, records=[record(value=value)]) for offset in range(60)]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    before = {name: hashlib.sha256(data).digest() for name, data in _contents(path).items()}
+    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * rounds
+    kill_while_writing(["reindex", str(path), *words], tmp_path / "out", endings, seconds=0.05)
+    assert {name: hashlib.sha256(data).digest() for name, data in _contents(path).items()} == before
 
 
 def test_the_command_says_what_to_do_with_companions(
@@ -421,17 +405,16 @@ def test_the_command_says_what_to_do_with_companions(
 # --- the command
 
 
-def test_the_command_reports_what_it_made(partition: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert main(["reindex", str(partition), "-o", str(tmp_path / "out")]) == 0
-    printed = capfdbinary.readouterr().out.decode()
-    assert printed.endswith(f"Complete; headers and CRCs verified, records not read: {tmp_path / 'out'}. Exit status 0.\n")
-    assert "1 partition, 2 segments" in printed
-
-
-@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
-def test_the_command_writes_rows(form: str, partition: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--output", form]) == 0
-    assert f"{FIRST}.timeindex" in capfdbinary.readouterr().out.decode()
+@pytest.mark.parametrize("form", ["report", "ndjson", "json", "csv", "table"])
+def test_the_command_reports_what_it_made(form: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = [] if form == "report" else ["--output", form]
+    assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), *words]) == 0
+    printed = capfd.readouterr().out
+    if form == "report":
+        end = f"Complete; headers and CRCs verified, records not read: {tmp_path / 'out'}. Exit status 0.\n"
+        assert printed.endswith(end) and "1 partition, 2 segments" in printed
+    else:
+        assert f"{FIRST}.timeindex" in printed
 
 
 def test_the_exit_code_says_why_there_is_no_directory(partition: Path, tmp_path: Path) -> None:
@@ -446,15 +429,6 @@ def test_the_exit_code_says_why_there_is_no_directory(partition: Path, tmp_path:
     assert not Path(out).exists()
 
 
-def test_a_killed_run_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
-    value = b"v" * 500_000
-    write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=n, records=[record(value=value)]) for n in range(60)]})
-    before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()}
-    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * 2
-    kill_while_writing(["reindex", str(tmp_path / "a-0")], tmp_path / "out", endings, seconds=0.05)
-    assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()} == before
-
-
 def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_path: Path) -> None:
     marker = bytearray(transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, timestamp=TIMESTAMP))
     marker[35:43] = (TIMESTAMP - 500).to_bytes(8, "big")  # maxTimestamp
@@ -465,16 +439,12 @@ def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_p
     assert producer.timestamp == TIMESTAMP
 
 
-@each(
-    ("start", "epochs"),
-    [(0, "0 0 1 3 2 5"), (2, "0 2 1 3 2 5"), (3, "1 3 2 5"), (4, "1 4 2 5"), (5, "2 5")],
-)
+@each(("start", "epochs"), [(0, "0 0 1 3 2 5"), (2, "0 2 1 3 2 5"), (3, "1 3 2 5"), (4, "1 4 2 5"), (5, "2 5")])
 def test_the_first_leader_epoch_is_the_one_that_holds_at_the_log_start(start: int, epochs: str, tmp_path: Path) -> None:
     """Kafka: LeaderEpochFileCache.truncateFromStartAsyncFlush."""
-    rows = [
-        batch(base_offset=row, records=[record()], partition_leader_epoch=epoch) for row, epoch in enumerate((0, 0, 0, 1, 1, 2))
-    ]
-    path = write_partition(tmp_path, topic="a", segments={0: rows})
+    of_epochs = enumerate((0, 0, 0, 1, 1, 2))
+    batches = [batch(base_offset=row, records=[record()], partition_leader_epoch=epoch) for row, epoch in of_epochs]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
     (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {start}\n")
     kdump.reindex(path, tmp_path / "out")
     _, _, *found = (tmp_path / "out" / "leader-epoch-checkpoint").read_text().split("\n")

@@ -12,6 +12,7 @@ from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import Headers, Log, Piece
 from kdump.mending.recover.resolving import _Resolution, resolve
 from tests.builders.records import batch, record
+from tests.loops import each
 
 
 def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0) -> Piece:
@@ -38,10 +39,10 @@ def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[
         assert resolution._decided(*order) == (kept, left)
 
 
-@pytest.mark.parametrize(
-    ("epochs", "then"),
-    [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3), ((7, 25, 9), 9), ((7, 71, 9), 7), ((None, -(1 << 31) + 3, 3), 3)],
-)
+EPOCHS = [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3), ((7, 25, 9), 9), ((7, 71, 9), 7), ((None, -(1 << 31) + 3, 3), 3)]
+
+
+@each("epochs, then", EPOCHS)
 def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int | None, int, int], then: int) -> None:
     same = [_piece((row, row), 1) for row in range(3)]  # each in a log of its own
     assert all(piece.is_sure for piece in with_doubts(same, Headers()))
@@ -50,21 +51,20 @@ def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int
     assert [piece.first_epoch for piece in chain[-2:]] == [then, epochs[2]]
 
 
-@pytest.mark.parametrize(
-    ("epochs", "unsure"), [((3, 3, 7, 3, 3), 2), ((3, 9, 5, 5, 5), 1), ((3, 3, 1, 3, 3), 2), ((3, 3, 5, 5, 7), None)]
-)
+DOUBTED = [((3, 3, 7, 3, 3), 2), ((3, 9, 5, 5, 5), 1), ((3, 3, 1, 3, 3), 2), ((3, 3, 5, 5, 7), None)]
+
+
+@each("epochs, unsure", DOUBTED)
 def test_a_batch_beside_damage_is_doubted_for_an_epoch_that_those_around_contradict(
     epochs: tuple[int, ...], unsure: int | None, tmp_path: Path
 ) -> None:
     """Each batch is a piece, as where damaged ones are between them."""
-    batches = [batch(base_offset=row, partition_leader_epoch=epoch, records=[record()]) for row, epoch in enumerate(epochs)]
-    log = Log(str(tmp_path / "0.log"))
-    Path(log.path).write_bytes(b"damaged".join(batches))
-    ends = [len(b"damaged".join(batches[: row + 1])) for row in range(len(batches))]
-    extents = [(row, row, epoch) for row, epoch in enumerate(epochs)]
-    pieces = [
-        Piece(log, end - len(data), end, extent, is_sure=True) for data, end, extent in zip(batches, ends, extents, strict=True)
-    ]
+    log, data, pieces = Log(str(tmp_path / "0.log")), b"", []
+    for row, epoch in enumerate(epochs):
+        one = batch(base_offset=row, partition_leader_epoch=epoch, records=[record()])
+        pieces.append(Piece(log, len(data), len(data + one), (row, row, epoch), is_sure=True))
+        data += one + b"damaged"
+    Path(log.path).write_bytes(data.removesuffix(b"damaged"))
     found = with_doubts(pieces, Headers())
     assert [row for row, piece in enumerate(found) if not piece.is_sure] == ([] if unsure is None else [unsure])
 
@@ -89,9 +89,7 @@ def test_two_wrong_offsets_side_by_side_are_put_right_wherever_pieces_start(star
     assert (chain[0].first, chain[-1].last, left_out) == (0, 79, [])
 
 
-@pytest.mark.parametrize(
-    ("stated", "first"), [(10 + (1 << 32), 10), (11 + (1 << 32), 11 + (1 << 32)), (10 + (1 << 20), 10 + (1 << 20))]
-)
+@each("stated, first", [(10 + (1 << 32), 10), (11 + (1 << 32), 11 + (1 << 32)), (10 + (1 << 20), 10 + (1 << 20))])
 def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an_index(stated: int, first: int) -> None:
     log = Log("0.log", base_offset=0)
     pieces = [Piece(log, 0, 70, (0, 9, 0)), Piece(log, 70, 140, (stated, stated + 9, 0), is_sure=False)]

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
-from tests.builders.records import (
-    Voter,
-    leader_change_record,
-    unsigned_varint,
-)
+from tests.builders.records import Voter, leader_change_record, unsigned_varint
 from tests.loops import each
 from tests.support import cost
 
@@ -98,33 +94,28 @@ def test_null_is_distinguished_from_empty_where_it_is_allowed(type_of_field: str
     assert _code(_flexible(type_of_field), b"\0\0") == "message-null"
 
 
-def test_a_null_names_its_field() -> None:
-    for type_of_field, data, name in [("string", b"\0", "x"), ("[]string", b"\2\0", "x element")]:
-        with pytest.raises(CorruptData) as caught:
-            _read(_flexible(type_of_field), data)
-        assert caught.value.values["field"] == name
+LATER_TAG = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
+STRUCTS = _flexible("[]struct", Field("a", "int8"))
+PAIRS = _one("[]struct", Field("name", "int8"), Field("port", "int8"))
+NULLABLE = _one("struct", Field("a", "int8"), nullable_since=0)
+PORTS: dict[str, Value] = {"x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]}
 
 
-def test_elements_are_never_null() -> None:
-    assert _code(_one("[]string", nullable_since=0), bytes.fromhex("00000001ffff")) == "message-null"
+READ: dict[str, tuple[Message, int, bytes, dict[str, Value]]] = {
+    "tagged fields of every struct": (STRUCTS, 0, b"\3\1\0\2\1\x07\2zz\0", {"x": [{"a": 1}, {"a": 2}]}),
+    "a struct that is null": (NULLABLE, 0, b"\xff", {"x": None}),
+    "a struct that is not": (NULLABLE, 0, b"\1\5", {"x": {"a": 5}}),
+    "elements with equal keys, which are all kept": (PAIRS, 0, b"\0\0\0\3\1\x0a\2\x0b\1\x0c", PORTS),
+    "a tag of a later version": (LATER_TAG, 1, b"\1\0\1\5", {"x": 5}),
+    "the longest text": (_flexible("string"), 0, unsigned_varint(32768) + b"x" * 32767 + b"\0", {"x": "x" * 32767}),
+    "text that is not UTF-8, as Java decodes it": (_one("string"), 0, b"\0\4a\xffb\xc3", {"x": "a\ufffdb\ufffd"}),
+    "encoded surrogates, which are one replacement character": (_one("string"), 0, b"\0\5\xed\xa0\x80ab", {"x": "\ufffdab"}),
+}
 
 
-def test_every_struct_of_a_flexible_message_has_its_own_tagged_fields() -> None:
-    message = _flexible("[]struct", Field("a", "int8"))
-    assert _read(message, b"\3\1\0\2\1\x07\2zz\0") == {"x": [{"a": 1}, {"a": 2}]}
-
-
-def test_a_struct_may_be_null() -> None:
-    message = _one("struct", Field("a", "int8"), nullable_since=0)
-    assert _read(message, b"\xff") == {"x": None}
-    assert _read(message, b"\1\5") == {"x": {"a": 5}}
-
-
-def test_elements_with_equal_keys_are_all_kept() -> None:
-    message = _one("[]struct", Field("name", "int8"), Field("port", "int8"))
-    assert _read(message, b"\0\0\0\3\1\x0a\2\x0b\1\x0c") == {
-        "x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]
-    }
+@each("message, version, data, fields", READ.values(), ids=READ, quick=8)
+def test_a_message_is_read_by_its_schema(message: Message, version: int, data: bytes, fields: dict[str, Value]) -> None:
+    assert _read(message, data, version) == fields
 
 
 def test_bytes_after_a_message_are_not_checked() -> None:
@@ -146,23 +137,13 @@ VERSIONED = Message(
 )
 
 
-def test_a_tagged_field_is_read_where_it_stands() -> None:
-    assert _read(VERSIONED, b"\1\2\1\0\4\4abc", 2)["tagged"] == "abc"
-
-
-def test_a_tag_that_comes_with_a_later_version_is_refused() -> None:
-    message = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
-    assert _read(message, b"\1\0\1\5", 1) == {"x": 5}
-    assert _code(message, b"\1\0\1\5", 0) == "message-tag-not-in-version"
-
-
-def test_unknown_tagged_fields_are_skipped() -> None:
-    data = b"\1\2\3\0\2\2a\x05\3xyz" + unsigned_varint(300) + b"\0"
-    assert _read(VERSIONED, data, 2)["tagged"] == "a"
-
-
-def test_an_unknown_tagged_field_may_not_reach_past_the_end() -> None:
-    assert _code(VERSIONED, b"\1\2\1\5\4abc", 2) == "message-bytes-past-end"
+@each(
+    "data",
+    [b"\1\2\1\0\4\4abc", b"\1\2\3\0\4\4abc\x05\3xyz" + unsigned_varint(300) + b"\0"],
+    ids=["where it stands", "before unknown ones, which are skipped"],
+)
+def test_a_tagged_field_is_read(data: bytes) -> None:
+    assert _read(VERSIONED, data, 2)["tagged"] == "abc"
 
 
 def test_an_unknown_tagged_field_may_not_have_a_negative_size() -> None:
@@ -173,49 +154,56 @@ def test_an_unknown_tagged_field_may_not_have_a_negative_size() -> None:
 # --- what is bad
 
 
-@each("type_of_field", ["bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid"])
-def test_a_value_that_is_cut_is_an_underflow(type_of_field: str) -> None:
-    assert _code(_one(type_of_field), b"") == "message-underflow"
-    if type_of_field == "uuid":
-        assert _code(_one(type_of_field), bytes(15)) == "message-underflow"
+CUT = [(_one(kind), b"") for kind in ("bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid")]
+CUT += [(_one("uuid"), bytes(15)), *((_one(kind), b"\0") for kind in ("string", "bytes", "[]int8"))]
+CUT += [(_flexible(kind), b"\x80") for kind in ("string", "bytes", "[]int8")]
 
 
-@pytest.mark.parametrize("type_of_field", ["string", "bytes", "[]int8"])
-def test_a_length_that_is_cut_is_an_underflow(type_of_field: str) -> None:
-    assert _code(_one(type_of_field), b"\0") == "message-underflow"
-    assert _code(_flexible(type_of_field), b"\x80") == "message-underflow"
+REFUSED = {
+    **{f"cut {number}": (message, 0, data, "message-underflow") for number, (message, data) in enumerate(CUT)},
+    "an element that is null": (_one("[]string", nullable_since=0), 0, bytes.fromhex("00000001ffff"), "message-null"),
+    "a tag of a later version": (LATER_TAG, 0, b"\1\0\1\5", "message-tag-not-in-version"),
+    "an unknown tagged field past the end": (VERSIONED, 2, b"\1\2\1\5\4abc", "message-bytes-past-end"),
+    "a compact length that wraps as Java's numbers do": (
+        _flexible("[]int8", nullable_since=0),
+        0,
+        unsigned_varint(0x80000000) + b"abc",
+        "message-array-too-large",
+    ),
+}
 
 
-def test_an_array_of_more_elements_than_bytes_is_refused() -> None:
-    for message, data in [
-        (_one("[]int8"), struct.pack(">i", 0x7FFFFFFF) + b"abc"),
-        (_flexible("[]int8"), unsigned_varint(0x7FFFFFFF) + b"abc"),
-    ]:
-        with pytest.raises(CorruptData) as caught:
-            _read(message, data)
-        assert caught.value.code == "message-array-too-large"
-        assert caught.value.values["count"] in (0x7FFFFFFF, 0x7FFFFFFE)
-        assert caught.value.values["remaining"] == 3
+@each("message, version, data, code", REFUSED.values(), ids=REFUSED)
+def test_what_no_message_can_be_is_refused(message: Message, version: int, data: bytes, code: str) -> None:
+    assert _code(message, data, version) == code
 
 
-def test_a_compact_length_wraps_as_javas_numbers_do() -> None:
-    assert _code(_flexible("[]int8", nullable_since=0), unsigned_varint(0x80000000) + b"abc") == "message-array-too-large"
+FIELDS = {"fields": ("x",)}
+LENGTH = 0x7FFFFFFF
 
 
-def test_text_of_more_than_32767_bytes_is_refused() -> None:
+@each(
+    "message, data, code, values",
+    [
+        (_flexible("string"), b"\0", "message-null", {"field": "x"}),
+        (_flexible("[]string"), b"\2\0", "message-null", {"field": "x element"}),
+        (_one("[]int8"), struct.pack(">i", LENGTH) + b"abc", "message-array-too-large", {"count": LENGTH, "remaining": 3}),
+        (_flexible("[]int8"), unsigned_varint(LENGTH) + b"abc", "message-array-too-large", {"count": LENGTH - 1, "remaining": 3}),
+        (
+            _flexible("string"),
+            unsigned_varint(32769) + b"x" * 32768,
+            "message-string-too-long",
+            {"field": "x", "size": 32768, **FIELDS},
+        ),
+        (_flexible("string"), b"\xff" * 6, "message-varint-too-long", {"value": 0xFFFFFFFF, **FIELDS}),
+    ],
+    quick=6,
+)
+def test_a_fault_says_where_it_is_and_what_was_found(message: Message, data: bytes, code: str, values: dict[str, object]) -> None:
     with pytest.raises(CorruptData) as caught:
-        _read(_flexible("string"), unsigned_varint(32769) + b"x" * 32768)
-    assert (caught.value.code, caught.value.values) == (
-        "message-string-too-long",
-        {"field": "x", "size": 32768, "fields": ("x",)},
-    )
-    assert _read(_flexible("string"), unsigned_varint(32768) + b"x" * 32767 + b"\0") == {"x": "x" * 32767}
-
-
-def test_a_varint_that_does_not_end_is_refused() -> None:
-    with pytest.raises(CorruptData) as caught:
-        _read(_flexible("string"), b"\xff" * 6)
-    assert (caught.value.code, caught.value.values) == ("message-varint-too-long", {"value": 0xFFFFFFFF, "fields": ("x",)})
+        _read(message, data)
+    assert caught.value.code == code
+    assert caught.value.values | values == caught.value.values
 
 
 def test_the_greatest_number_of_tagged_fields_takes_no_time() -> None:
@@ -260,14 +248,6 @@ def _is_whole(control_type: int, data: bytes) -> bool:
     """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
     fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
     return fixed is not None and len(data) > fixed and data[fixed] == 0
-
-
-def test_text_is_decoded_as_java_does_it() -> None:
-    assert _read(_one("string"), b"\0\4a\xffb\xc3") == {"x": "a\ufffdb\ufffd"}
-
-
-def test_encoded_surrogates_in_text_are_one_replacement_character() -> None:
-    assert _read(_one("string"), b"\0\5\xed\xa0\x80ab") == {"x": "\ufffdab"}
 
 
 # --- JSON
@@ -315,16 +295,12 @@ def test_json_escapes_quotes_backslashes_and_control_characters_only(text: str, 
     assert _json("string", text) == f'{{"x":"{escaped}"}}'
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1e10, "1.0E10"), (1e-5, "1.0E-5"), (1e16, "1.0E16"), (math.nan, '"NaN"'), (math.inf, '"Infinity"')],
-)
-def test_large_and_small_doubles_are_written_as_java_does(value: float, text: str) -> None:
-    assert _json("float64", value) == f'{{"x":{text}}}'
+DOUBLES = [(1e10, "1.0E10"), (1e-5, "1.0E-5"), (1e16, "1.0E16"), (math.nan, '"NaN"'), (math.inf, '"Infinity"')]
+DOUBLES += [(1234567.0, "1234567.0"), (0.1, "0.1"), (100.0, "100.0"), (-0.0, "-0.0")]
 
 
-@pytest.mark.parametrize(("value", "text"), [(1234567.0, "1234567.0"), (0.1, "0.1"), (100.0, "100.0"), (-0.0, "-0.0")])
-def test_other_doubles_are_written_in_full(value: float, text: str) -> None:
+@each("value, text", DOUBLES)
+def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
     assert _json("float64", value) == f'{{"x":{text}}}'
 
 

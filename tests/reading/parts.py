@@ -41,10 +41,8 @@ def parts_of(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
     rows = []
     for row, (start, size) in enumerate(zip(chunk.starts, chunk.batches["size"], strict=True)):
         data = chunk.window[start : start + size]
-        claimed = section.claimed_lengths.get(row)
-        rows.append(
-            (repr(chunk.batches.row(row)), chunk.headers[row], data, section.statuses[row], section.is_nested(row), claimed)
-        )
+        of_walk = section.statuses[row], section.is_nested(row), section.claimed_lengths.get(row)
+        rows.append((repr(chunk.batches.row(row)), chunk.headers[row], data, *of_walk))
     if isinstance(item, Section):
         yield from rows
         return

@@ -23,17 +23,9 @@ pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason=str(kerne
 LONE = batch(records=[record(value=b"v")])
 LONE_MESSAGE = message_set(messages=[message(value=b"m", magic=1)])
 BETWEEN = (
-    b"g",
-    bytes(range(1, 51)),
-    bytes(20),
-    bytes(700),
-    bytes(range(1, 100)) + bytes(600) + b"x",
+    *(b"g", bytes(range(1, 51)), bytes(20), bytes(700), bytes(range(1, 100)) + bytes(600) + b"x"),
     LONE[:61],
-    batch(records=[record(value=b"v")], batch_length=-5),
-    batch(records=[record(value=b"v")], batch_length=5),
-    batch(records=[record(value=b"v")], batch_length=2000),
-    batch(records=[record(value=b"v")], batch_length=1 << 30),
-    batch(records=[record(value=b"v")], batch_length=70_000),
+    *(batch(records=[record(value=b"v")], batch_length=length) for length in (-5, 5, 2000, 1 << 30, 70_000)),
     batch(records=[record(value=bytes(900))]),
     LONE_MESSAGE[:30],
     LONE_MESSAGE[:8] + struct.pack(">i", 1 << 29) + LONE_MESSAGE[12:],
@@ -87,9 +79,8 @@ def test_batches_whose_lengths_lead_far_come_together(free: int) -> None:
 def test_a_damaged_message_between_others_is_none_of_their_records() -> None:
     parts: list[bytes] = []
     for number in range(0, 2000, 2):
-        sound, broken = (
-            message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in (number, number + 1)
-        )
+        one = message(value=b"v", magic=1)
+        sound, broken = (message_set(messages=[one], base_offset=offset) for offset in (number, number + 1))
         parts += [sound, broken[:-1] + b"w", bytes(range(1, 31))]
     listed = 0
     with opened(b"".join(parts)) as source:

@@ -62,6 +62,11 @@ def _assert_covers(ranges: list[Range], end: int, start: int = 0) -> None:
     assert start == end
 
 
+def _statuses(ranges: list[Range]) -> str:
+    """A letter for each: intact, salvaged, damaged; a dash is a range that no batch claims."""
+    return "".join(one.status[:1] or "-" for one in ranges)
+
+
 def _batch(row: int, value: bytes = b"value") -> bytes:
     return batch(records=[record(key=b"key", value=value)], base_offset=row)
 
@@ -70,15 +75,58 @@ def _log(count: int) -> list[bytes]:
     return [_batch(row) for row in range(count)]
 
 
+def _with_length(batch: bytes, length: int) -> bytes:
+    return batch[:8] + struct.pack(">i", length) + batch[12:]
+
+
+def _with_offset(batch: bytes, offset: int) -> bytes:
+    return struct.pack(">q", offset) + batch[8:]
+
+
+def _of_epoch(offset: int, epoch: int) -> bytes:
+    return batch(records=[record(key=b"key", value=b"value")], base_offset=offset, partition_leader_epoch=epoch)
+
+
+def _claiming(batch: bytes, size: int) -> bytes:
+    """A batch damaged at its end that claims this size."""
+    return _with_length(batch[:-1] + bytes([batch[-1] ^ 0x21]), size - 12)
+
+
 SIZE = len(_batch(0))
 
 # --- sound logs
 
 
-def test_batches_larger_than_a_window_are_intact() -> None:
-    large = batch(records=[record(value=bytes(3 << 20))], base_offset=1)
-    data = _batch(0) + large + _batch(2)
-    assert [found.status for found in _ranges(data)] == [INTACT] * 3
+DAMAGED_INSIDE = _batch(1)[:-2] + b"!!"
+MAGIC_3 = batch(records=[record()], base_offset=1, magic=3)
+NESTED = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
+CODEC_5 = _with_length(_batch(1), 3 * SIZE + 90)[:22] + b"\x05" + _batch(1)[23:]
+OLD = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
+EPOCHS = [_of_epoch(0, 7), _claiming(_of_epoch(1, 7), 2 * SIZE), _of_epoch(2, 6), _of_epoch(3, 7)]
+WRAPPER = wrapper(messages=[message(value=b"v")], base_offset=3)
+
+
+STATUSES: dict[str, tuple[list[bytes], str]] = {
+    "larger than a window": ([_batch(0), batch(records=[record(value=bytes(3 << 20))], base_offset=1), _batch(2)], "iii"),
+    "damaged inside: stepped over by its length": ([_batch(0), DAMAGED_INSIDE, _batch(2)], "idi"),
+    "damaged inside, the last": ([_batch(0), DAMAGED_INSIDE], "id"),
+    "nothing is looked for inside if the length is right": ([_batch(0), NESTED], "i-"),
+    "claims two more, whose offsets go on": ([_batch(0), _claiming(_batch(1), 3 * SIZE), *_log(5)[2:]], "i-sii"),
+    "an unknown codec does not lead over batches to zeros": ([_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
+    "claims one of a lower leader epoch": (EPOCHS, "idi"),
+    "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
+    "old messages": ([OLD[0], b"\xff" * 50, OLD[1], b"\xff" * 50, OLD[2], b"\xff" * 50, WRAPPER], "i-s-s-s"),
+    "a magic that does not exist": ([batch(records=[record()], magic=3)], "d"),
+    "it or the next one has a wrong header: they claim one offset": ([_batch(0), MAGIC_3, _batch(1), _batch(3)], "idsi"),
+    "a magic that does not exist among others": ([_batch(0), MAGIC_3, _batch(2), _batch(3)], "idii"),
+}
+
+
+@each("pieces, statuses", STATUSES.values(), ids=STATUSES)
+def test_batches_in_and_after_damage_have_a_status(pieces: list[bytes], statuses: str) -> None:
+    ranges = _ranges(b"".join(pieces))
+    _assert_covers(ranges, sum(map(len, pieces)))
+    assert _statuses(ranges) == statuses
 
 
 # --- damage anywhere
@@ -153,21 +201,12 @@ def test_every_untouched_batch_is_listed(hurt: tuple[bytes, list[Range]]) -> Non
     assert [one for one in untouched if (one.start, one.end) not in found] == []
 
 
-def test_a_batch_that_is_damaged_inside_is_stepped_over_by_its_length() -> None:
-    batches = _log(3)
-    data = batches[0] + batches[1][:-2] + b"!!" + batches[2]
-    assert [found.status for found in _ranges(data)] == [INTACT, DAMAGED, INTACT]
-
-
 def test_a_batch_after_a_missing_byte_is_listed_whatever_its_checksum_is() -> None:
     """Read from its second byte on, its header is plausible if the checksum starts with the magic."""
     after = next(one for one in (_batch(2, b"%d" % number) for number in range(9999)) if one[17] == 2)
     data = _batch(0) + _batch(1)[:-3] + _batch(1)[-2:] + after + _batch(3, b"x" * 40_000)
-    assert [one.start for one in _ranges(data) if one.status in (INTACT, SALVAGED)] == [
-        0,
-        2 * SIZE - 1,
-        2 * SIZE - 1 + len(after),
-    ]
+    listed = [one.start for one in _ranges(data) if one.status in (INTACT, SALVAGED)]
+    assert listed == [0, 2 * SIZE - 1, 2 * SIZE - 1 + len(after)]
 
 
 def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
@@ -178,23 +217,12 @@ def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
         assert looked.budget.crc_bytes == MEBIBYTE
 
 
-def test_a_last_batch_that_is_damaged_inside_ends_the_log() -> None:
-    batches = _log(2)
-    assert [found.status for found in _ranges(batches[0] + batches[1][:-2] + b"!!")] == [INTACT, DAMAGED]
-
-
-def test_nothing_is_looked_for_inside_a_damaged_batch_whose_length_is_right() -> None:
-    nested = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
-    assert _ranges(_batch(0) + nested) == [Range(0, SIZE, INTACT), Range(SIZE, SIZE + len(nested), "")]
-
-
 @each("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
 @each("row", [0, 1, 3])
 def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
     batches = _log(4)
-    batches[row] = batches[row][:8] + struct.pack(">i", length) + batches[row][12:]
-    statuses = [INTACT] * 4
-    statuses[row] = SALVAGED
+    batches[row] = _with_length(batches[row], length)
+    statuses = [SALVAGED if at == row else INTACT for at in range(4)]
     assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
 
 
@@ -205,9 +233,7 @@ def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
 
 
 def test_a_batch_is_shown_with_the_length_that_fits() -> None:
-    batches = _log(3)
-    batches[1] = batches[1][:8] + struct.pack(">i", -5) + batches[1][12:]
-    with opened(b"".join(batches)) as source:
+    with opened(_batch(0) + _with_length(_batch(1), -5) + _batch(2)) as source:
         _, section, _ = walk(source)
     assert isinstance(section, Section)
     start = section.chunk.starts[0]
@@ -217,33 +243,11 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
 
 @each("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
 def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
-    batches = _log(4)
-    batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
-    assert _ranges(b"".join(batches)) == [
-        Range(0, SIZE, INTACT),
-        Range(SIZE, 2 * SIZE, ""),
-        Range(2 * SIZE, 3 * SIZE, SALVAGED),
-        Range(3 * SIZE, 4 * SIZE, INTACT),
-    ]
+    ranges = _ranges(_batch(0) + _with_length(_batch(1)[:-1] + b"!", length) + _batch(2) + _batch(3))
+    assert ranges == [Range(row * SIZE, (row + 1) * SIZE, status) for row, status in enumerate((INTACT, "", SALVAGED, INTACT))]
 
 
 # --- lengths that lead to the start of a later batch
-
-
-def _claiming(batch: bytes, size: int) -> bytes:
-    """A batch damaged at its end that claims this size."""
-    return batch[:8] + struct.pack(">i", size - 12) + batch[12:-1] + bytes([batch[-1] ^ 0x21])
-
-
-def test_batches_that_a_damaged_one_claims_are_listed_where_their_offsets_go_on() -> None:
-    batches = _log(5)
-    batches[1] = _claiming(batches[1], 3 * SIZE)
-    assert _ranges(b"".join(batches))[1:] == [
-        Range(SIZE, 2 * SIZE, ""),
-        Range(2 * SIZE, 3 * SIZE, SALVAGED),
-        Range(3 * SIZE, 4 * SIZE, INTACT),
-        Range(4 * SIZE, 5 * SIZE, INTACT),
-    ]
 
 
 @pytest.mark.parametrize("next_row", [3, 4])
@@ -260,11 +264,7 @@ def test_batches_that_a_damaged_one_claims_are_listed_where_zeros_follow(claimed
     batches = _log(5)
     batches[1] = _claiming(batches[1], 4 * SIZE + claimed_zeros)  # the last byte of a batch is a zero
     found = _ranges(b"".join(batches) + bytes(max(claimed_zeros, 0) + zeros_after))
-    assert [(one.start // SIZE, one.status) for one in found[:5]] == [
-        (0, INTACT),
-        (1, ""),
-        *((row, SALVAGED) for row in (2, 3, 4)),
-    ]
+    assert [one.start // SIZE for one in found[:5]] == [0, 1, 2, 3, 4] and _statuses(found[:5]) == "i-sss"
 
 
 def test_a_batch_of_which_a_part_lies_before_the_end_of_a_claim_is_listed() -> None:
@@ -279,13 +279,6 @@ def test_a_batch_at_the_end_of_a_payload_is_not_listed_though_zeros_follow(after
     outer = batch(records=[record(value=inner)], base_offset=641)  # ends with the number of headers
     outer = outer[:17] + bytes(4) + outer[21:]
     assert _ranges(_batch(640) + outer[: len(outer) - 1 + after] + bytes(700))[1] == Range(SIZE, SIZE + len(outer), DAMAGED)
-
-
-def test_a_header_of_an_unknown_codec_does_not_lead_over_batches_to_zeros() -> None:
-    batches = _log(4)
-    batches[1] = batches[1][:8] + struct.pack(">i", 3 * SIZE + 90) + batches[1][12:22] + b"\x05" + batches[1][23:]
-    found = _ranges(b"".join(batches) + bytes(1000))
-    assert [one.start // SIZE for one in found if one.status == SALVAGED] == [2, 3]
 
 
 @each(
@@ -315,29 +308,18 @@ def test_bytes_that_a_page_in_the_wrong_place_has_torn_claim_nothing() -> None:
     torn = batches[20][:4] + batches[20][5:]
     assert torn[16] > 2 and len(b"".join(batches)) < int.from_bytes(torn[8:12], "big") < 1 << 27
     ranges = _ranges(b"".join(batches[:20]) + torn + b"".join(batches[21:]))
-    assert [one.status for one in ranges if one.start >= 20 * SIZE] == ["", SALVAGED, *[INTACT] * 18]
-
-
-def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
-    batches = [batch(records=[record()], base_offset=row, partition_leader_epoch=7 if row != 2 else 6) for row in range(4)]
-    size = len(batches[0])
-    batches[1] = _claiming(batches[1], 2 * size)
-    assert Range(size, 3 * size, DAMAGED) in _ranges(b"".join(batches))
+    assert _statuses([one for one in ranges if one.start >= 20 * SIZE]) == "-s" + 18 * "i"
 
 
 @each("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
 @each("behind", [0, 1])
 def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int], behind: int) -> None:
     inner = b"".join(_batch(offset) for offset in nested)
-    outer = batch(records=[record(value=b"X" * 50 + inner), *[record(value=b"")] * behind], base_offset=1)
-    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
-    ranges = _ranges(_batch(0) + damaged + _batch(2 + behind) + _batch(3 + behind))
-    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
-    # by a header as well, which ends where the batch ends
-    outer = batch(records=[record(value=b"X" * 50, headers=[(b"copy", inner)])], base_offset=1)
-    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
-    ranges = _ranges(_batch(0) + damaged + _batch(2) + _batch(3))
-    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+    in_value = [record(value=b"X" * 50 + inner), *[record(value=b"")] * behind]
+    in_header = [record(value=b"X" * 50, headers=[(b"copy", inner)])]  # which ends where the batch ends
+    for records in (in_value, in_header):
+        outer = batch(records=records, base_offset=1).replace(b"X" * 50, b"Y" * 50, 1)
+        assert _statuses(_ranges(_batch(0) + outer + _batch(1 + len(records)) + _batch(2 + len(records)))) == "idii"
 
 
 @each("seed", range(60))
@@ -365,52 +347,28 @@ def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(s
     assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
 
 
-def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
-    data = b"".join([_batch(100), b"garbage" * 9, _batch(5), _batch(6), _batch(101), _batch(102)])
-    assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, SALVAGED, SALVAGED, INTACT]
-
-
 @each("count", range(1, 9))
 def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
-    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
     log = _log(8)
-    log[3] = struct.pack(">q", 500) + log[3][8:]
-    found = _ranges(b"".join(log), tuning=tuning)
-    assert [one.status for one in found] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
+    log[3] = _with_offset(log[3], 500)
+    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
+    assert _statuses(_ranges(b"".join(log), tuning=tuning)) == "iiisiiii"
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@each("count", [1, 2])
 def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE, stretch_bytes=1)
-    log = _log(2)
-    found = _ranges(struct.pack(">q", 500) + log[0][8:] + log[1], tuning=tuning)
-    assert [one.status for one in found] == [SALVAGED, SALVAGED]
+    assert _statuses(_ranges(_with_offset(_batch(0), 500) + _batch(1), tuning=tuning)) == "ss"
 
 
-def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:
-    for between in (b"", b"garbage" * 9, bytes(99)):
-        inside = [_batch(5), _batch(6), between, _batch(7), _batch(8)]
-        outer = bytearray(batch(records=[record(value=b"".join(inside))], base_offset=1))
-        outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
-        outer[-1] = 1  # so that the CRC does not tell the length
-        ranges = _ranges(_batch(0) + bytes(outer) + _batch(9) + _batch(10) + _batch(11))
-        statuses = [found.status for found in ranges if found.start < SIZE + len(outer)]
-        assert [status for status in statuses if status] == [INTACT, SALVAGED, SALVAGED, SALVAGED, SALVAGED]
-
-
-def test_old_messages_are_found_after_damage() -> None:
-    sets = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
-    wrapped = wrapper(messages=[message(value=b"v")], base_offset=3)
-    data = sets[0] + b"\xff" * 50 + sets[1] + b"\xff" * 50 + sets[2] + b"\xff" * 50 + wrapped
-    assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, "", SALVAGED, "", SALVAGED]
-
-
-def test_a_magic_that_does_not_exist_is_damage() -> None:
-    """It or the batch after it has a wrong header where both claim the same offset."""
-    assert [found.status for found in _ranges(batch(records=[record()], magic=3))] == [DAMAGED]
-    for offset, status in ((1, SALVAGED), (2, INTACT)):
-        data = [_batch(0), batch(records=[record()], base_offset=1, magic=3), _batch(offset), _batch(3)]
-        assert [found.status for found in _ranges(b"".join(data))] == [INTACT, DAMAGED, status, INTACT]
+@each("between", [b"", b"garbage" * 9, bytes(99)])
+def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact(between: bytes) -> None:
+    inside = [_batch(5), _batch(6), between, _batch(7), _batch(8)]
+    outer = bytearray(batch(records=[record(value=b"".join(inside))], base_offset=1))
+    outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
+    outer[-1] = 1  # so that the CRC does not tell the length
+    ranges = _ranges(_batch(0) + bytes(outer) + _batch(9) + _batch(10) + _batch(11))
+    assert _statuses([one for one in ranges if one.start < SIZE + len(outer) and one.status]) == "issss"
 
 
 @each(
@@ -466,7 +424,7 @@ def test_a_run_out_of_line_is_believed_if_it_is_larger_than_what_it_contradicts(
         assert [order.judge_found((offset, offset, 0), 0, size) for offset in (5, 6)] == [SALVAGED, status]
 
 
-@pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])
+@each("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])
 def test_a_batch_is_found_wherever_the_windows_of_the_scan_end(size: int) -> None:
     data = _batch(0) + bytes(size) + _batch(1)
     assert _ranges(data)[1:] == [Range(SIZE, SIZE + size, ""), Range(SIZE + size, 2 * SIZE + size, SALVAGED)]
@@ -513,9 +471,7 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
 )
 @each("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
 def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
-    tuning = kernels.in_windows(window)
-    found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets), tuning=tuning)]
-    assert "".join(found) == statuses
+    assert _statuses(_ranges(b"".join(map(_batch, offsets)), tuning=kernels.in_windows(window))) == statuses
 
 
 @each(
@@ -530,54 +486,48 @@ def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int
     ],
 )
 def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuses: str) -> None:
-    batches = [
-        batch(records=[record(key=b"key", value=b"value")], base_offset=row, partition_leader_epoch=epoch)
-        for row, epoch in enumerate(epochs)
-    ]
-    assert "".join(one.status[0] for one in _ranges(b"".join(batches))) == statuses
+    assert _statuses(_ranges(b"".join(_of_epoch(row, epoch) for row, epoch in enumerate(epochs)))) == statuses
+
+
+def _statuses_below(batches: list[bytes], next_base_offset: int | None) -> str:
+    """The statuses of the batches of a log that starts at 0, and ends where the next one starts."""
+    with opened(b"".join(batches)) as source:
+        items = list(walk(source, base_offset=0, next_base_offset=next_base_offset))
+    return "".join(status[0] for item in items if isinstance(item, Section) for status in item.statuses)
 
 
 def test_a_batch_whose_offset_no_segment_has_vouches_for_none() -> None:
     """Two batches one after the other have wrong fields: a leader epoch, and an offset."""
     fields = [(0, 3), (1, 3), (2, 19), (1 << 36, 3), (4, 3), (5, 3)]
-    batches = [batch(records=[record()], base_offset=offset, partition_leader_epoch=epoch) for offset, epoch in fields]
-    with opened(b"".join(batches)) as source:
-        statuses = [status for item in walk(source, base_offset=0) if isinstance(item, Section) for status in item.statuses]
-    assert statuses == [INTACT, INTACT, SALVAGED, SALVAGED, INTACT, INTACT]
+    assert _statuses_below([_of_epoch(*one) for one in fields], None) == "iissii"
 
 
-@pytest.mark.parametrize("distance", [-1, 0, 1])
-def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int) -> None:
-    damaged = bytearray(_batch(1))
-    damaged[8:12] = struct.pack(">i", 3 * SIZE - 12 + distance)  # up to the start of the third batch after, or so
-    damaged[-1] ^= 1
-    data = _batch(0) + bytes(damaged) + b"".join(_batch(offset) for offset in (2, 3, 4, 5))
-    found = [(one.start // SIZE, one.status[:1]) for one in _ranges(data)]
-    if not distance:  # its length leads to a batch, but the offsets between go on as well
-        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "i"), (4, "i"), (5, "i")]
-    else:
-        inside = "s" if distance > 0 else "i"
-        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "s"), (4, inside), (5, "i")]
+def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() -> None:
+    """No checksum covers an offset. The next log bounds them."""
+    batches = _log(30)
+    for row, bit in ((10, 33), (11, 43), (12, 30)):
+        batches[row] = _with_offset(batches[row], row ^ 1 << bit)
+    assert _statuses_below(batches, 30) == 10 * "i" + "sss" + 17 * "i"
+
+
+@each(
+    "distance, statuses",
+    [(-1, "i-ssii"), (0, "i-siii"), (1, "i-sssi")],  # at 0, its length leads to a batch, but the offsets between go on as well
+)
+def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int, statuses: str) -> None:
+    claims = bytearray(_with_length(_batch(1), 3 * SIZE - 12 + distance))  # up to the start of the third batch after, or so
+    claims[-1] ^= 1
+    found = _ranges(_batch(0) + bytes(claims) + b"".join(map(_batch, (2, 3, 4, 5))))
+    assert [one.start // SIZE for one in found] == [0, 1, 2, 3, 4, 5] and _statuses(found) == statuses
+
+
+_FIELDS = {"offset": 0, "length": 56, "epoch": -1, "magic": 2, "crc": 0, "attributes": 0, "delta": 0, "base": 0, "max": 0}
+_FIELDS |= {"producer": -1, "producer_epoch": -1, "sequence": -1, "count": 1}
 
 
 def _header(**changes: int) -> bytes:
     """A header of magic 2 with room for 7 bytes of a record."""
-    fields = {
-        "offset": 0,
-        "length": 56,
-        "epoch": -1,
-        "magic": 2,
-        "crc": 0,
-        "attributes": 0,
-        "delta": 0,
-        "base": 0,
-        "max": 0,
-        "producer": -1,
-        "producer_epoch": -1,
-        "sequence": -1,
-        "count": 1,
-    }
-    return struct.pack(">qiibIhiqqqhii", *{**fields, **changes}.values())
+    return struct.pack(">qiibIhiqqqhii", *{**_FIELDS, **changes}.values())
 
 
 @each(
@@ -607,10 +557,9 @@ def test_a_header_is_plausible_by_each_of_its_fields(changes: dict[str, int], pl
     assert is_plausible(_header(**changes), 68) == plausible
 
 
-def test_a_header_has_to_be_whole() -> None:
-    assert not is_plausible(_header()[:60], 68)
-    assert not is_plausible(_header()[:25], 68)
-    assert not is_plausible(b"", 68)
+@each("size", [60, 25, 0])
+def test_a_header_has_to_be_whole(size: int) -> None:
+    assert not is_plausible(_header()[:size], 68)
 
 
 @each(
@@ -722,13 +671,11 @@ def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
 @each("magic", [0, 1])
 def test_a_message_with_a_wrong_length_and_wrong_contents_hides_no_message(magic: int) -> None:
     """Its length is one too much, so that its end looks like the header of a large message, which would hold those after it."""
-    messages = [
-        message_set(messages=[message(key=b"k" * 16, value=b"v" * 974, magic=magic)], base_offset=row) for row in range(300)
-    ]
-    size = len(messages[0])
-    hurt = list(messages)
-    hurt[5] = messages[5][:11] + bytes([messages[5][11] + 1]) + messages[5][12:-1] + b"!"
-    hurt[9] = messages[9][:-1] + b"!"
+    value = message(key=b"k" * 16, value=b"v" * 974, magic=magic)
+    hurt = [message_set(messages=[value], base_offset=row) for row in range(300)]
+    size = len(hurt[0])
+    hurt[5] = _with_length(hurt[5][:-1] + b"!", size - 12 + 1)
+    hurt[9] = hurt[9][:-1] + b"!"
     found = [(one.start // size, one.status) for one in _ranges(b"".join(hurt)) if one.start % size == 0]
     assert [row for row, status in found if status in (INTACT, SALVAGED)] == [row for row in range(300) if row not in (5, 9)]
 
@@ -742,20 +689,5 @@ def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(ma
     outer = message_set(messages=[message(value=stored, magic=magic, codec="lz4")], base_offset=5)
     assert outer.index(inner) < BATCH_HEADER.size
     before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
-    found = _ranges(before + b"?" * 50 + outer)
-    assert [(one.start, one.end) for one in found if one.status in (INTACT, SALVAGED)] == [
-        (0, len(before)),
-        (len(before) + 50, len(before) + 50 + len(outer)),
-    ]
-
-
-def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() -> None:
-    """No checksum covers an offset. The next log bounds them."""
-    batches = _log(30)
-    for row, bit in ((10, 33), (11, 43), (12, 30)):
-        batches[row] = (row ^ 1 << bit).to_bytes(8, "big") + batches[row][8:]
-    data = b"".join(batches)
-    with opened(data) as source:
-        items = list(walk(source, base_offset=0, next_base_offset=30))
-    statuses = [status for item in items if isinstance(item, Section) for status in item.statuses]
-    assert statuses == [SALVAGED if row in (10, 11, 12) else INTACT for row in range(30)]
+    found = [(one.start, one.end) for one in _ranges(before + b"?" * 50 + outer) if one.status in (INTACT, SALVAGED)]
+    assert found == [(0, len(before)), (len(before) + 50, len(before) + 50 + len(outer))]

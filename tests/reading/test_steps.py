@@ -53,9 +53,8 @@ def test_steps_taken_together_change_nothing_among_other_damage() -> None:
         for _ in range(60):
             for _ in range(chance.choice((1, 1, 1, 2, 5))):
                 records = [record(value=bytes(chance.choice((1, 1, 1, 30, 6000))))]
-                data = bytearray(
-                    batch(records=records, base_offset=offset, partition_leader_epoch=chance.choice((1, 1, 1, 1, 0)))
-                )
+                epoch = chance.choice((1, 1, 1, 1, 0))
+                data = bytearray(batch(records=records, base_offset=offset, partition_leader_epoch=epoch))
                 if chance.random() < 0.1:
                     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
                 pieces.append(bytes(data))

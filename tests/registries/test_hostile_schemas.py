@@ -20,24 +20,24 @@ Lister = Callable[..., list[Row]]
 
 
 def schema(
-    id: int,
-    text: str,
-    type: str = "AVRO",
-    *,
-    subject: str = "",
-    version: int = 1,
-    references: Sequence[tuple[str, str, int]] = (),
+    id: int, text: str, type: str = "AVRO", *, subject: str = "", references: Sequence[tuple[str, str, int]] = ()
 ) -> bytes:
-    """A batch that registers a schema."""
+    """A batch that registers the first version of a subject."""
     subject = subject or f"s{id}"
-    key = {"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1}
+    key = {"keytype": "SCHEMA", "subject": subject, "version": 1, "magic": 1}
     refers = [{"name": name, "subject": other, "version": number} for name, other, number in references]
-    value = {"subject": subject, "version": version, "id": id, "schemaType": type, "schema": text, "references": refers}
+    value = {"subject": subject, "version": 1, "id": id, "schemaType": type, "schema": text, "references": refers}
     return batch(records=[record(key=json.dumps(key).encode(), value=json.dumps(value).encode())])
 
 
 def framed(id: int, data: bytes) -> bytes:
     return b"\0" + id.to_bytes(4, "big") + data
+
+
+def write_log(partition: Path, data: bytes) -> None:
+    """Write the first segment of a partition, which may exist."""
+    partition.mkdir(exist_ok=True)
+    (partition / f"{0:020d}.log").write_bytes(data)
 
 
 @pytest.fixture
@@ -46,8 +46,7 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
 
     def list_log(registry: Sequence[bytes], values: Sequence[bytes], *, status: int = CLEAN, measures: bool = False) -> list[Row]:
         for name, data in (("_schemas-0", b"".join(registry)), ("t-0", batch(records=[record(value=value) for value in values]))):
-            (tmp_path / name).mkdir(exist_ok=True)
-            (tmp_path / name / f"{0:020d}.log").write_bytes(data)
+            write_log(tmp_path / name, data)
         if measures:
             tracemalloc.start()
         try:
@@ -104,7 +103,6 @@ def test_a_hostile_avro_value_is_a_row_with_an_error(listed: Lister, text: str, 
 
 
 DEEP_JSON = '{"type":"array","items":' * 5000 + '"null"' + "}" * 5000
-MANY = json.dumps({"type": "enum", "name": "E", "symbols": ["s"]})
 
 
 @pytest.mark.parametrize(
@@ -150,9 +148,8 @@ def test_a_long_chain_of_references(listed: Lister) -> None:
         return json.dumps({"type": "record", "name": f"R{number}", "fields": [{"name": "f", "type": field}]})
 
     chain = [schema(1, link(1, "int"), subject="s1")]
-    chain += [
-        schema(n, link(n, f"R{n - 1}"), subject=f"s{n}", references=[(f"R{n - 1}", f"s{n - 1}", 1)]) for n in range(2, 1200)
-    ]
+    for n in range(2, 1200):
+        chain.append(schema(n, link(n, f"R{n - 1}"), subject=f"s{n}", references=[(f"R{n - 1}", f"s{n - 1}", 1)]))
     rows = listed(chain, [framed(50, b"\x02"), framed(900, b"\x02"), framed(1199, b"\x02")])
     assert json.dumps(rows[0]["decodedValue"]).count("f") == 50
     assert "long a chain" in _reason(rows[1])
@@ -211,16 +208,11 @@ def test_a_hostile_document_is_a_row_with_an_error(listed: Lister, document: byt
 def test_damage_to_the_registrys_topic_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     good, bad = schema(1, '"string"'), bytearray(schema(2, '"string"'))
     bad[-5] ^= 1
-    for name, data in (
-        ("_schemas-0", good + bytes(bad)),
-        ("t-0", batch(records=[record(value=framed(n, b"\x02x")) for n in (1, 2)])),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{0:020d}.log").write_bytes(data)
+    write_log(tmp_path / "_schemas-0", good + bytes(bad))
+    write_log(tmp_path / "t-0", batch(records=[record(value=framed(number, b"\x02x")) for number in (1, 2)]))
     assert main(["log", "--deep", "--output", "ndjson", str(tmp_path / "t-0")]) == FINDINGS
     out, err = capfd.readouterr()
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["decodedValue"] for row in rows] == ["x", None]
+    assert [json.loads(line)["decodedValue"] for line in out.splitlines()] == ["x", None]
     assert "_schemas-0: schemas may be missing: 00000000000000000000.log, byte" in err and "CRC" in err
 
 

@@ -9,18 +9,9 @@ import pytest
 
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
-from tests.registries import unpack
-from tests.registries.test_hostile_schemas import framed, schema
+from tests.registries.test_hostile_schemas import framed, schema, write_log
 
-pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("registries")
-    unpack(folder)
-    return folder
 
 
 def _table(cases: Path, partition: str, file: Path, *options: str) -> Any:
@@ -69,10 +60,8 @@ def test_what_is_not_decoded_is_null_with_its_reason_beside_its_bytes(cases: Pat
     rows = {row["offset"]: row for row in table.to_pylist()}
     assert len(rows) == 22
     assert rows[0]["decodedValue"]["n"] == 1 << 40
-    assert (rows[6]["decodedValue"], rows[6]["decodeError"]) == (
-        None,
-        "schema-id-unknown: the value was not decoded: no schema has the id 7722",
-    )
+    why = "schema-id-unknown: the value was not decoded: no schema has the id 7722"
+    assert (rows[6]["decodedValue"], rows[6]["decodeError"]) == (None, why)
     assert rows[6]["value"].startswith(b"\0\0\0\x1e\x2a")
 
 
@@ -80,13 +69,8 @@ def test_a_value_that_does_not_fit_into_its_column_is_null_and_a_finding(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     after_9999 = bytes.fromhex("000000000182 83e602".replace(" ", ""))  # the day 2,932,929
-    registry = schema(1, '{"type":"int","logicalType":"date"}')
-    for name, data in (
-        ("_schemas-0", registry),
-        ("t-0", batch(records=[record(value=v) for v in (after_9999, framed(1, b"\0"))])),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{0:020d}.log").write_bytes(data)
+    write_log(tmp_path / "_schemas-0", schema(1, '{"type":"int","logicalType":"date"}'))
+    write_log(tmp_path / "t-0", batch(records=[record(value=value) for value in (after_9999, framed(1, b"\0"))]))
     assert main(["log", "--deep", "--output", "parquet", "-o", str(tmp_path / "x.parquet"), str(tmp_path / "t-0")]) == 1
     assert "decoded values that do not fit into their columns: 1 (schema-column-unfit)" in capfd.readouterr().err
     table = pq.read_table(tmp_path / "x.parquet")

@@ -9,16 +9,9 @@ import pytest
 
 from kdump.cli.commands import main
 from tests.loops import each
-from tests.registries import Answer, Question, answers, expected_schema, has_schema, unpack
+from tests.registries import Answer, Question, answers, expected_schema, has_schema
 
 ANSWERS = answers()
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("registries")
-    unpack(folder)
-    return folder
 
 
 def _arguments(question: Question, cases: Path) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from kdump.errors import CorruptData
 from kdump.schemas import avro_types
 from kdump.schemas.avro import AvroDecoder
+from tests.builders.records import varlong
 from tests.loops import each
 
 fastavro = pytest.importorskip("fastavro")
@@ -84,7 +85,7 @@ CASES = [
 ]
 
 
-def _for_json(value: Any) -> Any:
+def for_json(value: Any) -> Any:
     """What docs/schemas.md says of a value in Python."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
@@ -101,8 +102,8 @@ def _for_json(value: Any) -> Any:
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, dict):
-        return {key: _for_json(item) for key, item in value.items()}
-    return [_for_json(item) for item in value] if isinstance(value, list) else value
+        return {key: for_json(item) for key, item in value.items()}
+    return [for_json(item) for item in value] if isinstance(value, list) else value
 
 
 @each(("schema", "value"), CASES)
@@ -111,18 +112,9 @@ def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> No
     written = io.BytesIO()
     fastavro.schemaless_writer(written, fastavro.parse_schema(json.loads(text)), value)
     decoded = json.dumps(AvroDecoder(avro_types.parsed(text)).decode(written.getvalue()))
-    assert decoded == json.dumps(_for_json(value))
+    assert decoded == json.dumps(for_json(value))
     read = fastavro.schemaless_reader(io.BytesIO(written.getvalue()), fastavro.parse_schema(json.loads(text)), None)
-    assert decoded == json.dumps(_for_json(read))
-
-
-def _zigzag(number: int) -> bytes:
-    number = number << 1 ^ (number >> 63)
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
+    assert decoded == json.dumps(for_json(read))
 
 
 def _decoded(schema: Any, data: bytes) -> Any:
@@ -140,14 +132,14 @@ def test_years_beyond_those_of_python_have_four_digits_or_a_sign(days: int) -> N
     year = alike.year + cycles * _CYCLE_YEARS
     years = f"{year:04d}" if 0 <= year <= 9999 else f"{'-' if year < 0 else '+'}{abs(year):04d}"
     expected = f"{years}-{alike:%m-%d}"
-    assert _decoded(_logical("int", "date"), _zigzag(days)) == expected
+    assert _decoded(_logical("int", "date"), varlong(days)) == expected
     if days == 3_000_000:
         assert expected == "+10183-09-21"
     micros = days * 86_400_000_000 + 1
     if abs(micros) >> 63:
         return
-    assert _decoded(_logical("long", "timestamp-micros"), _zigzag(micros)) == f"{expected}T00:00:00.000001Z"
-    assert _decoded(_logical("long", "local-timestamp-micros"), _zigzag(micros)) == f"{expected}T00:00:00.000001"
+    assert _decoded(_logical("long", "timestamp-micros"), varlong(micros)) == f"{expected}T00:00:00.000001Z"
+    assert _decoded(_logical("long", "local-timestamp-micros"), varlong(micros)) == f"{expected}T00:00:00.000001"
 
 
 @pytest.mark.parametrize("logical", ["time-millis", "time-micros"])
@@ -157,11 +149,11 @@ def test_a_time_is_within_a_day(logical: str, excess: int) -> None:
     last = timedelta(days=1) // unit - 1
     if excess:
         with pytest.raises(CorruptData, match="not within a day"):
-            _decoded(_logical(kind, logical), _zigzag(last + 1))
+            _decoded(_logical(kind, logical), varlong(last + 1))
         with pytest.raises(CorruptData, match="not within a day"):
-            _decoded(_logical(kind, logical), _zigzag(-1))
+            _decoded(_logical(kind, logical), varlong(-1))
     else:
-        assert _decoded(_logical(kind, logical), _zigzag(last)).startswith("23:59:59.999")
+        assert _decoded(_logical(kind, logical), varlong(last)).startswith("23:59:59.999")
 
 
 def test_a_decimal_of_no_bytes_is_zero() -> None:
@@ -171,7 +163,7 @@ def test_a_decimal_of_no_bytes_is_zero() -> None:
 @pytest.mark.parametrize("fields", [{"precision": 2, "scale": 3}, {"precision": 0}, {"precision": 2, "scale": -1}, {}])
 def test_a_decimal_that_cannot_be_is_bytes(fields: dict[str, int]) -> None:
     """Avro: a logical type that is not valid is ignored. fastavro refuses it."""
-    assert _decoded(_logical("bytes", "decimal", **fields), _zigzag(2) + b"\1\2") == base64.b64encode(b"\1\2").decode()
+    assert _decoded(_logical("bytes", "decimal", **fields), varlong(2) + b"\1\2") == base64.b64encode(b"\1\2").decode()
 
 
 def test_a_fixed_uuid_is_text() -> None:
@@ -186,29 +178,29 @@ def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
 
     def block(*items: bytes) -> bytes:
         if not is_sized:
-            return _zigzag(len(items)) + b"".join(items)
-        return _zigzag(-len(items)) + _zigzag(sum(map(len, items))) + b"".join(items)
+            return varlong(len(items)) + b"".join(items)
+        return varlong(-len(items)) + varlong(sum(map(len, items))) + b"".join(items)
 
-    numbers = block(_zigzag(1), _zigzag(2)) + block(_zigzag(300)) + b"\0"
+    numbers = block(varlong(1), varlong(2)) + block(varlong(300)) + b"\0"
     assert _decoded({"type": "array", "items": "int"}, numbers) == [1, 2, 300]
-    entries = block(b"\2a" + _zigzag(1)) + block(b"\2b" + _zigzag(2), b"\2a" + _zigzag(3)) + b"\0"
+    entries = block(b"\2a" + varlong(1)) + block(b"\2b" + varlong(2), b"\2a" + varlong(3)) + b"\0"
     assert _decoded({"type": "map", "values": "int"}, entries) == {"a": 3, "b": 2}
 
 
 @each(
     ("schema", "data", "why"),
     [
-        (["null", "int"], _zigzag(2), "branch 2 of a union of 2"),
-        (["null", "int"], _zigzag(-1), "branch -1 of a union of 2"),
-        ({"type": "enum", "name": "E", "symbols": ["A"]}, _zigzag(1), "symbol 1 of an enum of 1"),
-        ({"type": "enum", "name": "E", "symbols": ["A"]}, _zigzag(-1), "symbol -1 of an enum of 1"),
-        ("string", _zigzag(-1), "a part of it has -1 bytes"),
-        ("string", _zigzag(3) + b"ab", "ends before a part of 3 bytes"),
-        ("string", _zigzag(1) + b"\xff", "not UTF-8"),
+        (["null", "int"], varlong(2), "branch 2 of a union of 2"),
+        (["null", "int"], varlong(-1), "branch -1 of a union of 2"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, varlong(1), "symbol 1 of an enum of 1"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, varlong(-1), "symbol -1 of an enum of 1"),
+        ("string", varlong(-1), "a part of it has -1 bytes"),
+        ("string", varlong(3) + b"ab", "ends before a part of 3 bytes"),
+        ("string", varlong(1) + b"\xff", "not UTF-8"),
         ("long", b"\xff" * 10, "more than 64 bits"),
         ("long", b"\xff" * 9, "ends inside a number"),
         ("double", bytes(7), "ends before a part of 8 bytes"),
-        (_logical("string", "uuid"), _zigzag(2) + b"no", "a UUID that is none"),
+        (_logical("string", "uuid"), varlong(2) + b"no", "a UUID that is none"),
     ],
 )
 def test_what_is_no_value_of_its_type_is_refused(schema: Any, data: bytes, why: str) -> None:

@@ -10,6 +10,7 @@ from kdump.errors import CorruptData
 from kdump.schemas import proto_descriptors, proto_known, proto_text, protobuf_bare
 from kdump.schemas.proto_types import Types
 from kdump.schemas.protobuf import ProtobufDecoder
+from tests.builders.records import unsigned_varint
 from tests.loops import each
 
 VARINT, I64, LENGTH, GROUP, END_GROUP, I32 = range(6)
@@ -17,17 +18,9 @@ MINUS_1 = b"\xff" * 9 + b"\x01"  # as numbers of 32 bits are written, too
 CAFE = "é€😀"
 
 
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
 def _field(number: int, wire_type: int, value: bytes) -> bytes:
-    size = _varint(len(value)) if wire_type == LENGTH else b""
-    return _varint(number << 3 | wire_type) + size + value
+    size = unsigned_varint(len(value)) if wire_type == LENGTH else b""
+    return unsigned_varint(number << 3 | wire_type) + size + value
 
 
 def _text(number: int, value: bytes) -> bytes:
@@ -35,7 +28,7 @@ def _text(number: int, value: bytes) -> bytes:
 
 
 def _number(number: int, value: int) -> bytes:
-    return _field(number, VARINT, _varint(value))
+    return _field(number, VARINT, unsigned_varint(value))
 
 
 def _decoded(declared: str, data: bytes, syntax: str = 'syntax = "proto3";') -> Any:
@@ -48,13 +41,16 @@ def _decoded(declared: str, data: bytes, syntax: str = 'syntax = "proto3";') -> 
 SCALARS: list[tuple[str, int, bytes, Any]] = [
     *(("int32", VARINT, data, value) for data, value in ((b"\x01", 1), (MINUS_1, -1), (b"\xff\xff\xff\xff\x07", 2**31 - 1))),
     ("int32", VARINT, b"\x80\x80\x80\x80\xf8\xff\xff\xff\xff\x01", -(2**31)),
-    ("int32", VARINT, _varint(2**32 + 5), 5),  # what has more bits is cut
-    *(("int64", VARINT, data, value) for data, value in ((b"\x01", "1"), (MINUS_1, "-1"), (_varint(2**63 - 1), str(2**63 - 1)))),
+    ("int32", VARINT, unsigned_varint(2**32 + 5), 5),  # what has more bits is cut
+    *(
+        ("int64", VARINT, data, value)
+        for data, value in ((b"\x01", "1"), (MINUS_1, "-1"), (unsigned_varint(2**63 - 1), str(2**63 - 1)))
+    ),
     *(("uint32", VARINT, data, value) for data, value in ((b"\xff\xff\xff\xff\x0f", 2**32 - 1), (MINUS_1, 2**32 - 1))),
     ("uint64", VARINT, MINUS_1, str(2**64 - 1)),
     *(("sint32", VARINT, data, value) for data, value in ((b"\x01", -1), (b"\x02", 1), (b"\xff\xff\xff\xff\x0f", -(2**31)))),
     *(("sint64", VARINT, data, value) for data, value in ((b"\x01", "-1"), (b"\x02", "1"), (MINUS_1, str(-(2**63))))),
-    *(("bool", VARINT, data, True) for data in (b"\x01", b"\x02", _varint(2**32))),
+    *(("bool", VARINT, data, True) for data in (b"\x01", b"\x02", unsigned_varint(2**32))),
     ("fixed32", I32, b"\xff\xff\xff\xff", 2**32 - 1),
     ("sfixed32", I32, b"\xff\xff\xff\xff", -1),
     ("fixed64", I64, b"\xff" * 8, str(2**64 - 1)),
@@ -109,10 +105,9 @@ def test_defaults_are_shown_only_where_they_were_set(type: str) -> None:
     assert _decoded(f"{ENUM} message M {{ map<string, {type}> f = 1; }}", _text(1, b"")) == {"f": {"": _zero(type)}}
 
 
-@pytest.mark.parametrize(("type", "data"), [("double", struct.pack("<d", -0.0)), ("float", struct.pack("<f", -0.0))])
-def test_minus_zero_is_no_default(type: str, data: bytes) -> None:
-    wire_type = I64 if type == "double" else I32
-    assert str(_decoded(f"message M {{ {type} d = 1; }}", _field(1, wire_type, data))) == "{'d': -0.0}"
+def test_minus_zero_is_no_default() -> None:
+    for type, wire_type, data in (("double", I64, struct.pack("<d", -0.0)), ("float", I32, struct.pack("<f", -0.0))):
+        assert str(_decoded(f"message M {{ {type} d = 1; }}", _field(1, wire_type, data))) == "{'d': -0.0}"
 
 
 def test_what_comes_later_replaces_and_messages_are_merged() -> None:
@@ -123,15 +118,25 @@ def test_what_comes_later_replaces_and_messages_are_merged() -> None:
     assert _decoded(declared, _text(2, b"")) == {"n": {}}
 
 
-def test_of_a_oneof_only_the_last_field_is_set() -> None:
-    declared = "message M { oneof o { int32 a = 1; string b = 2; M m = 3; } oneof p { int32 c = 4; int32 d = 5; } int32 e = 6; }"
-    assert _decoded(declared, _number(1, 5) + _text(2, b"x")) == {"b": "x"}
-    assert _decoded(declared, _text(2, b"x") + _number(1, 5)) == {"a": 5}
-    assert _decoded(declared, _number(1, 5) + _text(2, b"x") + _number(1, 7)) == {"a": 7}
-    assert _decoded(declared, _number(1, 5) + _text(3, _number(4, 1))) == {"m": {"c": 1}}
-    assert _decoded(declared, _text(3, _number(4, 1)) + _number(1, 0)) == {"a": 0}
-    assert _decoded(declared, _text(3, _number(4, 1)) + _number(1, 0) + _text(3, _number(6, 2))) == {"m": {"e": 2}}
-    assert _decoded(declared, _number(1, 5) + _number(4, 6) + _number(6, 7)) == {"a": 5, "c": 6, "e": 7}
+ONEOF = "message M { oneof o { int32 a = 1; string b = 2; M m = 3; } oneof p { int32 c = 4; int32 d = 5; } int32 e = 6; }"
+
+
+@each(
+    "data, value",
+    [
+        (_number(1, 5) + _text(2, b"x"), {"b": "x"}),
+        (_text(2, b"x") + _number(1, 5), {"a": 5}),
+        (_number(1, 5) + _text(2, b"x") + _number(1, 7), {"a": 7}),
+        (_number(1, 5) + _text(3, _number(4, 1)), {"m": {"c": 1}}),
+        (_text(3, _number(4, 1)) + _number(1, 0), {"a": 0}),
+        (_text(3, _number(4, 1)) + _number(1, 0) + _text(3, _number(6, 2)), {"m": {"e": 2}}),
+        (_number(1, 5) + _number(4, 6) + _number(6, 7), {"a": 5, "c": 6, "e": 7}),
+    ],
+    ids=repr,
+    quick=7,
+)
+def test_of_a_oneof_only_the_last_field_is_set(data: bytes, value: Any) -> None:
+    assert _decoded(ONEOF, data) == value
 
 
 MAP_KEYS: list[tuple[str, bytes, str]] = [
@@ -156,12 +161,9 @@ def test_keys_of_maps_are_text(type: str, key: bytes, text: str) -> None:
     assert _decoded(f"message M {{ map<{type}, int32> f = 1; }}", _text(1, _number(2, 5) + key)) == {"f": {text: 5}}
 
 
-def test_both_booleans_are_keys() -> None:
-    entries = _text(1, b"\x08\x01" + _number(2, 5)) + _text(1, b"\x08\x00" + _number(2, 6))
-    assert _decoded("message M { map<bool, int32> f = 1; }", entries) == {"f": {"true": 5, "false": 6}}
-
-
 def test_the_last_entry_of_a_key_counts_and_a_message_in_a_map_may_lack() -> None:
+    both = _text(1, b"\x08\x01" + _number(2, 5)) + _text(1, b"\x08\x00" + _number(2, 6))
+    assert _decoded("message M { map<bool, int32> f = 1; }", both) == {"f": {"true": 5, "false": 6}}
     declared = "message M { map<string, N> f = 1; message N { int32 x = 1; } }"
     entries = [_text(1, _text(1, b"a") + value) for value in (_text(2, _number(1, 1)), _text(2, _number(1, 2)), b"")]
     assert _decoded(declared, entries[0] + entries[1]) == {"f": {"a": {"x": 2}}}
@@ -276,9 +278,8 @@ def test_two_names_of_a_number_are_the_first() -> None:
 def test_groups_are_messages_and_unknown_fields_are_passed_over() -> None:
     group = _field(1, GROUP, _number(2, 5) + _field(9, GROUP, b"" + _field(9, END_GROUP, b"")) + _field(1, END_GROUP, b""))
     assert _decoded("message M { optional group G = 1 { optional int32 x = 2; } }", group, CLOSED) == {"g": {"x": 5}}
-    unknown = b"".join(
-        (group, _text(8, b"abc"), _field(7, I32, bytes(4)), _field(6, I64, bytes(8)), _number(5, 1), _number(3, 4))
-    )
+    of_size = _text(8, b"abc") + _field(7, I32, bytes(4)) + _field(6, I64, bytes(8))
+    unknown = group + of_size + _number(5, 1) + _number(3, 4)
     assert _decoded("message M { int32 f = 3; }", unknown) == {"f": 4}
     assert _decoded("message M { int32 f = 3; }", _text(3, b"ab") + _number(3, 4)) == {"f": 4}, "another wire type"
 
@@ -323,9 +324,8 @@ KNOWN: list[tuple[str, bytes, Any]] = [
 
 @each(("type", "data", "value"), KNOWN)
 def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: Any) -> None:
-    declared = (
-        f"message M {{ google.protobuf.{type} f = 1; repeated google.protobuf.{type} r = 2; }} message N {{ int32 n = 1; }}"
-    )
+    name = f"google.protobuf.{type}"
+    declared = f"message M {{ {name} f = 1; repeated {name} r = 2; }} message N {{ int32 n = 1; }}"
     assert _decoded(declared, _text(1, data) + _text(2, data)) == {"f": value, "r": [value]}
 
 

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,14 @@ def _partition(folder: Path, *batches: bytes) -> Path:
     return write_partition(folder, topic="a", segments={0: list(batches)})
 
 
+def _batch(offset: int, value: bytes | None = None, **fields: Any) -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)], **fields)
+
+
+def _answers(path: Path, offsets: Iterable[int]) -> list[str]:
+    return [fate.answer for offset in offsets for fate in kdump.where(f"a-0@{offset}", path)]
+
+
 def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list[int | None], str, list[str]]:
     search = kdump.grep(pattern, path, **options)
     hits = [hit.offset for hit in search]
@@ -53,7 +61,7 @@ def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind:
     batches = [
         encode_message(message(magic=1, value=value), offset=offset)
         if kind == "message"
-        else batch(base_offset=offset, records=[record(value=value)], codec=codecs.get(kind, ["none"] * 3)[offset])
+        else _batch(offset, value, codec=codecs.get(kind, ["none"] * 3)[offset])
         for offset, value in enumerate(values)
     ]
     assert _searched(_partition(tmp_path, *batches)) == (([], "absent", []) if where is None else ([where], "found", []))
@@ -69,18 +77,16 @@ def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind:
 def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
     codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
 ) -> None:
-    hollow = batch(base_offset=1, codec=codec, records=[record(value=NEEDLE)], records_count=claimed)
-    around = [] if is_alone else [batch(base_offset=offset, records=[record(value=b"v")]) for offset in (0, 2)]
+    hollow = _batch(1, NEEDLE, codec=codec, records_count=claimed)
+    around = [] if is_alone else [_batch(0, b"v"), _batch(2, b"v")]
     hits, verdict, codes = _searched(_partition(tmp_path, *around[:1], hollow, *around[1:]))
-    assert (hits, verdict) == ([], "not proven")
-    assert "record-count-too-low" in codes
+    assert (hits, verdict, "record-count-too-low" in codes) == ([], "not proven", True)
 
 
 @pytest.mark.both_kernels
 def test_a_batch_that_says_it_has_fewer_records_than_it_has_proves_nothing(tmp_path: Path) -> None:
     short = batch(base_offset=1, records=[record(value=b"v"), record(value=b"w")], records_count=1)
-    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), short, batch(base_offset=3, records=[record()]))
-    assert _searched(path)[:2] == ([], "not proven")
+    assert _searched(_partition(tmp_path, _batch(0), short, _batch(3)))[:2] == ([], "not proven")
     large = [record(value=bytes(9 << 20)), record(value=b"w")]  # which is not decompressed at once
     path = _partition(tmp_path / "large", batch(records=large, records_count=1, codec="gzip"))
     assert _searched(path)[:2] == ([], "not proven")
@@ -96,7 +102,7 @@ def test_a_wrapper_that_ends_inside_a_message_proves_nothing(magic: int, left: i
     assert _searched(_partition(tmp_path, cut)) == ([], "not proven", ["wrapper-cut"])
 
 
-@pytest.mark.parametrize("magic", [0, 1])
+@each("magic", [0, 1])
 def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_nothing(magic: int, tmp_path: Path) -> None:
     data = wrapper(messages=[message(magic=magic, value=b"v"), message(magic=magic, value=b"w", crc=1)], magic=magic)
     assert _searched(_partition(tmp_path, data)) == ([], "not proven", ["crc-mismatch"])
@@ -134,15 +140,14 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
 @pytest.mark.both_kernels
 @each("added", [-1, 1, 1 << 20])
 def test_a_batch_whose_length_is_wrong_proves_nothing_though_it_is_read(added: int, tmp_path: Path) -> None:
-    wrong = bytearray(batch(base_offset=1, records=[record(value=b"v" * 100)]))
-    wrong[8:12] = (len(wrong) - 12 + added).to_bytes(4, "big")
-    path = _partition(tmp_path, batch(records=[record()]), bytes(wrong), batch(base_offset=2, records=[record()]))
+    sound = _batch(1, b"v" * 100)
+    path = _partition(tmp_path, _batch(0), sound[:8] + (len(sound) - 12 + added).to_bytes(4, "big") + sound[12:], _batch(2))
     assert _searched(path) == ([], "not proven", ["batch-length-mismatch"])
     assert _searched(path, b"vv") == ([1], "found", ["batch-length-mismatch"])
 
 
 def test_a_proof_takes_nothing_that_would_leave_a_part_unread(tmp_path: Path) -> None:
-    path = str(_partition(tmp_path, batch(records=[record()])))
+    path = str(_partition(tmp_path, _batch(0)))
     parts: list[dict[str, Any]] = [{"limit": 1}, {"stops_at_hit": True}, {"partition_count": 1}]
     ranges = [Range(from_offset=0), Range(to_offset=9), Range(from_time=0), Range(to_time=9)]
     for given, wanted in [*((part, Range()) for part in parts), *(({}, part) for part in ranges)]:
@@ -166,15 +171,13 @@ def test_context_is_what_lies_around_each_match_once_and_in_order(tmp_path: Path
 
 
 def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> None:
-    hit, bad = batch(records=[record(value=NEEDLE)] * 2), batch(base_offset=2, records=[record()], crc=1)
-    for number, data in enumerate(([hit, bad, bad], [bad], [batch(records=[record()])])):
+    hit, bad = batch(records=[record(value=NEEDLE)] * 2), _batch(2, crc=1)
+    for number, data in enumerate(([hit, bad, bad], [bad], [_batch(0)])):
         write_partition(tmp_path, topic="a", partition=number, segments={0: data})
     search = Search([str(tmp_path)], Query(NEEDLE), stops_at_hit=True)
-    assert len(list(search)) == 1
-    assert not search.verdict.is_whole
+    assert (len(list(search)), search.verdict.is_whole) == (1, False)
     search = Search([str(tmp_path)], Query(NEEDLE))
-    assert len(list(search)) == 2
-    assert (search.verdict.is_whole, search.verdict.not_read_bytes) == (True, 3 * len(bad))
+    assert (len(list(search)), search.verdict.is_whole, search.verdict.not_read_bytes) == (2, True, 3 * len(bad))
     assert [gap.start for gap in search.not_read] == [len(hit), len(hit) + len(bad), 0]
 
 
@@ -182,8 +185,7 @@ def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_search, "_MAX_GAPS", 2)
-    crcs: list[int | None] = [None, 1] * 4
-    batches = [batch(base_offset=row, records=[record()], crc=crc) for row, crc in enumerate(crcs)]
+    batches = [_batch(row, crc=1 if row % 2 else None) for row in range(8)]
     search = kdump.grep(NEEDLE, _partition(tmp_path, *batches))
     assert (list(search), search.verdict.verdict) == ([], "not proven")
     size, faults = len(batches[0]), ("crc-mismatch", "too-many-faults")
@@ -221,18 +223,16 @@ def test_a_text_across_two_windows_is_found(edge: int, tmp_path: Path) -> None:
 @pytest.mark.both_kernels
 @each("codec", ["none", "gzip"])
 def test_a_text_in_a_batch_that_is_larger_than_a_window_is_found_among_small_ones(codec: Codec, tmp_path: Path) -> None:
-    small = [batch(base_offset=offset, records=[record(value=b"v")], codec=codec) for offset in (0, 1, 3, 4)]
-    large = batch(base_offset=2, codec=codec, records=[record(value=random.Random(1).randbytes(3 << 20) + NEEDLE)])
+    small = [_batch(offset, b"v", codec=codec) for offset in (0, 1, 3, 4)]
+    large = _batch(2, random.Random(1).randbytes(3 << 20) + NEEDLE, codec=codec)
     assert _searched(_partition(tmp_path, *small[:2], large, *small[2:])) == ([2], "found", [])
 
 
 @pytest.mark.both_kernels
 def test_a_producer_is_found_among_others_with_lower_and_higher_ids(tmp_path: Path) -> None:
-    written = [batch(base_offset=row, records=[record()], producer_id=number) for row, number in enumerate((7, 8, -1, 9))]
-    path = _partition(tmp_path, *written)
-    assert [[hit.offset for hit in kdump.grep(None, path, producer=number)] for number in (6, 7, 8, 9, 10)] == [
-        *([], [0], [1], [3], [])
-    ]
+    path = _partition(tmp_path, *(_batch(row, producer_id=number) for row, number in enumerate((7, 8, -1, 9))))
+    found = {number: [hit.offset for hit in kdump.grep(None, path, producer=number)] for number in (6, 7, 8, 9, 10)}
+    assert found == {6: [], 7: [0], 8: [1], 9: [3], 10: []}
 
 
 def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_proof_searches_snapshots_of_metadata(tmp_path: Path) -> None:
 
 
 def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
-    path = _partition(tmp_path / "data", batch(records=[record()]))
+    path = _partition(tmp_path / "data", _batch(0))
     outside = tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
     (path / "old.backup").symlink_to(outside)
@@ -267,7 +267,7 @@ def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
-    _partition(tmp_path, batch(records=[record()]))
+    _partition(tmp_path, _batch(0))
     cache = tmp_path / "remote-log-index-cache"
     cache.mkdir()
     assert _searched(tmp_path, prove_absent=True) == ([], "absent", [])
@@ -286,7 +286,7 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path: Path) -> None:
-    _partition(tmp_path / "data", batch(records=[record()]))
+    _partition(tmp_path / "data", _batch(0))
     path = tmp_path / "data" / place
     path.parent.mkdir(parents=True, exist_ok=True)
     data = batch(records=[record(value=NEEDLE)])
@@ -296,7 +296,7 @@ def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path
 
 
 def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run: Run, tmp_path: Path) -> None:
-    path, outside = _partition(tmp_path / "data", batch(records=[record()])), tmp_path / "outside"
+    path, outside = _partition(tmp_path / "data", _batch(0)), tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
     assert run("--prove-absent", "--certificate", tmp_path / "c.json", "x", tmp_path / "data")[0] == 1
     assert run("--verify", tmp_path / "c.json")[0] == 0
@@ -317,7 +317,7 @@ def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run
 
 def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_path: Path) -> None:
     data, link = tmp_path / "data", tmp_path / "link"
-    _partition(data, batch(records=[record()]))
+    _partition(data, _batch(0))
     link.symlink_to(data)
     for searched in (data, link):
         for folder in (data, link, data / "a-0", link / "a-0" / "."):
@@ -332,103 +332,95 @@ def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_p
 
 
 def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before_it(tmp_path: Path) -> None:
-    damaged = batch(base_offset=5, records=[record(value=b"v")], crc=1)
-    path = _partition(tmp_path, batch(records=[record()] * 3), damaged, batch(base_offset=5, records=[record()]))
+    path = _partition(tmp_path, batch(records=[record()] * 3), _batch(5, b"v", crc=1), _batch(5))
     search = kdump.grep(NEEDLE, path)
     assert list(search) == []
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(3, 5)]
-    assert [fate.answer for offset in (2, 3, 4, 5) for fate in kdump.where(f"a-0@{offset}", path)] == [
-        *("present", "damaged", "damaged", "present")
-    ]
+    assert _answers(path, range(2, 6)) == ["present", "damaged", "damaged", "present"]
 
 
 def test_offsets_that_are_missing_after_damage_are_not_in_it(tmp_path: Path) -> None:
     """The damage ends where the next intact batch begins, not where the next segment does."""
-    segment = [batch(base_offset=offset, records=[record()], crc=1 if offset == 1 else None) for offset in (0, 1, 2)]
-    path = write_partition(tmp_path, topic="a", segments={0: segment, 6: [batch(base_offset=6, records=[record()])]})
-    answers = [fate.answer for offset in range(8) for fate in kdump.where(f"a-0@{offset}", path)]
-    assert answers == ["present", "damaged", "present", *["missing"] * 3, "present", "not-written"]
+    path = write_partition(tmp_path, topic="a", segments={0: [_batch(0), _batch(1, crc=1), _batch(2)], 6: [_batch(6)]})
+    assert _answers(path, range(8)) == ["present", "damaged", "present", *["missing"] * 3, "present", "not-written"]
 
 
 def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(tmp_path: Path) -> None:
     """Whatever the checkpoint of its cleaner says."""
     whole, cleaned = tmp_path / "data" / "whole", tmp_path / "data" / "cleaned"
-    _partition(whole, *(batch(base_offset=offset, records=[record(value=b"v")]) for offset in range(8)))
-    rest = [batch(base_offset=offset, records=[record(value=b"v")]) for offset in (1, 3, 4)]
-    write_partition(cleaned, topic="a", segments={1: rest})
+    _partition(whole, *(_batch(offset, b"v") for offset in range(8)))
+    write_partition(cleaned, topic="a", segments={1: [_batch(offset, b"v") for offset in (1, 3, 4)]})
     (cleaned / "cleaner-offset-checkpoint").write_text("0\n1\na 0 9\n")
+    expected = ["present", "present", "compacted", "present", "present", "only-on", "only-on", "only-on", "not-written"]
     for copies in ((whole, cleaned), (cleaned, whole), (tmp_path / "data",)):
         fates = [fate for offset in range(9) for fate in kdump.where(f"a-0@{offset}", *copies)]
-        assert [fate.answer for fate in fates] == [
-            *("present", "present", "compacted", "present", "present", "only-on", "only-on", "only-on", "not-written")
-        ]
+        assert [fate.answer for fate in fates] == expected
         assert {(fate.log_start, fate.log_end) for fate in fates} == {(0, 8)}
     assert sorted(fates[1].copies) == [str(cleaned / "a-0"), str(whole / "a-0")], "the path is that of both"
 
 
-def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(tmp_path: Path) -> None:
-    path = _partition(tmp_path, *(batch(base_offset=offset, records=[record()]) for offset in (0, 1, 2, 3, 6)))
-    for checkpoint, answers in ((5, ["compacted", "missing"]), (6, ["compacted", "compacted"]), (4, ["missing", "missing"])):
-        (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
-        assert [fate.answer for offset in (4, 5) for fate in kdump.where(f"a-0@{offset}", path)] == answers
+AT_4_AND_5 = {5: ["compacted", "missing"], 6: ["compacted", "compacted"], 4: ["missing", "missing"]}
 
 
-@pytest.mark.parametrize("is_first", [True, False])
+@each("checkpoint, answers", AT_4_AND_5.items(), ids=str)
+def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(checkpoint: int, answers: list[str], tmp_path: Path) -> None:
+    path = _partition(tmp_path, *map(_batch, (0, 1, 2, 3, 6)))
+    (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
+    assert _answers(path, (4, 5)) == answers
+
+
+@each("is_first", [True, False])
 def test_the_first_marker_after_a_record_counts_whichever_copy_has_it(is_first: bool, tmp_path: Path) -> None:
     """The second one ended a later transaction of the same producer."""
-
-    def of(offset: int) -> bytes:
-        return batch(base_offset=offset, records=[record()], producer_id=7, producer_epoch=0, is_transactional=True)
-
-    committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
-    rest = [of(2), transaction_marker(base_offset=3, producer_id=7, is_commit=False)]
+    first, second = (_batch(offset, producer_id=7, producer_epoch=0, is_transactional=True) for offset in (0, 2))
+    rest = [second, transaction_marker(base_offset=3, producer_id=7, is_commit=False)]
     whole, lacking = tmp_path / "whole", tmp_path / "lacking"
-    _partition(whole, of(0), committed, *rest)
-    _partition(lacking, of(0), *rest)
+    _partition(whole, first, transaction_marker(base_offset=1, producer_id=7, is_commit=True), *rest)
+    _partition(lacking, first, *rest)
     copies = (whole, lacking) if is_first else (lacking, whole)
     assert [fate.answer for offset in (0, 2) for fate in kdump.where(f"a-0@{offset}", *copies)] == ["present", "aborted"]
 
 
-def test_a_marker_may_be_in_what_is_damaged(tmp_path: Path) -> None:
-    begun, after = (
-        batch(base_offset=offset, records=[record()], producer_id=7, producer_epoch=0, is_transactional=True, crc=crc)
-        for offset, crc in ((0, None), (1, 1))
-    )
-    for damaged, is_said in ([], False), ([after], True):
-        (fate,) = kdump.where("a-0@0", _partition(tmp_path / str(is_said), begun, *damaged))
-        assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_said)
+@each("is_damaged", [False, True])
+def test_a_marker_may_be_in_what_is_damaged(is_damaged: bool, tmp_path: Path) -> None:
+    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    begun, after = _batch(0, **of_producer), _batch(1, **of_producer, crc=1)
+    (fate,) = kdump.where("a-0@0", _partition(tmp_path, begun, *([after] if is_damaged else [])))
+    assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_damaged)
 
 
 def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(tmp_path: Path) -> None:
-    old, new = (batch(base_offset=offset, records=[record()], partition_leader_epoch=offset) for offset in (0, 1))
     ahead, behind = tmp_path / "ahead", tmp_path / "behind"
-    _partition(ahead, old, new)
-    _partition(behind, old)
+    _partition(ahead, _batch(0, partition_leader_epoch=0), _batch(1, partition_leader_epoch=1))
+    _partition(behind, _batch(0, partition_leader_epoch=0))
     (fate,) = kdump.where("a-0@1", ahead, behind)
     assert (fate.answer, fate.copies) == ("only-on", [str(ahead)])
     assert f"{behind} ends at 1" in fate.evidence
 
 
-def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was_replaced(tmp_path: Path) -> None:
+@each(
+    "crc, checkpoint, answer, superseded_by",
+    [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)],
+)
+def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was_replaced(
+    crc: int | None, checkpoint: int, answer: str, superseded_by: int | None, tmp_path: Path
+) -> None:
     """The only copy that still has the record is the one that is damaged later on."""
-    first, last = batch(records=[record(value=b"v")]), batch(base_offset=4, records=[record(value=b"v")])
+    first, last = _batch(0, b"v"), _batch(4, b"v")
     lost = batch(base_offset=1, records=[record(key=b"k", value=b"1")])
-    later, damaged = (batch(base_offset=3, records=[record(key=b"k", value=b"2")], crc=crc) for crc in (None, 1))
-    (tmp_path / "cleaned").mkdir()
+    replaced = batch(base_offset=3, records=[record(key=b"k", value=b"2")], crc=crc)
     _partition(tmp_path / "cleaned", first, last)
-    cases = ((later, 4, "compacted", 3), (damaged, 4, "only-on", None), (later, 3, "only-on", None))
-    for number, (replaced, checkpoint, answer, by) in enumerate(cases):
-        (tmp_path / "cleaned/cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
-        _partition(tmp_path / str(number), first, lost, replaced, last)
-        (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / str(number))
-        assert (fate.answer, fate.superseded_by) == (answer, by)
+    (tmp_path / "cleaned" / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
+    _partition(tmp_path / "other", first, lost, replaced, last)
+    (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / "other")
+    assert (fate.answer, fate.superseded_by) == (answer, superseded_by)
 
 
 def test_an_epoch_starts_where_its_first_batch_is_though_the_checkpoint_says_that_it_is_later(tmp_path: Path) -> None:
     reference, other = tmp_path / "reference", tmp_path / "other"
-    _partition(reference, *(batch(base_offset=row, records=[record()], partition_leader_epoch=row > 2) for row in range(6)))
+    _partition(reference, *(_batch(row, partition_leader_epoch=row > 2) for row in range(6)))
     (reference / "a-0" / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 5\n")
-    _partition(other, *(batch(base_offset=row, records=[record()], partition_leader_epoch=0) for row in range(5)))
+    _partition(other, *(_batch(row, partition_leader_epoch=0) for row in range(5)))
     (fate,) = kdump.where("a-0@3", reference, other)
     assert [also["copies"] for also in fate.also] == [[str(other)]]
 

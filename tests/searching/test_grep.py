@@ -32,6 +32,7 @@ from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.searching.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -41,22 +42,15 @@ FIRST = "00000000000000000000"
 HEADERS = [("h", b"needle"), ("needle", b"x")]
 
 
-def _batches() -> list[bytes]:
-    return [
-        batch(base_offset=0, records=[record(key=b"ab", value=b"cdef"), record(key=b"k", value=b"Needle")]),
-        batch(
-            base_offset=2,
-            codec="gzip",
-            records=[record(key=b"k2", value=b"a needle here", headers=[("h", b"needle"), ("needle", b"x")])],
-        ),
-        batch(base_offset=3, records=[record(key=b"gone", value=None), record(key=None, value=b"")]),
-    ]
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A log directory with the partition orders-0."""
-    write_partition(tmp_path / "data", topic="orders", segments={0: _batches()})
+    batches = [
+        batch(records=[record(key=b"ab", value=b"cdef"), record(key=b"k", value=b"Needle")]),
+        batch(base_offset=2, codec="gzip", records=[record(key=b"k2", value=b"a needle here", headers=HEADERS)]),
+        batch(base_offset=3, records=[record(key=b"gone", value=None), record(key=None, value=b"")]),
+    ]
+    write_partition(tmp_path / "data", topic="orders", segments={0: batches})
     return tmp_path / "data"
 
 
@@ -71,24 +65,33 @@ def _found(*arguments: Any, **options: Any) -> list[tuple[int | None, list[str]]
 # --- what matches
 
 
-@pytest.mark.both_kernels
-def test_a_match_lies_inside_one_field(data: Path) -> None:
-    assert _found("ab", data) == [(0, ["key"])]
-    assert _found("bcd", data) == []  # a size lies between, but no pattern may cross it either way
-    assert _found(b"ab\x08cd", data) == []
+MATCHES: list[tuple[str | bytes | None, dict[str, Any], list[tuple[int, list[str]]]]] = [
+    ("ab", {}, [(0, ["key"])]),
+    ("bcd", {}, []),  # a size lies between, but no pattern may cross it either way
+    (b"ab\x08cd", {}, []),
+    ("needle", {}, [(2, ["value", "header:h"])]),  # it is compressed
+    ("needle", {"fields": ["header-name"]}, [(2, ["header-name:needle"])]),
+    ("NEEDLE", {"ignore_case": True}, [(1, ["value"]), (2, ["value", "header:h"])]),
+    ("^cd.f$", {"kind": "regex"}, [(0, ["value"])]),  # an expression sees one field at a time
+    ("^$", {"kind": "regex"}, [(4, ["value"])]),
+    # all conditions must hold
+    (None, {"key": "gone", "tombstones": True}, [(3, ["key", "tombstone"])]),
+    (None, {"headers": {"h": "needle"}}, [(2, ["header:h"])]),
+    (None, {"headers": {"h": "x"}}, []),
+    ("k", {"from_offset": 2, "to_offset": 2}, [(2, ["key"])]),
+    ("4e 65", {"kind": "hex"}, [(1, ["value"])]),
+]
 
 
 @pytest.mark.both_kernels
-def test_compressed_records_and_headers_are_searched(data: Path) -> None:
-    assert _found("needle", data) == [(2, ["value", "header:h"])]
-    assert _found("needle", data, fields=["header-name"]) == [(2, ["header-name:needle"])]
-    assert _found("NEEDLE", data, ignore_case=True) == [(1, ["value"]), (2, ["value", "header:h"])]
+@each("pattern, options, found", MATCHES, ids=[f"{pattern!r}-{options}" for pattern, options, _ in MATCHES], quick=13)
+def test_a_record_matches_in_some_of_its_fields(
+    pattern: str | bytes | None, options: dict[str, Any], found: list[tuple[int, list[str]]], data: Path
+) -> None:
+    assert _found(pattern, data, **options) == found
 
 
-@pytest.mark.both_kernels
-def test_a_regular_expression_sees_one_field_at_a_time(data: Path) -> None:
-    assert _found("^cd.f$", data, kind="regex") == [(0, ["value"])]
-    assert _found("^$", data, kind="regex") == [(4, ["value"])]
+def test_what_is_no_regular_expression_is_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="no regular expression"):
         kdump.grep("(", data, kind="regex")
 
@@ -96,14 +99,6 @@ def test_a_regular_expression_sees_one_field_at_a_time(data: Path) -> None:
 def test_an_empty_pattern_matches_each_field_that_is_not_null(data: Path) -> None:
     assert [offset for offset, _ in _found("", data)] == [0, 1, 2, 3, 4]
     assert _found("", data, fields=["key"])[-1] == (3, ["key"])
-
-
-def test_all_conditions_must_hold(data: Path) -> None:
-    assert _found(None, data, key="gone", tombstones=True) == [(3, ["key", "tombstone"])]
-    assert _found(None, data, headers={"h": "needle"}) == [(2, ["header:h"])]
-    assert _found(None, data, headers={"h": "x"}) == []
-    assert _found("k", data, from_offset=2, to_offset=2) == [(2, ["key"])]
-    assert _found("4e 65", data, kind="hex") == [(1, ["value"])]
 
 
 def test_json_conditions_read_paths(tmp_path: Path) -> None:
@@ -116,9 +111,9 @@ def test_json_conditions_read_paths(tmp_path: Path) -> None:
         None,
     ]
     values += [b'12345{"user":{"id":42}}', b"[" * 100_000]  # only a zero starts what a registry's serializer writes
-    write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=0, records=[record(value=value) for value in values])]})
-    assert _found(None, tmp_path / "a-0", where=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
-    search = kdump.grep(None, tmp_path / "a-0", where=["l.*.s=A"])
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
+    assert _found(None, path, where=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
+    search = kdump.grep(None, path, where=["l.*.s=A"])
     assert [hit.offset for hit in search] == [3]
     assert [gap.code for gap in search.not_read] == ["json-too-large"]  # the last value: nobody can say
 
@@ -183,16 +178,18 @@ def test_the_literal_of_an_expression_stands_in_what_it_matches() -> None:
 
 
 @pytest.mark.both_kernels
-def test_absent_needs_each_byte_to_be_intact(data: Path) -> None:
-    assert _verdict(data) == ("absent", 1, [])
-    log = _log(data)
-    intact = log.read_bytes()
-    log.write_bytes(intact[:-3])
-    assert _verdict(data) == ("not proven", 3, ["torn-tail"])
-    log.write_bytes(intact + bytes(100))
-    assert _verdict(data) == ("not proven", 3, ["zero-tail"])
-    log.write_bytes(intact[:70] + b"x" + intact[71:])
-    assert _verdict(data) == ("not proven", 3, ["crc-mismatch"])
+@pytest.mark.parametrize(
+    ("damage", "codes"),
+    [
+        (lambda log: log, []),
+        (lambda log: log[:-3], ["torn-tail"]),
+        (lambda log: log + bytes(100), ["zero-tail"]),
+        (lambda log: log[:70] + b"x" + log[71:], ["crc-mismatch"]),
+    ],
+)
+def test_absent_needs_each_byte_to_be_intact(damage: Callable[[bytes], bytes], codes: list[str], data: Path) -> None:
+    _log(data).write_bytes(damage(_log(data).read_bytes()))
+    assert _verdict(data) == ("not proven" if codes else "absent", 3 if codes else 1, codes)
 
 
 def _verdict(path: Path, pattern: str = "nowhere", **options: Any) -> tuple[str, int, list[str]]:
@@ -456,14 +453,8 @@ def test_keys_are_hashed_as_the_java_client_does() -> None:
 
 def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
     for partition in range(3):
-        name = f"orders-{partition}"
-        write_partition(
-            tmp_path / name, topic="orders", segments={0: [batch(base_offset=0, records=[record(key=b"21", value=b"v")])]}
-        )
-        (tmp_path / name / "orders-0").rename(tmp_path / f"x-{partition}")
-        (tmp_path / name).rmdir()
-    for partition in range(3):
-        (tmp_path / f"x-{partition}").rename(tmp_path / f"orders-{partition}")
+        segments = {0: [batch(records=[record(key=b"21", value=b"v")])]}
+        write_partition(tmp_path, topic="orders", partition=partition, segments=segments)
     right = partition_of(b"21", 3)
     search = kdump.grep(None, tmp_path, key="21", partition_count=3)
     assert [(hit.partition, hit.expected_partition) for hit in search] == [(right, right)]
@@ -525,17 +516,9 @@ def test_rows_end_with_what_was_not_read_and_the_verdict(run: Run, data: Path) -
     assert (code, rows[-1]["exitCode"], said) == (3, 3, "")
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--count", "needle"], lambda log: f"{log}:1\n"),
-        (["-l", "needle"], lambda log: f"{log}\n"),
-        (["-l", "nowhere"], lambda log: ""),
-        (["--count", "nowhere"], lambda log: f"{log}:0\n"),
-    ],
-)
-def test_files_are_counted_or_named(run: Run, data: Path, options: list[str], expected: Callable[[Path], str]) -> None:
-    assert run(*options, data)[1] == expected(_log(data))
+@each("words, shown", [("--count needle", "{}:1\n"), ("-l needle", "{}\n"), ("-l nowhere", ""), ("--count nowhere", "{}:0\n")])
+def test_files_are_counted_or_named(run: Run, data: Path, words: str, shown: str) -> None:
+    assert run(*words.split(), data)[1] == shown.format(_log(data))
 
 
 def test_context_is_shown_once_and_matches_nowhere(run: Run, data: Path) -> None:
@@ -550,11 +533,13 @@ def test_stdin_is_searched(data: Path) -> None:
     assert done.stdout.startswith(b"Dumping -\n")
 
 
-def test_a_pattern_is_never_taken_for_a_path(run: Run, data: Path) -> None:
+def test_a_pattern_is_never_taken_for_a_path_nor_a_path_for_a_pattern(run: Run, data: Path) -> None:
     """With a condition all words are paths: one that leads nowhere is refused, for else the answer could be `absent`."""
     code, _, said = run("needle", data, "--key", "k")
     assert (code, "needle does not exist" in said) == (2, True)
     assert run("-e", "Needle", "--key", "k", data)[0] == 0
+    nothing = f"kdump: nothing to look for in {data}; give a PATTERN before the path, or a condition such as --key\n"
+    assert run(data) == (2, "", nothing)
 
 
 def test_several_processes_find_the_same(run: Run, tmp_path: Path) -> None:
@@ -568,9 +553,8 @@ def test_several_processes_find_the_same(run: Run, tmp_path: Path) -> None:
 
 
 def _nine_segments(folder: Path) -> Path:
-    segments = {
-        base: [batch(base_offset=base, records=[record(key=b"%d" % base, value=b"needle %d" % (base % 3))])] for base in range(9)
-    }
+    records = [record(key=b"%d" % base, value=b"needle %d" % (base % 3)) for base in range(9)]
+    segments = {base: [batch(base_offset=base, records=[one])] for base, one in enumerate(records)}
     return write_partition(folder, topic="a", segments=segments)
 
 
@@ -629,16 +613,13 @@ def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(
 @pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "snappy", "zstd"])
 def test_a_match_in_a_batch_larger_than_a_window_is_found(run: Run, tmp_path: Path, codec: Codec) -> None:
     large = random.Random(codec).randbytes(700_000).hex().encode()
-    records = [
-        record(key=b"a", value=large),
-        record(key=b"b", value=large + b"needle"),
-        record(key=b"c", value=b"needle" + large),
-    ]
+    values = {b"a": large, b"b": large + b"needle", b"c": b"needle" + large}
+    records = [record(key=key, value=value) for key, value in values.items()]
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(batch(records=[record(value=large)], codec=codec) + batch(records=records, codec=codec, base_offset=1))
     code, out, _ = run("needle", path, "--output", "ndjson")
     hits = [row for row in map(json.loads, out.splitlines()) if row["kind"] == "hit"]
-    wanted = [(2, "b", (large + b"needle").decode()), (3, "c", ("needle" + large.decode()))]
+    wanted = [(2, "b", values[b"b"].decode()), (3, "c", values[b"c"].decode())]
     assert (code, [(row["offset"], row["key"], row["value"]) for row in hits]) == (0, wanted)
     assert run("nowhere", path)[0] == 1
 
@@ -654,19 +635,10 @@ def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str) 
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "kdump", "grep", "needle", str(data), "--output", output]
-    done = subprocess.run(
-        command, stdout=writer, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert done.returncode == 0 and b"error" not in done.stderr
-
-
-def test_a_path_without_a_pattern_is_not_taken_for_one(run: Run, data: Path) -> None:
-    code, _, said = run(data)
-    assert (code, said) == (
-        2,
-        f"kdump: nothing to look for in {data}; give a PATTERN before the path, or a condition such as --key\n",
-    )
 
 
 def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:

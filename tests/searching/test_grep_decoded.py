@@ -15,7 +15,7 @@ from kdump.reading import salvage
 from kdump.searching.decoding import ConditionDecoder
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
-from tests.builders.records import batch, record, transaction_marker
+from tests.builders.records import Record, batch, record, transaction_marker
 from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema, unpack
 from tests.searching.conftest import Run
@@ -69,13 +69,23 @@ def test_recorded_values_are_of_each_type_and_framing() -> None:
     assert {value["framing"] for _, value in VALUES} == {"prefix", "header", "single-object", "bare"}
 
 
+OPTIONS = {"--key-decoder": "key_decoder", "--value-decoder": "value_decoder", "--schemas": "schemas"}
+
+
 def _options(question: Question, cases: Path) -> dict[str, Any]:
     """The options of a listing as those of the library."""
-    names = {"--key-decoder": "key_decoder", "--value-decoder": "value_decoder", "--schemas": "schemas"}
-    given = dict(zip(question[2][::2], question[2][1::2], strict=True))
-    if "--schemas" in given:
-        given["--schemas"] = str(cases / question[0] / given["--schemas"])
-    return {names[option]: value for option, value in given.items()}
+    given = {OPTIONS[option]: value for option, value in zip(question[2][::2], question[2][1::2], strict=True)}
+    return given | ({"schemas": str(cases / question[0] / given["schemas"])} if "schemas" in given else {})
+
+
+def _of_values(question: Question) -> list[Answer]:
+    return [one for one in ANSWERS[question] if one["part"] == "value"]
+
+
+def _partition(folder: Path, *records: Record, topic: str = "a") -> Path:
+    """A batch for each record."""
+    batches = [batch(base_offset=offset, records=[one]) for offset, one in enumerate(records)]
+    return write_partition(folder, topic=topic, segments={0: batches})
 
 
 @each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
@@ -88,19 +98,12 @@ def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
     search = kdump.grep(None, path, where=[f"{leaf[0]}={json.dumps(leaf[1])}"], **_options(question, cases))
     found = {hit.offset: hit for hit in search}
     assert json.loads(found[answer["offset"]].decoded_value or "") == answer["decoded"]
-    undecodable = {one["offset"] for one in ANSWERS[question] if one["part"] == "value" and "error" in one and has_schema(one)}
-    assert undecodable <= {
-        offset
-        for gap in search.not_read
-        if gap.offset is not None and gap.next_offset is not None
-        for offset in range(gap.offset, gap.next_offset)
-    }
-    matching = {
-        one["offset"]
-        for one in ANSWERS[question]
-        if one["part"] == "value" and "error" not in one and _at(one.get("decoded"), leaf[0]) == leaf[1]
-    }
-    assert matching == set(found)
+    undecodable = {one["offset"] for one in _of_values(question) if "error" in one and has_schema(one)}
+    gaps = [(gap.offset, gap.next_offset) for gap in search.not_read]
+    not_read = {offset for first, end in gaps if first is not None and end is not None for offset in range(first, end)}
+    assert undecodable <= not_read
+    decoded = [one for one in _of_values(question) if "error" not in one]
+    assert {one["offset"] for one in decoded if _at(one.get("decoded"), leaf[0]) == leaf[1]} == set(found)
 
 
 def _at(document: Any, path: str) -> Any:
@@ -177,9 +180,8 @@ def test_a_pattern_is_looked_for_in_decoded_json(registry: Path, tmp_path: Path)
     assert [hit.matched for hit in kdump.grep('"x":-4', partition, fields=["decoded-value"])] == [["decoded-value"]] * 2
     assert list(kdump.grep('"x":-4', partition, fields=["decoded-key"])) == []
     assert list(kdump.grep('"x":-4', partition)) == []
-    assert [hit.matched for hit in kdump.grep("\\D1042352526091,", partition, kind="regex", fields=["decoded"])] == [
-        ["decoded-key"]
-    ]
+    (hit,) = kdump.grep("\\D1042352526091,", partition, kind="regex", fields=["decoded"])
+    assert hit.matched == ["decoded-key"]
     plain = batch(records=[record(key=b"k", value=b'a "quoted" text'), record(value=b'{"a":"a \\"quoted\\" text"}')])
     write_partition(tmp_path, topic="plain", segments={0: [plain]})
     found = kdump.grep('"quoted"', tmp_path / "plain-0", fields=["decoded"])
@@ -199,30 +201,22 @@ def test_other_fields_need_no_decoding(registry: Path) -> None:
 
 def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: Path) -> None:
     values = [b"text\n", b"", None, b'{"a":1}', b"[1]", b"\x06foo", b"\xc3\x01" + b"x" * 9, b"\0\0\0\0\1\2"]
-    write_partition(
-        tmp_path, topic="a", segments={0: [batch(base_offset=at, records=[record(value=values[at])]) for at in range(8)]}
-    )
-    search = kdump.grep(None, tmp_path / "a-0", where=["a=2"])
+    path = _partition(tmp_path, *(record(value=value) for value in values))
+    search = kdump.grep(None, path, where=["a=2"])
     assert list(search) == []
-    assert [(gap.code, gap.offset) for gap in search.not_read] == [
-        ("schema-missing", 5),
-        ("schema-fingerprint-unknown", 6),
-        ("schema-id-unknown", 7),
-    ]
+    open_ones = {5: "schema-missing", 6: "schema-fingerprint-unknown", 7: "schema-id-unknown"}
+    assert [(gap.offset, gap.code) for gap in search.not_read] == list(open_ones.items())
     for options in ({"decode": False}, {"value_decoder": "string"}):
-        search = kdump.grep(None, tmp_path / "a-0", where=["a=2"], **options)
+        search = kdump.grep(None, path, where=["a=2"], **options)
         assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
 def test_transaction_markers_are_not_decoded(tmp_path: Path) -> None:
-    batches = [
-        batch(
-            base_offset=0, records=[record(value=b'{"a":1}')], producer_id=7, producer_epoch=0, base_sequence=0, attributes=0x10
-        ),
-        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
-    ]
-    write_partition(tmp_path, topic="a", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "a-0", where=["a=2"])
+    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
+    data = batch(records=[record(value=b'{"a":1}')], base_sequence=0, attributes=0x10, **of_producer)
+    marker = transaction_marker(base_offset=1, is_commit=True, **of_producer)
+    path = write_partition(tmp_path, topic="a", segments={0: [data, marker]})
+    search = kdump.grep(None, path, where=["a=2"])
     assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
@@ -231,12 +225,8 @@ def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> No
     given = ("--value-decoder", "avro", "--schemas", schema, "--output", "ndjson", "--where", "nadir=false", partition)
     code, shown, _ = run(*given)
     rows = [json.loads(line) for line in shown.splitlines()]
-    recorded = [
-        one
-        for (case, name, _), part in ANSWERS.items()
-        for one in part
-        if (case, name) == ("schemas-a", "iris-bare-0") and one["part"] == "value" and one["decoded"]["nadir"] is False
-    ]
+    values = [one for question in ANSWERS if question[:2] == ("schemas-a", "iris-bare-0") for one in _of_values(question)]
+    recorded = [one for one in values if one["decoded"]["nadir"] is False]
     assert {row["offset"] for row in rows[:-1]} == {one["offset"] for one in recorded} and code == 0
     assert run("--where", "nadir=false", partition)[0] == 3, "nobody says that it is Avro"
     found = kdump.grep(None, partition, where=["nadir=false"], value_decoder="avro", schemas=schema)
@@ -256,7 +246,7 @@ def test_stdin_is_decoded_with_named_schemas(registry: Path) -> None:
 def test_a_member_is_found_in_what_the_official_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
     path, value = _leaf(answer["decoded"]) or ("", None)
     member = _json({path.rpartition(".")[2]: value})[1:-1]
-    texts = {one["offset"]: _json(one["decoded"]) for one in ANSWERS[question] if one["part"] == "value" and "decoded" in one}
+    texts = {one["offset"]: _json(one["decoded"]) for one in _of_values(question) if "decoded" in one}
     given = {"fields": ["decoded-value"], **_options(question, cases)}
     found = {hit.offset for hit in kdump.grep(member, cases / question[0] / question[1], **given)}
     assert found == {offset for offset, text in texts.items() if member in text}
@@ -278,19 +268,19 @@ def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:
     assert (code, "decoder-failed" in said, "not proven" in said) == (3, True, True)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
-        ["--value-decoder", "avro", "x"],
-        ["--where", "a=1", "--value-decoder", "rot14"],
-        ["--where", "a=1", "--value-decoder", "avro", "--decode", "none"],
-        ["--where", "a=1", "--schemas", "/no/such/file"],
-        ["--where", "a=1", "--value-decoder", "cmd"],
-        ["--in", "decoded", "--decode", "none", "-e", "x"],
+        "--value-decoder avro x",
+        "--where a=1 --value-decoder rot14",
+        "--where a=1 --value-decoder avro --decode none",
+        "--where a=1 --schemas /no/such/file",
+        "--where a=1 --value-decoder cmd",
+        "--in decoded --decode none -e x",
     ],
 )
-def test_decoders_that_cannot_be_used_are_refused(run: Run, registry: Path, options: list[str]) -> None:
-    assert run(*options, registry / "jade-both-0")[0] == 2
+def test_decoders_that_cannot_be_used_are_refused(run: Run, registry: Path, options: str) -> None:
+    assert run(*options.split(), registry / "jade-both-0")[0] == 2
 
 
 def test_a_certificate_has_the_schemas_that_were_used(run: Run, registry: Path, tmp_path: Path) -> None:
@@ -349,15 +339,12 @@ def test_matches_with_decoded_values_go_into_parquet_and_tables(run: Run, cases:
 def test_internal_topics_are_decoded_by_kafkas_own_schemas(tmp_path: Path) -> None:
     key = b"\0\1" + b"\0\5group" + b"\0\6orders" + b"\0\0\0\0"
     value = b"\0\3" + (42).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\0\0" + (1).to_bytes(8, "big")
-    batches = [
-        batch(base_offset=0, records=[record(key=key, value=value)]),
-        batch(base_offset=1, records=[record(key=b"\0\1", value=value)]),
-    ]
-    write_partition(tmp_path, topic="__consumer_offsets", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", where=["data.offset=42"])
+    records = [record(key=key, value=value), record(key=b"\0\1", value=value)]
+    path = _partition(tmp_path, *records, topic="__consumer_offsets")
+    search = kdump.grep(None, path, where=["data.offset=42"])
     assert [(hit.offset, json.loads(hit.decoded_key or "")["data"]["group"]) for hit in search] == [(0, "group")]
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(1, 2)]
-    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", where=["data.offset=42"], value_decoder="avro")
+    search = kdump.grep(None, path, where=["data.offset=42"], value_decoder="avro")
     assert [hit.offset for hit in search] == [0]
 
 

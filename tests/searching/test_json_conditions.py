@@ -9,6 +9,7 @@ import kdump
 from tests.builders.files import write_partition
 from tests.builders.messages import int16, int32, int64, string
 from tests.builders.records import Record, batch, record, transaction_marker
+from tests.loops import each
 from tests.searching.conftest import Run
 
 
@@ -48,13 +49,10 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     return hits, search.verdict.verdict, search.verdict.exit_code
 
 
-@pytest.mark.parametrize(
-    ("condition", "hits"),
+@each(
+    "condition, hits",
     [
-        ("offset=0", [0]),
-        ("data.offset=0", [0]),
-        ("value.offset=0", [0]),
-        ("value.data.offset=0", [0]),
+        *((f"{prefix}offset=0", [0]) for prefix in ("", "data.", "value.", "value.data.")),
         ("offset=9", [2]),
         ("version=3", [0, 1, 2]),
         ("key.group=app", [0, 1]),
@@ -62,10 +60,14 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
         ("key.group=old", [3]),
         ("key.type=1", [0, 1, 2, 3]),
         ("key.*=orders", [0, 1, 2, 3]),
+        # a value that no record has at a known path
+        *((f"{prefix}offset=5", []) for prefix in ("", "data.", "value.")),
+        ("key.group=nobody", []),
+        ("key.partition=2", []),
     ],
 )
 def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, hits: list[int], offsets: Path) -> None:
-    assert _found(offsets, condition) == (hits, "found", 0)
+    assert _found(offsets, condition) == ((hits, "found", 0) if hits else ([], "absent", 1))
 
 
 def test_all_paths_must_lead_to_their_value(offsets: Path) -> None:
@@ -74,35 +76,22 @@ def test_all_paths_must_lead_to_their_value(offsets: Path) -> None:
     assert _found(offsets, "key.group=other", "offset=7", "nothing=1") == ([], "not proven", 3)
 
 
-@pytest.mark.parametrize("condition", ["offset=5", "data.offset=5", "value.offset=5", "key.group=nobody", "key.partition=2"])
-def test_a_value_that_no_record_has_at_a_known_path_is_absent(condition: str, offsets: Path) -> None:
-    assert _found(offsets, condition) == ([], "absent", 1)
+JSON_HITS = {"user.id=42": 0, "value.user.id=42": 0, "items.*.sku=B": 0, "items.1.sku=B": 0, "key.id=2": 1, "key.id=5": 4}
+JSON_HITS |= {"value.id=6": 4, "value.value.id=6": 4, "value.key.id=5": 4}
 
 
-@pytest.mark.parametrize(
-    ("condition", "hits"),
-    [
-        ("user.id=42", [0]),
-        ("value.user.id=42", [0]),
-        ("items.*.sku=B", [0]),
-        ("items.1.sku=B", [0]),
-        ("key.id=2", [1]),
-        ("key.id=5", [4]),
-        ("value.id=6", [4]),
-        ("value.value.id=6", [4]),
-        ("value.key.id=5", [4]),
-    ],
+@each("condition, hit", JSON_HITS.items())
+def test_conditions_are_about_keys_and_values_that_are_json(condition: str, hit: int, orders: Path) -> None:
+    assert _found(orders, condition) == ([hit], "found", 0)
+
+
+@each(
+    "condition, found",
+    [("items.10=110", ([0], "found", 0)), ("items.11=110", ([], "absent", 1)), ("items.12=110", ([], "not proven", 3))],
 )
-def test_conditions_are_about_keys_and_values_that_are_json(condition: str, hits: list[int], orders: Path) -> None:
-    assert _found(orders, condition) == (hits, "found", 0)
-
-
-def test_a_place_in_a_list_may_have_two_digits(tmp_path: Path) -> None:
+def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list[int], str, int], tmp_path: Path) -> None:
     value = json.dumps({"items": list(range(100, 112))}).encode()
-    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
-    assert _found(path, "items.10=110") == ([0], "found", 0)
-    assert _found(path, "items.11=110") == ([], "absent", 1)
-    assert _found(path, "items.12=110") == ([], "not proven", 3)
+    assert _found(_partition(tmp_path, record(value=value)), condition) == found
 
 
 # --- fields that no record has
@@ -131,8 +120,7 @@ def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, of
 
 
 def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
-    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(key=b"k", value=b"a text")])]})
-    code, _, err = run("--where", "user.id=42", path)
+    code, _, err = run("--where", "user.id=42", _partition(tmp_path, record(key=b"k", value=b"a text")))
     assert (code, "kdump: no value has a field user.id; no value has fields\n" in err) == (3, True)
 
 
@@ -145,32 +133,30 @@ def test_a_field_is_known_if_any_file_has_it(jobs: int, tmp_path: Path, run: Run
     assert (code, "no value has a field z; fields seen: x, y\n" in err) == (3, True)
 
 
+def _partition(folder: Path, *records: Record) -> Path:
+    return write_partition(folder, topic="a", segments={0: [batch(records=records)]})
+
+
 def test_where_no_value_was_looked_at_no_field_is_unknown(tmp_path: Path) -> None:
     """Tombstones and markers have no values, and what another condition leaves out is not looked at."""
-    batches = [
-        batch(base_offset=0, records=[record(key=b"k", value=None)], producer_id=7, producer_epoch=0, is_transactional=True),
-        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0),
-    ]
-    path = write_partition(tmp_path / "one", topic="a", segments={0: batches})
-    assert _found(path, "x=1") == ([], "absent", 1)
-    path = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"k", value=b'{"y":1}')])]})
-    search = kdump.grep(None, path, key="other", where=["x=1"])
+    tombstone = batch(records=[record(key=b"k")], producer_id=7, producer_epoch=0, is_transactional=True)
+    marker = transaction_marker(base_offset=1, producer_id=7, producer_epoch=0)
+    assert _found(write_partition(tmp_path, topic="a", segments={0: [tombstone, marker]}), "x=1") == ([], "absent", 1)
+    search = kdump.grep(None, _partition(tmp_path / "two", record(key=b"k", value=b'{"y":1}')), key="other", where=["x=1"])
     assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
 def test_a_value_that_cannot_be_read_does_not_hide_that_a_key_matches(tmp_path: Path) -> None:
-    records = [record(key=b'{"id":1}', value=b"\x05\x01\x02"), record(key=b'{"id":2}', value=b'{"key":{"id":1}}')]
-    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=records)]})
+    unreadable = record(key=b'{"id":1}', value=b"\x05\x01\x02")
+    path = _partition(tmp_path, unreadable, record(key=b'{"id":2}', value=b'{"key":{"id":1}}'))
     assert _found(path, "key.id=1") == ([0, 1], "found", 0)
     assert _found(path, "key.id=9") == ([], "absent", 1)
     assert _found(path, "value.id=9")[1:] == ("not proven", 3)
-    binary = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"\x05\x01", value=b"{}")])]})
-    assert _found(binary, "key.id=9")[1:] == ("not proven", 3)
+    assert _found(_partition(tmp_path / "two", record(key=b"\x05\x01", value=b"{}")), "key.id=9")[1:] == ("not proven", 3)
 
 
-@pytest.mark.parametrize("count", [1, 11, 12, 13, 40])
+@each("count", [1, 11, 12, 13, 40])
 def test_up_to_twelve_fields_are_named(count: int, tmp_path: Path, run: Run) -> None:
-    value = json.dumps({f"f{number}": 1 for number in range(count)}).encode()
-    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
+    path = _partition(tmp_path, record(value=json.dumps({f"f{number}": 1 for number in range(count)}).encode()))
     names = ", ".join(f"f{number}" for number in range(min(count, 12))) + (" ..." if count > 12 else "")
     assert f"fields seen: {names}\n" in run("--where", "z=2", path)[2]

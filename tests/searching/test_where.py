@@ -21,6 +21,7 @@ from kdump.errors import Unreadable, UsageError
 from kdump.output.rows.fates import Fate
 from kdump.reading import salvage
 from tests.builders.files import write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tools import archives
 
@@ -84,22 +85,20 @@ def _partition(folder: Path, *batches: bytes, base: int = 0, topic: str = "a") -
     return folder
 
 
+def _batch(offset: int, value: bytes | None = None, **fields: Any) -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)], **fields)
+
+
 def _fate(question: str, *paths: Path) -> Fate:
     (fate,) = kdump.where(question, *paths)
     return fate
 
 
 def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
-    def of(producer: int, offset: int) -> bytes:
-        return batch(
-            base_offset=offset, records=[record()], producer_id=producer, producer_epoch=0, base_sequence=0, attributes=0x10
-        )
-
+    fields: list[dict[str, Any]] = [{"producer_id": producer, "producer_epoch": 0, "base_sequence": 0} for producer in (7, 8, 9)]
     data = _partition(
         tmp_path / "data",
-        of(7, 0),
-        of(8, 1),
-        of(9, 2),
+        *(_batch(offset, attributes=0x10, **of_producer) for offset, of_producer in enumerate(fields)),
         transaction_marker(base_offset=3, producer_id=7, producer_epoch=0, is_commit=False),
         transaction_marker(base_offset=4, producer_id=8, producer_epoch=0, is_commit=True),
     )
@@ -107,61 +106,50 @@ def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
     assert answers == ["aborted", "present", "open-transaction", "control", "control", "not-written"]
 
 
-def _of_transaction(offset: int, epoch: int = 0) -> bytes:
-    return batch(
-        base_offset=offset,
-        records=[record()],
-        producer_id=7,
-        producer_epoch=0,
-        is_transactional=True,
-        partition_leader_epoch=epoch,
-    )
+OF_TRANSACTION = _batch(0, producer_id=7, producer_epoch=0, is_transactional=True)
 
 
 def test_the_marker_may_be_on_another_copy_than_the_first(tmp_path: Path) -> None:
     aborted = transaction_marker(base_offset=1, producer_id=7, is_commit=False)
-    behind = _partition(tmp_path / "behind", _of_transaction(0))
-    ahead = _partition(tmp_path / "ahead", _of_transaction(0), aborted)
+    behind = _partition(tmp_path / "behind", OF_TRANSACTION)
+    ahead = _partition(tmp_path / "ahead", OF_TRANSACTION, aborted)
     assert _fate("a-0@0", behind, ahead).answer == "aborted"
     assert _fate("a-0@0", behind).answer == "open-transaction"
 
 
 def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -> None:
     committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
-    diverged = _partition(tmp_path / "diverged", _of_transaction(0), committed)
+    diverged = _partition(tmp_path / "diverged", OF_TRANSACTION, committed)
     aborted = transaction_marker(base_offset=2, producer_id=7, is_commit=False, partition_leader_epoch=1)
-    now = batch(base_offset=1, records=[record()], partition_leader_epoch=1)
-    leader = _partition(tmp_path / "leader", _of_transaction(0), now, aborted)
+    leader = _partition(tmp_path / "leader", OF_TRANSACTION, _batch(1, partition_leader_epoch=1), aborted)
     assert _fate("a-0@0", diverged, leader).answer == "aborted"
 
 
 def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: Path) -> None:
     """Two unclean elections: the leader of epoch 2 wrote alone, that of epoch 3 goes on from epoch 1."""
-
-    def of(offset: int, epoch: int, value: bytes) -> bytes:
-        return batch(base_offset=offset, records=[record(value=value)], partition_leader_epoch=epoch)
-
-    alone = _partition(tmp_path / "alone", of(0, 0, b"a"), of(1, 2, b"alone"))
-    leader = _partition(tmp_path / "leader", of(0, 0, b"a"), of(1, 1, b"b"), of(2, 1, b"c"), of(3, 3, b"d"))
+    fields = [(0, 0, b"a"), (1, 1, b"b"), (2, 1, b"c"), (3, 3, b"d")]
+    batches = [_batch(offset, value, partition_leader_epoch=epoch) for offset, epoch, value in fields]
+    alone = _partition(tmp_path / "alone", batches[0], _batch(1, b"alone", partition_leader_epoch=2))
+    leader = _partition(tmp_path / "leader", *batches)
     fate = _fate("a-0@1", alone, leader)
     assert (fate.answer, fate.copies, fate.leader_epoch) == ("present", [str(leader)], 1)
     assert fate.also == [{"answer": "truncated", "leaderEpoch": 2, "copies": [str(alone)]}]
-    (leader / "a-0" / f"{FIRST}.log").write_bytes(of(0, 0, b"a") + of(3, 3, b"d"))
+    (leader / "a-0" / f"{FIRST}.log").write_bytes(batches[0] + batches[3])
     fate = _fate("a-0@1", alone, leader)
     assert (fate.answer, fate.copies) == ("truncated", [str(alone)])
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
 
 
 def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:
-    earlier = _partition(tmp_path / "earlier", batch(base_offset=0, records=[record()]))
-    now = _partition(tmp_path / "now", batch(base_offset=5, records=[record()]), base=5)
+    earlier = _partition(tmp_path / "earlier", _batch(0))
+    now = _partition(tmp_path / "now", _batch(5), base=5)
     fate = _fate("a-0@3", earlier, now)
     assert (fate.answer, fate.bytes) == ("below-log-start", False)
     assert f"the log starts later ({now}: 5)" in fate.evidence
 
 
 def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
-    earlier = _partition(tmp_path / "earlier", batch(base_offset=0, records=[record()]))
+    earlier = _partition(tmp_path / "earlier", _batch(0))
     now = _partition(tmp_path / "now", base=1)
     fate = _fate("a-0@0", earlier, now)
     assert (fate.answer, fate.copies, fate.log_end) == ("present", [str(earlier)], 1)
@@ -170,7 +158,7 @@ def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(
 
 
 def test_a_copy_whose_end_is_damaged_is_not_called_behind(tmp_path: Path) -> None:
-    batches = [batch(base_offset=offset, records=[record(value=b"v%d" % offset)]) for offset in range(2)]
+    batches = [_batch(offset, b"v%d" % offset) for offset in range(2)]
     whole, torn = _partition(tmp_path / "whole", *batches), _partition(tmp_path / "torn", *batches)
     log = torn / "a-0" / f"{FIRST}.log"
     log.write_bytes(log.read_bytes()[:-1] + b"\xff")
@@ -179,12 +167,9 @@ def test_a_copy_whose_end_is_damaged_is_not_called_behind(tmp_path: Path) -> Non
 
 
 def test_a_damaged_copy_is_named_beside_the_intact_ones(tmp_path: Path) -> None:
-    batches = [batch(base_offset=offset, records=[record(value=b"v%d" % offset)]) for offset in range(3)]
-    first, second = _partition(tmp_path / "one", *batches), _partition(tmp_path / "two", *batches)
-    log = second / "a-0" / f"{FIRST}.log"
-    data = bytearray(log.read_bytes())
-    data[len(batches[0]) + len(batches[1]) - 1] ^= 1
-    log.write_bytes(data)
+    batches = [_batch(offset, b"v%d" % offset) for offset in range(3)]
+    first = _partition(tmp_path / "one", *batches)
+    second = _partition(tmp_path / "two", batches[0], flipped(batches[1]), batches[2])
     fate = _fate("a-0@1", first, second)
     assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(first)], [str(second)])
     fate = _fate("a-0@1", second)
@@ -192,21 +177,17 @@ def test_a_damaged_copy_is_named_beside_the_intact_ones(tmp_path: Path) -> None:
 
 
 def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
-    data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in range(2)))
-    log = data / "a-0" / f"{FIRST}.log"
-    log.write_bytes(log.read_bytes()[:-5])
-    fate = _fate("a-0@1", data)
+    fate = _fate("a-0@1", _partition(tmp_path / "one", _batch(0), _batch(1)[:-5]))
     assert fate.answer == "damaged"
     assert "it may also never have been written" in fate.evidence
 
 
 def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     torn = batch(base_offset=2, records=[record(offset_delta=delta) for delta in range(3)])[:-5]
-    data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in range(2)), torn)
+    data = _partition(tmp_path / "one", _batch(0), _batch(1), torn)
     last = 2 + len(torn) - 1  # a byte is the least that a record takes, whatever the header says
-    assert [_fate(f"a-0@{offset}", data).answer for offset in (1, 2, 4, 5, last, last + 1, 99_999)] == [
-        *("present", "damaged", "damaged", "damaged", "damaged", "not-written", "not-written")
-    ]
+    answers = {1: "present", **dict.fromkeys((2, 4, 5, last), "damaged"), **dict.fromkeys((last + 1, 99_999), "not-written")}
+    assert {offset: _fate(f"a-0@{offset}", data).answer for offset in answers} == answers
     assert commands.main(["where", "a-0@99999", str(data)]) == 1
     out = capfd.readouterr().out
     assert out.startswith("a-0@99999   beyond the end (not-written)\n")
@@ -215,25 +196,25 @@ def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Pa
 
 def test_a_torn_batch_whose_header_contradicts_itself_may_hold_any_later_offset(tmp_path: Path) -> None:
     torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]
-    data = _partition(tmp_path / "one", batch(base_offset=0, records=[record()]), torn)
+    data = _partition(tmp_path / "one", _batch(0), torn)
     assert _fate("a-0@99999", data).answer == "damaged"
+
+
+DELETED = "old/a-0/00000000000000000000.log.deleted"
+SAVED = "KEEP/00000000000000000000.log.deleted"
+SHOW = "kdump log --deep --output table --offset"
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "lines"),
     [
-        (
-            "a-0@1",
-            "present. Exit status 0.",
-            ["kdump log --deep --output table --offset 1 new/a-0/00000000000000000001.log   # shows the record"],
-        ),
+        ("a-0@1", "present. Exit status 0.", [f"{SHOW} 1 new/a-0/00000000000000000001.log   # shows the record"]),
         (
             "a-0@0",
             "present-in-deleted-file. Exit status 1.",
             [
-                "mkdir -p KEEP && cp -p old/a-0/{log}.deleted KEEP/{log}.deleted"
-                "   # now: brokers delete it after a minute (file.delete.delay.ms)",
-                "kdump log --deep --output table --offset 0 old/a-0/{log}.deleted   # shows the record",
+                f"mkdir -p KEEP && cp -p {DELETED} {SAVED}   # now: brokers delete it after a minute (file.delete.delay.ms)",
+                f"{SHOW} 0 {DELETED}   # shows the record",
             ],
         ),
         ("a-0@9", "beyond the end (not-written). Exit status 1.", []),
@@ -248,27 +229,26 @@ def test_the_last_lines_show_the_record_and_the_answer(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    log = f"{FIRST}.log"
-    old = _partition(Path("old"), batch(base_offset=0, records=[record()])) / "a-0" / log
+    old = _partition(Path("old"), _batch(0)) / "a-0" / f"{FIRST}.log"
     old.rename(f"{old}.deleted")
     _partition(Path("new"), batch(base_offset=1, records=[record(key=b"k")]), base=1)
     commands.main(["where", question, "old", "new"])
     steps, _, end = capfd.readouterr().out.partition("\n\n")
-    assert steps.partition("Next\n")[2].splitlines() == [f"  {line.format(log=log)}" for line in lines]
-    command = [f"Do: {line.format(log=log).partition('   # ')[0]}" for line in lines[:1]]
+    assert steps.partition("Next\n")[2].splitlines() == [f"  {line}" for line in lines]
+    command = [f"Do: {line.partition('   # ')[0]}" for line in lines[:1]]
     assert end.splitlines() == [f"Answer: {question}: {answer}", *command]
 
 
 def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
-    rows[1] = rows[1][:-1] + bytes([rows[1][-1] ^ 1])
+    rows[1] = flipped(rows[1])
     data = _partition(tmp_path / "one", *rows)
     assert commands.main(["where", "--key", "k", str(data)]) == 3
     assert capfd.readouterr().out.splitlines()[-2] == "Answer: 2 records: present. Exit status 3."
 
 
 def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
-    data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in (0, 2)))
+    data = _partition(tmp_path / "one", *(_batch(offset) for offset in (0, 2)))
     assert _fate("a-0@1", data).answer == "missing"
     (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 3\n")
     fate = _fate("a-0@1", data)
@@ -277,13 +257,9 @@ def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
-    rows = [batch(base_offset=offset, records=[record()]) for offset in (0, 2)]
-    data = _partition(tmp_path / "one", *rows, topic="__cluster_metadata")
-    fate = _fate("__cluster_metadata-0@1", data)
-    assert (fate.answer, fate.evidence) == (
-        "missing",
-        "offsets before and after it are there: it is lost, because the metadata log cannot be compacted",
-    )
+    fate = _fate("__cluster_metadata-0@1", _partition(tmp_path, _batch(0), _batch(2), topic="__cluster_metadata"))
+    why = "offsets before and after it are there: it is lost, because the metadata log cannot be compacted"
+    assert (fate.answer, fate.evidence) == ("missing", why)
 
 
 def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: Path) -> None:
@@ -297,17 +273,15 @@ def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: P
 
 
 def test_sequences_that_a_producer_skipped_are_named(tmp_path: Path) -> None:
-    def of(offset: int, sequence: int) -> bytes:
-        return batch(base_offset=offset, records=[record()], producer_id=5, producer_epoch=0, base_sequence=sequence)
-
-    data = _partition(tmp_path / "one", of(0, 0), of(1, 3))
+    batches = [_batch(offset, producer_id=5, producer_epoch=0, base_sequence=sequence) for offset, sequence in ((0, 0), (1, 3))]
+    data = _partition(tmp_path / "one", *batches)
     assert _fate("a-0@2", data).missing_sequences == [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
     (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 1\n")
     assert _fate("a-0@2", data).missing_sequences == []
 
 
 def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path) -> None:
-    data = _partition(tmp_path / "one", batch(base_offset=0, records=[record()]))
+    data = _partition(tmp_path / "one", _batch(0))
     found = kdump.where("a-0@5", data, tmp_path / "none")
     (fate,) = found
     assert (fate.answer, found.is_certain) == ("not-written", False)
@@ -326,7 +300,7 @@ def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
-    one, other = (_partition(tmp_path / broker, batch(base_offset=0, records=[record()])) for broker in ("one", "other"))
+    one, other = (_partition(tmp_path / broker, _batch(0)) for broker in ("one", "other"))
     for checkpoint in CHECKPOINTS:
         (other / checkpoint).write_text("0\n0\n")
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 0

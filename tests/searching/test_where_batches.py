@@ -31,6 +31,16 @@ def _records(first: int, count: int) -> list[Record]:
     return [record(key=b"k%d" % (first + at), value=b"v" * 20) for at in range(count)]
 
 
+def _one(offset: int) -> bytes:
+    return batch(base_offset=offset, records=[record()])
+
+
+def _wrappers(*firsts: int) -> list[bytes]:
+    """Wrappers of five messages each, by their first offsets."""
+    inner = {first: [message(key=b"k%d" % (first + row), value=b"v%d" % row) for row in range(5)] for first in firsts}
+    return [wrapper(messages=messages, base_offset=first) for first, messages in inner.items()]
+
+
 # --- headers that claim fewer offsets than there are records
 
 
@@ -54,42 +64,35 @@ def test_the_log_is_said_to_end_earlier_by_the_headers_of_its_batches(tmp_path: 
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("deltas", [(0, 1, 5), (0, 1, -2), (9, 8, 7)])
+@each("deltas", [(0, 1, 5), (0, 1, -2), (9, 8, 7)])
 def test_a_record_outside_of_a_batch_with_as_many_offsets_as_records_is_present(deltas: tuple[int, ...], tmp_path: Path) -> None:
     odd = batch(base_offset=20, records=[record(key=b"k%d" % delta, offset_delta=delta) for delta in deltas], last_offset_delta=2)
-    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), odd, batch(base_offset=40, records=[record()]))
-    assert [_fate(20 + delta, path).answer for delta in deltas] == ["present"] * 3
-    assert [_fate(20 + delta, path).key for delta in deltas] == [f"k{delta}" for delta in deltas]
+    path = _partition(tmp_path, _one(0), odd, _one(40))
+    fates = [_fate(20 + delta, path) for delta in deltas]
+    assert [(fate.answer, fate.key) for fate in fates] == [("present", f"k{delta}") for delta in deltas]
 
 
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
-    batches = [
-        batch(base_offset=0, records=_records(0, 6), last_offset_delta=0),
-        batch(base_offset=3, records=[record(key=b"x")]),
-    ]
-    path = _partition(tmp_path, *batches, *(batch(base_offset=offset, records=[record()]) for offset in (20, 21)))
-    assert _answers(path, *range(7)) == ["present"] * 6 + ["missing"]
+    batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
+    assert _answers(_partition(tmp_path, *batches, _one(20), _one(21)), *range(7)) == ["present"] * 6 + ["missing"]
 
 
 def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
     """Wherever its offset lies: between other batches, before its own, after the end of the log."""
-    deltas = (500, 30, -5)
-    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in deltas)]
+    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in (500, 30, -5))]
     odd = batch(base_offset=20, records=records, last_offset_delta=3)
-    later = [batch(base_offset=base, records=[record()]) for base in range(24, 64)]
-    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), odd, *later)
-    fates = list(kdump.where(None, path, key="k"))
-    assert [(fate.offset, fate.answer) for fate in fates] == [(offset, "present") for offset in (15, 50, 520)]
+    path = _partition(tmp_path, _one(0), odd, *map(_one, range(24, 64)))
+    fates = [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k")]
+    assert fates == [(offset, "present") for offset in (15, 50, 520)]
 
 
 def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(tmp_path: Path) -> None:
     """Also if the header claims another offset than those around it: the key is there."""
-    lost = batch(base_offset=900, records=[record(key=b"k")], crc=1)
-    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), lost, batch(base_offset=2, records=[record()]))
+    path = _partition(tmp_path, _one(0), batch(base_offset=900, records=[record(key=b"k")], crc=1), _one(2))
     (fate,) = kdump.where(None, path, key="k")
     assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (900, "damaged", [str(path)], [])
-    assert f"a record with this key stands at byte {len(batch(base_offset=0, records=[record()]))} of " in fate.evidence
+    assert f"a record with this key stands at byte {len(_one(0))} of " in fate.evidence
 
 
 def test_a_record_below_the_log_start_is_not_missing_where_another_copy_lacks_it(tmp_path: Path) -> None:
@@ -130,9 +133,8 @@ def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
     assert _answers(path, *range(9)) == ["damaged"] * 4 + ["present"] * 4 + ["not-written"]
     fate = _fate(2, path)
     assert (fate.damaged_on, fate.copies) == ([str(path)], [])
-    assert fate.evidence.startswith(
-        f"{path / file_name(0, '.log')}: bytes 0 to {len(bad) - 1} are damaged, offsets from 0 to 3: "
-    )
+    where = f"{path / file_name(0, '.log')}: bytes 0 to {len(bad) - 1} are damaged, offsets from 0 to 3: "
+    assert fate.evidence.startswith(where)
     assert commands.main(["where", "a-0@2", str(path)]) == 1
     assert " ".join(capfd.readouterr().out.split()).startswith("a-0@2 damaged damaged ")
     assert commands.main(["where", "a-0@2", str(path.parent)]) == 1
@@ -141,7 +143,7 @@ def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
 
 def test_the_records_before_an_unreadable_one_are_present(tmp_path: Path) -> None:
     half = batch(base_offset=0, records=[record(key=b"k0"), record(key=b"k1"), b"\x7fno record"], last_offset_delta=5)
-    path = _partition(tmp_path, half, batch(base_offset=6, records=[record()]))
+    path = _partition(tmp_path, half, _one(6))
     assert _answers(path, *range(7)) == ["present", "present", "damaged", "damaged", "damaged", "damaged", "present"]
 
 
@@ -181,17 +183,14 @@ def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Co
     emptied = batch(base_offset=0, last_offset_delta=99, producer_id=7, producer_epoch=0, base_sequence=0)
     kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in (3, 50)]
     thinned = batch(base_offset=100, records=kept, last_offset_delta=99, codec=codec)
-    path = _partition(tmp_path, emptied, thinned, batch(base_offset=200, records=[record()]))
-    assert _answers(path, 0, 50, 99, 100, 103, 104, 150, 199, 200, 201) == [
-        *("compacted",) * 4,
-        *("present", "compacted", "present", "compacted", "present", "not-written"),
-    ]
+    path = _partition(tmp_path, emptied, thinned, _one(200))
+    answers = dict.fromkeys((0, 50, 99, 100, 103, 104, 150, 199, 200, 201), "compacted")
+    answers |= {103: "present", 150: "present", 200: "present", 201: "not-written"}
+    assert _answers(path, *answers) == list(answers.values())
     log = path / "00000000000000000000.log"
     assert _fate(50, path).evidence.startswith(f"the batch at byte 0 of {log} covers offsets 0 to 99 and holds no record; ")
-    assert (
-        f"the batch at byte {len(emptied)} of {log} covers offsets 100 to 199 and holds 2 records, none of them at this one"
-        in (_fate(104, path).evidence)
-    )
+    covers = f"the batch at byte {len(emptied)} of {log} covers offsets 100 to 199 and holds 2 records, none of them at this one"
+    assert covers in _fate(104, path).evidence
     assert commands.main(["where", "a-0@50", str(path)]) == 1
 
 
@@ -236,21 +235,15 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
 
 
 def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
-    wrappers = [
-        wrapper(messages=[message(value=b"v%d" % row, magic=1) for row in range(5)], base_offset=first)
-        for first in (0, 5, 10, 15)
-    ]
+    wrappers = _wrappers(0, 5, 10, 15)
     path = _partition(tmp_path / "a-0", wrappers[0], *map(flipped, wrappers[1:3]), wrappers[3])
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 10 + ["present"] * 5
 
 
-@pytest.mark.parametrize(("place", "bit"), [*((16, bit) for bit in range(1, 8)), (17, 0)])
+@each("place, bit", [*((16, bit) for bit in range(1, 8)), (17, 0)])
 def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(place: int, bit: int, tmp_path: Path) -> None:
     """As a batch of magic 2, its header would say where its offsets start; that of a wrapper says where they end."""
-    wrappers = [
-        wrapper(messages=[message(value=b"v%d" % row, magic=1) for row in range(5)], base_offset=first)
-        for first in (0, 5, 10, 15)
-    ]
+    wrappers = _wrappers(0, 5, 10, 15)
     wrappers[1] = wrappers[1][:place] + bytes([wrappers[1][place] ^ 1 << bit]) + wrappers[1][place + 1 :]
     path = _partition(tmp_path / "a-0", *wrappers)
     assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 5 + ["present"] * 10
@@ -259,10 +252,7 @@ def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(pla
 @each("shift", [-3, 3])
 def test_offsets_in_a_wrapper_whose_own_offset_is_wrong_are_damaged(shift: int, tmp_path: Path) -> None:
     """It lies between those of its neighbours, and moves all offsets inside, so that they seem to be others or missing."""
-    wrappers = [
-        wrapper(messages=[message(key=b"k%d" % (first + row), magic=1) for row in range(5)], base_offset=first)
-        for first in range(0, 30, 5)
-    ]
+    wrappers = _wrappers(*range(0, 30, 5))
     wrappers[3] = (19 + shift).to_bytes(8, "big") + wrappers[3][8:]
     path = _partition(tmp_path / "a-0", *wrappers)
     assert _answers(path, *range(30)) == ["present"] * 15 + ["damaged"] * 5 + ["present"] * 10

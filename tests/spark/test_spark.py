@@ -24,8 +24,16 @@ import pytest
 
 from campaigns import spark as campaign
 from kdump.checks.catalogue import SCAN
+from kdump.checks.finding import Finding
 from kdump.cli.commands import main
+from kdump.errors import MissingPackage, Unreadable, UsageError
+from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import statistics
+from kdump.pipeline.options import Options
+from kdump.pipeline.planning import FileSlice
+from kdump.spark import read, register, session
+from kdump.spark.brief_errors import brief_errors
+from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.sessions import JAVA_OPTIONS, ROOT, cluster, why_no_spark
@@ -48,7 +56,6 @@ Rows = Counter[str]
 def _in_process(table: str, *paths: str, **given: str) -> Rows:
     """The rows of a table, read in this process and in one slice each."""
     from kdump.pipeline import planning, reading
-    from kdump.pipeline.options import Options
 
     values = {"table": table, "paths": json.dumps(paths), "isolated": "false", "now": NOW, **given}
     options = Options(values)
@@ -72,12 +79,26 @@ def _scan(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=1200, check=False)
 
 
+def _write_log(partition: Path, data: bytes, base_offset: int = 0) -> Path:
+    partition.mkdir(parents=True)
+    path = partition / file_name(base_offset, ".log")
+    path.write_bytes(data)
+    return path
+
+
+def _program(path: Path, text: str) -> Path:
+    """A file that can be run."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """A log directory with one partition and three batches."""
-    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"".join(batch(records=[record(key=b"k", value=b"v")] * 2, base_offset=2 * row) for row in range(3)))
+    batches = [batch(records=[record(key=b"k", value=b"v")] * 2, base_offset=2 * row) for row in range(3)]
+    _write_log(tmp_path / "data" / "a-0", b"".join(batches))
     return tmp_path / "data"
 
 
@@ -93,8 +114,6 @@ def log(tmp_path: Path) -> Path:
     ],
 )
 def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", target: str, table: str) -> None:
-    from kdump.spark import read
-
     paths = [str(CORPUS)] if target == "64m" else SHARE
     rows = _rows(read(spark, list(paths), table=table, targetBytes=target, now=NOW))
     assert rows == _in_process(table, *paths)
@@ -103,8 +122,6 @@ def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", tar
 
 @pytest.mark.parametrize("table", ["records", "batches", "segments"])
 def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession", table: str, all_cases: bool) -> None:
-    from kdump.spark import read
-
     paths = [str(path) for path in sorted(CORPUS.iterdir())[:: 30 if all_cases else 45]]
     frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
     assert _rows(frame) == _in_process(table, *paths)
@@ -126,8 +143,6 @@ def test_the_campaign_of_pieces_shows_which_rows_differ(
 
 
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
-    from kdump.checks.finding import Finding
-
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
     of_others = {"SPARK_REMOTE": "sc://nowhere", "SPARK_API_MODE": "connect", "PYSPARK_PYTHON": "/nowhere/python3"}
@@ -170,9 +185,7 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest
 def test_a_worker_without_the_package_of_a_codec_fails_the_scan(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(batch(records=[record(value=b"v")], codec="lz4"))
+    _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v")], codec="lz4"))
     (tmp_path / "without").mkdir()
     for package in ("lz4", "cramjam"):  # which serves where lz4 is missing
         (tmp_path / "without" / f"{package}.py").write_text("raise ModuleNotFoundError('not here')\n")
@@ -196,9 +209,7 @@ def test_the_format_is_found_without_ceremony(spark: "SparkSession", log: Path) 
 def test_the_schema_is_that_of_arrow(spark: "SparkSession", log: Path) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    from kdump.output.arrow.rows import TABLES
     from kdump.output.arrow.schemas import table_schema
-    from kdump.spark import read
 
     for table in TABLES:
         assert to_arrow_schema(read(spark, str(log), table=table).schema) == table_schema(table)
@@ -228,19 +239,14 @@ def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_ta
 def test_another_type_in_a_schema_is_refused_with_the_conversion(
     spark: "SparkSession", log: Path, column: str, conversion: str
 ) -> None:
-    from kdump.spark import read
-
     with pytest.raises(Exception, match=re.escape(conversion)):
         spark.read.format("kdump").option("table", "records").schema(column).load(str(log)).collect()
     assert read(spark, log, table="records").selectExpr(conversion.removesuffix(" converts it")).count() == 6
 
 
 def test_read_takes_paths_lists_and_times_of_python(spark: "SparkSession", log: Path) -> None:
-    from kdump.spark import read
-
-    (log / "b-7").mkdir()
     records = [record(), record(timestamp_delta=5)]
-    (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=records, base_offset=5, base_timestamp=1_700_000_000_000))
+    _write_log(log / "b-7", batch(records=records, base_offset=5, base_timestamp=1_700_000_000_000), 5)
     given: dict[str, Any] = {"table": "records", "columns": ["topic", "offset"], "topics": ["b", "c*"], "partitions": range(8)}
     since = datetime.fromtimestamp(1_700_000_000.005, UTC)
     assert read(spark, log, **given).collect() == [("b", 5), ("b", 6)]
@@ -249,10 +255,7 @@ def test_read_takes_paths_lists_and_times_of_python(spark: "SparkSession", log: 
 
 @pytest.mark.parametrize("allows", ["true", "false"])
 def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession", log: Path, allows: str) -> None:
-    from kdump.spark import read
-
-    (log / "b-7").mkdir()
-    (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=[record()], base_offset=5))
+    _write_log(log / "b-7", batch(records=[record()], base_offset=5), 5)
     with _pushdown(spark, allows):
         frame = read(spark, str(log)).where("topic = 'b' AND partition IN (7, 8) AND baseOffset >= 5")
         assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
@@ -271,9 +274,6 @@ def _pushdown(spark: "SparkSession", allows: str) -> Iterator[None]:
 
 
 def test_a_session_that_pushes_no_filters_down_is_said_to_need_that(spark: "SparkSession", log: Path) -> None:
-    from kdump.errors import UsageError
-    from kdump.spark import read, register
-
     register(spark)
     said = r'this session pushes no filters down; spark\.conf\.set\("spark\.sql\..*", "true"\) lets it'
     with _pushdown(spark, "false"):
@@ -287,21 +287,17 @@ def test_a_session_that_pushes_no_filters_down_is_said_to_need_that(spark: "Spar
 
 
 def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
-    from kdump.spark import read
-
     assert read(spark, str(log), table="records").rdd.getNumPartitions() == 1
 
 
 def test_filters_leave_files_unread(tmp_path: Path) -> None:
     from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
-    from kdump.pipeline.planning import FileSlice
     from kdump.spark.source import KdumpPushdownReader, TaskPartition
 
     for topic in ("a", "b"):
         for partition in (2, 3, 4):
-            (tmp_path / f"{topic}-{partition}").mkdir()
-            (tmp_path / f"{topic}-{partition}" / file_name(0, ".log")).write_bytes(b"")
+            _write_log(tmp_path / f"{topic}-{partition}", b"")
     reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, [("topic", True)])
     filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
     assert list(reader.pushFilters(filters)) == filters
@@ -328,11 +324,8 @@ def _rows_between(rows: list[dict[str, Any]], column: str, lowest: int, highest:
 @pytest.mark.parametrize(
     ("table", "column"),
     [
-        ("records", "offset"),
-        ("records", "timestamp"),
-        ("batches", "lastOffset"),
-        ("batches", "baseOffset"),
-        ("batches", "timestamp"),
+        *[("records", column) for column in ("offset", "timestamp")],
+        *[("batches", column) for column in ("lastOffset", "baseOffset", "timestamp")],
     ],
 )
 def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> None:
@@ -351,10 +344,8 @@ def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> No
         for filters in pairs:
             rows = _read_with_filters(paths, table, filters)
             assert _rows_between(rows, column, lowest, highest) == _rows_between(everything, column, lowest, highest)
-    assert (
-        len(_read_with_filters(paths, table, [GreaterThan(attribute, values[-1] - 1)])) < len(everything)
-        or column == "baseOffset"
-    )
+    last = _read_with_filters(paths, table, [GreaterThan(attribute, values[-1] - 1)])
+    assert len(last) < len(everything) or column == "baseOffset"
 
 
 def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> None:
@@ -362,14 +353,8 @@ def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> 
 
     from kdump.spark.source import KdumpPushdownReader
 
-    given = {
-        "path": str(tmp_path),
-        "table": "records",
-        "fromoffset": "7",
-        "tooffset": "20",
-        "fromtimestamp": "1970-01-01T00:00:01",
-    }
-    reader = KdumpPushdownReader(given, [])
+    ranges = {"fromoffset": "7", "tooffset": "20", "fromtimestamp": "1970-01-01T00:00:01"}
+    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "records", **ranges}, [])
     reader.pushFilters([GreaterThanOrEqual(("offset",), 5), LessThan(("OFFSET",), 10), GreaterThanOrEqual(("timestamp",), 5)])
     assert reader._ranges == {"fromoffset": "7", "tooffset": "9", "fromtimestamp": "1000"}
 
@@ -393,9 +378,6 @@ def test_what_is_impossible_is_reported_in_one_line(spark: "SparkSession", log: 
 
 
 def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdump.errors import UsageError
-    from kdump.spark.brief_errors import brief_errors
-
     for error, debugs, hides in ((UsageError("a"), False, True), (UsageError("a"), True, False), (KeyError("a"), False, False)):
         with monkeypatch.context() as patch:
             patch.setenv("SPARK_HIDE_TRACEBACK", "")
@@ -406,9 +388,6 @@ def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: pytest.M
 
 
 def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession", log: Path) -> None:
-    from kdump.errors import Unreadable, UsageError
-    from kdump.spark import read
-
     with pytest.raises(UsageError, match="there is no table 'batch'"):
         read(spark, str(log), table="batch")
     with pytest.raises(UsageError, match="there is no option 'topic'"):
@@ -420,11 +399,9 @@ def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession
 def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
     spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdump.spark import frames, read, register
+    from kdump.spark import frames
 
-    python = tmp_path / "python3"
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
+    python = _program(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     with pytest.raises(Exception, match=r"pyspark\.daemon"):
         spark.range(1).rdd.map(abs).count()
@@ -445,15 +422,12 @@ def test_on_a_cluster_the_format_runs_with_the_python_of_workers(
     spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PySpark itself takes that of the driver, PYSPARK_DRIVER_PYTHON, where it finds the format."""
-    from kdump.errors import UsageError
-    from kdump.spark import frames, read, register
+    from kdump.spark import frames
 
     session = spark.newSession()
     register(session)
     assert frames._python_of_format(session) == spark.sparkContext.pythonExec
-    of_workers = tmp_path / "python3"
-    of_workers.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    of_workers.chmod(0o755)
+    of_workers = _program(tmp_path / "python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(of_workers))
     monkeypatch.setattr(spark.sparkContext, "master", "spark://127.0.0.1:7077")
     register(session)
@@ -466,12 +440,9 @@ def test_on_a_cluster_the_format_runs_with_the_python_of_workers(
 def test_a_server_of_connect_in_this_process_is_refused_where_its_python_has_no_kdump(
     spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdump.errors import Unreadable, UsageError
-    from kdump.spark import frames, read
+    from kdump.spark import frames
 
-    python = tmp_path / "python3"
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
+    python = _program(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     monkeypatch.setattr(frames, "_is_remote", lambda _: True)
     monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
@@ -488,8 +459,7 @@ def _frames(error: BaseException) -> list[str]:
 def test_an_error_of_read_is_raised_one_line_below_its_caller(
     spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdump.errors import UsageError
-    from kdump.spark import checks, read
+    from kdump.spark import checks
 
     here = "test_an_error_of_read_is_raised_one_line_below_its_caller"
     calls: list[tuple[Callable[[], Any], str]] = [
@@ -546,8 +516,7 @@ def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "S
 def test_before_spark_4_read_needs_pandas_and_the_format_is_refused(
     spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdump.errors import MissingPackage, UsageError
-    from kdump.spark import frames, read, register
+    from kdump.spark import frames
 
     monkeypatch.setattr(frames, "has_data_sources", lambda: False)
     monkeypatch.setattr(frames, "_has_pandas", lambda: False)
@@ -566,18 +535,14 @@ def test_rows_before_spark_4_come_by_way_of_python(spark: "SparkSession") -> Non
         def __init__(self, frame: "DataFrame") -> None:
             self.schema, self.collect = frame.schema, frame.collect
 
-    frame = spark.sql(
-        "SELECT 5L AS offset, cast('k' AS binary) AS key, array(named_struct('key', 'h', 'value', null)) AS headers"
-    )
+    headers = "array(named_struct('key', 'h', 'value', null)) AS headers"
+    frame = spark.sql(f"SELECT 5L AS offset, cast('k' AS binary) AS key, {headers}")
     without: Any = Frame(frame)
     assert releases.to_arrow(without) == frame.toArrow()
     assert releases.collected(spark, without).collect() == frame.collect()
 
 
 def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Path) -> None:
-    from kdump.spark import read
-    from kdump.spark.session import last_line
-
     path = log / "a-0" / file_name(0, ".log")
     path.write_bytes(path.read_bytes()[:-2] + b"xx")
     assert [row.status for row in read(spark, str(log)).select("status").collect()] == ["intact", "intact", "damaged"]
@@ -643,12 +608,9 @@ def _command(process: int) -> str:
 @pytest.mark.parametrize("which", ["worker", "reader"])
 def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path: Path, which: str) -> None:
     """A worker of Spark's, or the process below it that reads records: the task is tried again."""
-    from kdump.spark import read
-
     batches = b"".join(batch(records=[record(value=b"v" * 20)] * 500, base_offset=500 * row) for row in range(100))
     for number in range(4):
-        (tmp_path / f"a-{number}").mkdir()
-        (tmp_path / f"a-{number}" / file_name(0, ".log")).write_bytes(batches)
+        _write_log(tmp_path / f"a-{number}", batches)
     frame = read(spark, str(tmp_path), table="records", targetBytes="1m")
     frame = frame.selectExpr("count(*)", "sum(offset)", "count(DISTINCT path)")
     results: list[Any] = []
@@ -670,13 +632,9 @@ def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_pat
 
 
 def test_eighty_files_with_one_in_ten_poisoned(spark: "SparkSession", tmp_path: Path) -> None:
-    from kdump.spark import read
-
     poisoned = set(range(7, 80, 10))
     for number in range(80):
-        path = tmp_path / f"t-{number}" / file_name(0, ".log")
-        path.parent.mkdir()
-        path.write_bytes(batch(records=[record(value=b"v")]))
+        path = _write_log(tmp_path / f"t-{number}", batch(records=[record(value=b"v")]))
         if number in poisoned:
             match number // 10 % 4:
                 case 0:
@@ -712,10 +670,7 @@ def _has_written(_: int, folder: Path) -> bool:
 def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
     tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]
 ) -> None:
-    data = tmp_path / "data" / "a-0" / file_name(0, ".log")
-    data.parent.mkdir(parents=True)
-    one = batch(records=[record(value=b"v" * 20)] * 1000)
-    data.write_bytes(one * 1500)
+    _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v" * 20)] * 1000) * 1500)
     command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--records", "--engine", "spark"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
@@ -766,8 +721,6 @@ def test_a_session_keeps_py4j_from_logging_calls_that_the_end_of_java_interrupts
 def test_a_jvm_that_was_killed_is_named() -> None:
     from pyspark import SparkContext
 
-    from kdump.spark import session
-
     error = ConnectionRefusedError(111, "Connection refused")
     machine = mock.Mock()
     with mock.patch.object(SparkContext, "_gateway", mock.Mock(proc=machine)):
@@ -781,10 +734,7 @@ def test_a_jvm_that_was_killed_is_named() -> None:
 
 
 def test_what_a_jvm_printed_that_did_not_start_is_shown(tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho Invalid maximum heap size: -Xmxlots >&2\nexit 1\n")
-    java.chmod(0o755)
+    _program(tmp_path / "bin" / "java", "#!/bin/sh\necho Invalid maximum heap size: -Xmxlots >&2\nexit 1\n")
     (tmp_path / "data").mkdir()
     done = _scan("--engine", "spark", "data", "--tables-to", "out", cwd=tmp_path, JAVA_HOME=str(tmp_path))
     lines = done.stderr.splitlines()
@@ -808,8 +758,6 @@ def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) 
 
 
 def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdump.spark.session import settings
-
     names = {"spark.master", "spark.driver.memory", "spark.driver.host"}
     assert names <= settings(None, {}, 2, "folder").keys()
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
@@ -818,8 +766,6 @@ def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: pytest.Monkey
 
 
 def test_a_session_that_is_active_is_used_and_left_alone(spark: "SparkSession") -> None:
-    from kdump.spark.session import embedded
-
     with embedded(master="local[7]") as session:
         assert session.sparkContext.applicationId == spark.sparkContext.applicationId
     assert spark.range(3).count() == 3

@@ -29,9 +29,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     brokers = write_cookbook_fleet(tmp_path_factory.mktemp("cookbook") / "brokers")
     scan = brokers.parent / "scan"
     command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--tables-to", str(scan), "--engine", "local"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False
-    )  # it forks, which threads do not bear
+    # it forks, which threads do not bear
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1, done.stderr
     assert "replica-divergence" in done.stdout
     return {"/data/brokers": str(brokers), "/data/scan": str(scan)}
