@@ -689,13 +689,7 @@ def test_dates_without_a_time_are_whole_days(partition: Path, capfd: pytest.Capt
     st.sampled_from(["1.0.1", "4.3.1"]),
 )
 def test_no_damage_keeps_a_log_from_being_listed(
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    data: bytes,
-    output: str,
-    depth: list[str],
-    others: list[str],
-    release: str,
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], data: bytes, output: str, depth: list[str], others: list[str], release: str
 ) -> None:
     (tmp_path / LOG_NAME).write_bytes(data)
     capfd.readouterr()

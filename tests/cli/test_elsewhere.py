@@ -25,11 +25,7 @@ _ADVICE = re.compile(
     r"\n(What is lost, and what to do|Next)\n.*?\n(?=Examined)", re.DOTALL
 )  # what files in a store cannot follow
 _OF_COPY = re.compile(r"# (copy PLACE|of the copy)|  : > ")
-_CASES = (
-    "edited-crc-wrong-magic2",
-    "edited-index-offsets-changed-magic2",
-    "consumer-offsets-2.8.2",
-)
+_CASES = ("edited-crc-wrong-magic2", "edited-index-offsets-changed-magic2", "consumer-offsets-2.8.2")
 COMMANDS = (
     ("check", "--level", "deep", "--output", "ndjson"),
     ("forecast",),

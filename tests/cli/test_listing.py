@@ -704,13 +704,7 @@ def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) ->
         assert (status, [row["producerId"] for row in rows]) == (CLEAN, list(range(count)))
     assert [
         rows[0][name] for name in ("firstSequence", "lastSequence", "lastOffset", "offsetDelta", "currentTxnFirstOffset")
-    ] == [
-        5,
-        7,
-        9,
-        2,
-        None,
-    ]
+    ] == [5, 7, 9, 2, None]
     path.write_bytes(files.producer_snapshot(entries=[files.producer_entry(last_offset=-1, current_txn_first_offset=0)]))
     status, (row,) = listed("snapshot", path)
     assert (row["lastSequence"], row["lastOffset"], row["currentTxnFirstOffset"]) == (None, None, 0)

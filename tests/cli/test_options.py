@@ -92,8 +92,7 @@ def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("words", "values"),
-    [("write --brand b", ["best"]), ("write --colour ", ["red", "blue"]), ("write --shar", ["--sharp"])],
+    ("words", "values"), [("write --brand b", ["best"]), ("write --colour ", ["red", "blue"]), ("write --shar", ["--sharp"])]
 )
 def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None:
     *given, incomplete = words.split(" ")

@@ -289,16 +289,8 @@ GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, re
     ("offset", "file", "words"),
     [
         (2, 5, "the log starts at offset 5; earlier records were deleted, or never existed"),
-        (
-            8,
-            5,
-            f"the one at byte {SIZE} ends at offset 6, and the next one, at byte {2 * SIZE}, starts at 9; {GAP}",
-        ),
-        (
-            15,
-            5,
-            f"in this segment the last batch, at byte {2 * SIZE}, ends at 9, and the next one, {NEXT}, starts at 20; {GAP}",
-        ),
+        (8, 5, f"the one at byte {SIZE} ends at offset 6, and the next one, at byte {2 * SIZE}, starts at 9; {GAP}"),
+        (15, 5, f"in this segment the last batch, at byte {2 * SIZE}, ends at 9, and the next one, {NEXT}, starts at 20; {GAP}"),
         (20, 20, f"the segment's name says 20, and its first batch, at byte 0, starts at offset 22; {GAP}"),
         (30, 20, "the last batch, at byte 0, ends at 22, and there is no later segment"),
     ],

@@ -247,11 +247,7 @@ def test_the_order_of_reports_of_one_kind_does_not_count() -> None:
             b"org.apache.kafka.common.KafkaException: java.io.IOException: b",
             Agreement.DIFFERENT,
         ),
-        (
-            b"org.apache.kafka.common.KafkaException: a",
-            b"org.apache.kafka.common.KafkaException: b",
-            Agreement.DIFFERENT,
-        ),
+        (b"org.apache.kafka.common.KafkaException: a", b"org.apache.kafka.common.KafkaException: b", Agreement.DIFFERENT),
     ],
 )
 def test_only_words_that_are_not_kafkas_may_differ(wanted: bytes, got: bytes, agreement: Agreement) -> None:

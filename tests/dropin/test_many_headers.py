@@ -19,8 +19,7 @@ LOG = "00000000000000000000.log"
 
 
 @pytest.mark.parametrize(
-    ("release", "stdout"),
-    [("4.3.1", ("0e1006e16c72d7c5", 2_200_460)), ("1.0.1", ("9873261244878209", 2_200_250))],
+    ("release", "stdout"), [("4.3.1", ("0e1006e16c72d7c5", 2_200_460)), ("1.0.1", ("9873261244878209", 2_200_250))]
 )
 def test_more_than_a_million_headers_are_printed(tmp_path: Path, release: str, stdout: tuple[str, int]) -> None:
     exit_code, printed, stderr = _dumped(tmp_path, 1_100_000, release)

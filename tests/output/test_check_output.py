@@ -57,10 +57,7 @@ def _finding(
 
 
 def _report(
-    path: str = f"/data/a-0/{LOG}",
-    *pieces: tuple[str, int, int],
-    file_type: str = "log",
-    offsets: tuple[int, int] | None = None,
+    path: str = f"/data/a-0/{LOG}", *pieces: tuple[str, int, int], file_type: str = "log", offsets: tuple[int, int] | None = None
 ) -> FileReport:
     """A file of pieces that have a status, a size and a number of batches."""
     coverage = ByteCoverage(sum(size for _, size, _ in pieces))

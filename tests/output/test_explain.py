@@ -226,10 +226,7 @@ POSTED = {
         "filled from its leader",
         "partition-meta",
     ),
-    "Failed to load metadata from __consumer_offsets-12 with epoch 4 due to x": (
-        "crc-mismatch",
-        "cannot replay",
-    ),
+    "Failed to load metadata from __consumer_offsets-12 with epoch 4 due to x": ("crc-mismatch", "cannot replay"),
     "Replaying record CoordinatorRecord(key=x) to __consumer_offsets-3 failed due to: x": ("the request fails", "cannot replay"),
     "AddPartitionsToTxnRequest failed for node 2 with a network exception.": ("did not write it", "older Kafka"),
     "AddPartitionsToTxnRequest failed for node 2 with invalid version exception. This suggests verification is not supported. "

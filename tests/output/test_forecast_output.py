@@ -238,11 +238,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
                 "and the old records there can no longer be fetched reliably."
             ],
         ),
-        (
-            {},
-            {"end_differs": True, "log_end": 9, "data_end": 7},
-            ["The log ends at offset 9, after its data, which ends at 7."],
-        ),
+        ({}, {"end_differs": True, "log_end": 9, "data_end": 7}, ["The log ends at offset 9, after its data, which ends at 7."]),
         (
             {},
             {"consumers_stop_at": 4, "damaged_batches": 2},
@@ -271,11 +267,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"bytes_lost": 3, "lost_records": 9, "lost_offsets": [[0, 0], [2, 3], [5, 5], [7, 8], [9, 9], [11, 11]]},
             ["Lost for good: 9 intact records, offset 0, offsets 2 to 3, offset 5, offsets 7 to 8, 2 more ranges, 3 bytes."],
         ),
-        (
-            {},
-            {"bytes_lost": 3, "lost_offsets": [[0, 0]]},
-            ["Lost for good: 0 intact records, offset 0, 3 bytes."],
-        ),
+        ({}, {"bytes_lost": 3, "lost_offsets": [[0, 0]]}, ["Lost for good: 0 intact records, offset 0, 3 bytes."]),
     ],
 )
 def test_what_happens_is_reported_with_the_worst_first(events: Values, changes: Values, told: list[str]) -> None:
@@ -322,11 +314,7 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
             {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8], [10, 11], [13, 13]]},
             "2 intact records lost, offsets 3 to 4, 6, 8, 10 to 11 and 1 more range",
         ),
-        (
-            {},
-            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]},
-            "2 intact records lost, offsets 3 to 4, 6",
-        ),
+        ({}, {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]}, "2 intact records lost, offsets 3 to 4, 6"),
     ],
 )
 def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told: str) -> None:

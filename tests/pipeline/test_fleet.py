@@ -300,12 +300,7 @@ def test_offsets_near_the_end_of_their_range_do_not_overflow(tmp_path: Path) -> 
             "blocked by age": retention.blocked(NOW, DAY),
         }.items()
     }
-    assert found == {
-        "continuity": [],
-        "behind": [],
-        "blocked": [("1", 0, "retention-blocked", 0, top)],
-        "blocked by age": [],
-    }
+    assert found == {"continuity": [], "behind": [], "blocked": [("1", 0, "retention-blocked", 0, top)], "blocked by age": []}
 
 
 # --- Statistics
