@@ -91,6 +91,14 @@ def _of_length(data: bytes, length: int) -> bytes:
     return data[:8] + struct.pack(">i", length) + data[12:]
 
 
+def _wrapped(crc: int | None = None) -> bytes:
+    return wrapper(messages=[message(value=b"a"), message(value=b"b", crc=crc)])
+
+
+LEFT = batch(records=[record(value=b"v")], codec="gzip", trailing=b"x")
+NUMBERS = batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")])
+
+
 def _threes(codec: Codec = "none") -> list[bytes]:
     """Three batches of three records, 0 to 8, each batch 30 ms after the one before it."""
     return [
@@ -139,10 +147,26 @@ def test_damaged_rows_count_for_the_limit(tmp_path: Path, listed: Listed, damage
         assert (found, str(len(rows))) == (expected[0], limit)
 
 
-def test_what_cannot_be_read_is_a_finding_though_its_row_reaches_the_limit(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, batch(records=[record(value=b"v")], codec="gzip", trailing=b"x"), _batch(1))
-    assert listed.only("status", "log", "--deep", "--limit", "1", path) == (FINDINGS, ["damaged"])
-    assert listed.err == f"kdump: {path}, byte 0: bytes are left after the last record (record-count-too-low)\n"
+@each(
+    "what, data, options, status, statuses",
+    [
+        ("bytes are left", LEFT + _batch(1), "--deep --limit 1", FINDINGS, ["damaged"]),  # though its row reaches the limit
+        ("a wrong CRC inside a wrapper", _wrapped(crc=1), "--deep", FINDINGS, ["intact", "damaged"]),
+        ("a sound wrapper", _wrapped(), "--deep", CLEAN, ["intact", "intact"]),
+        ("a number that is none", NUMBERS, "--decode integer", FINDINGS, ["intact", "intact"]),
+        ("what was not to be a number", NUMBERS, "--deep", CLEAN, ["intact", "intact"]),
+    ],
+)
+def test_records_that_cannot_be_read_are_findings(
+    tmp_path: Path, listed: Listed, what: str, data: bytes, options: str, status: int, statuses: list[str]
+) -> None:
+    path = _log(tmp_path, data)
+    found, rows = listed("log", *options.split(), path)
+    assert (found, [row["status"] for row in rows]) == (status, statuses)
+    if what == "bytes are left":
+        assert listed.err == f"kdump: {path}, byte 0: bytes are left after the last record (record-count-too-low)\n"
+    if "integer" in options:
+        assert [row["decodedValue"] for row in rows] == [7, None]
 
 
 @each("damaged", [_torn, _flipped], ids=["torn", "flipped"])
@@ -273,12 +297,6 @@ def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) ->
 # --- records
 
 
-def test_a_message_with_a_wrong_checksum_inside_a_wrapper_is_a_finding(tmp_path: Path, listed: Listed) -> None:
-    for crc, expected in ((1, (FINDINGS, ["intact", "damaged"])), (None, (CLEAN, ["intact", "intact"]))):
-        path = _log(tmp_path, wrapper(messages=[message(value=b"a"), message(value=b"b", crc=crc)]))
-        assert listed.only("status", "log", "--deep", path) == expected
-
-
 @each("release", ["2.8.0", "4.3.1"])
 @each("options", ["", "--from-offset 1", "--from-offset 1 --to-offset 8", "--limit 8"])
 def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
@@ -328,12 +346,6 @@ def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: L
     for decode, is_decoded in (("none", False), ("auto", True), ("string", True)):
         status, (row,) = listed("log", "--deep", "--decode", decode, path)
         assert (status, row["decodedValue"] is not None or row["decodedKey"] is not None) == (CLEAN, is_decoded), decode
-
-
-def test_integers_that_are_none_are_reported(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")]))
-    assert listed.only("decodedValue", "log", "--decode", "integer", path) == (FINDINGS, [7, None])
-    assert listed("log", "--deep", path)[0] == CLEAN
 
 
 # --- exit codes
@@ -518,9 +530,10 @@ def test_an_entry_leads_to_the_batch_that_holds_its_offset(
 
 
 def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed) -> None:
+    _log(tmp_path, *(_batch(offset) for offset in range(70)))
     for last, status in ((63, CLEAN), (64, FINDINGS)):
-        path = _beside(tmp_path, INDEX, files.offset_index(entries=[(last, 0)]), *(_batch(offset) for offset in range(70)))
-        assert listed("index", path)[0] == status
+        (tmp_path / INDEX).write_bytes(files.offset_index(entries=[(last, 0)]))
+        assert listed("index", tmp_path / INDEX)[0] == status
 
 
 @each(
@@ -558,13 +571,14 @@ def test_entries_are_listed_up_to_the_zeros_and_within_the_range(
         (5, 2, TIMESTAMP + 5, ""),
         (4, 3, TIMESTAMP + 5, f"the largest timestamp of its batch is {TIMESTAMP + 5}"),
         (5, 10, None, "no batch holds that offset"),
+        (5, 8, None, "no batch holds that offset"),  # between batches
     ],
 )
 def test_a_time_is_compared_with_the_batch_of_its_offset(
     tmp_path: Path, listed: Listed, time: int, offset: int, latest: int | None, problem: str
 ) -> None:
     data = files.time_index(entries=[(TIMESTAMP + time, offset)])
-    path = _beside(tmp_path, TIME_INDEX, data, *(_two(first) for first in range(0, 10, 2)))
+    path = _beside(tmp_path, TIME_INDEX, data, *map(_two, [0, 2, 4, 6, 12] if offset == 8 else range(0, 10, 2)))
     status, (row,) = listed("timeindex", path)
     assert (status, row["status"], row["logTimestamp"]) == (*((FINDINGS, "damaged") if problem else (CLEAN, "intact")), latest)
     words = f"kdump: {path}: entry for offset {offset}, timestamp {TIMESTAMP + time}: {problem}\n"
@@ -691,9 +705,3 @@ def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path:
     ):
         path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
         assert listed.only("logOffset", "index", path) == expected
-
-
-def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed: Listed) -> None:
-    path = _beside(tmp_path, TIME_INDEX, files.time_index(entries=[(TIMESTAMP + 5, 3)]), _two(0), _two(5))
-    assert listed.only("logTimestamp", "timeindex", path) == (FINDINGS, [None])
-    assert listed.err.endswith(": no batch holds that offset\n")

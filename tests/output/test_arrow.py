@@ -166,9 +166,9 @@ def test_a_message_inside_a_wrapper_has_its_own_magic() -> None:
 def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
     columns = columns_of("records", ["offset", "producerId"])
     builder.record_batch(columns, {"offset": [1, 2], "producer_id": [None, 3]}, 2)
-    for values in ({"offset": [1, None], "producer_id": [None, 3]}, {"producer_id": [None, 3]}):
+    for offsets in ({"offset": [1, None]}, {"offset": [None, None]}, {}):
         with pytest.raises(ValueError, match="offset is null in a row"):
-            builder.record_batch(columns, values, 2)
+            builder.record_batch(columns, {**offsets, "producer_id": [None, 3]}, 2)
 
 
 # --- columns
