@@ -4,6 +4,7 @@ import random
 import re
 import unicodedata
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,12 +41,11 @@ def _shown(rows: list[Row], width: int | None) -> list[str]:
 
 
 def _record(offset: int, key: str | None, value: str | None, status: str = "intact", position: int = 0, size: int = 5) -> Row:
-    given = {"offset": offset, "key": key, "value": value, "status": status, "position": position}
-    headers = [{"key": "trace", "keyBase64": None, "value": "1", "valueBase64": None}]
-    sizes = dict.fromkeys(("key_size", "value_size", "sequence"), size)
-    absent = dict.fromkeys(column.name for column in listing.ListedRecord.schema)
-    others = {"timestamp": 1_700_000_000_123, "headers": headers, "file": "x.log"}
-    return listing.ListedRecord(**absent | given | sizes | others)
+    given: dict[str, Any] = dict.fromkeys(column.name for column in listing.ListedRecord.schema)
+    given |= {"offset": offset, "key": key, "value": value, "status": status, "position": position, "file": "x.log"}
+    given |= {"timestamp": 1_700_000_000_123, "key_size": size, "value_size": size, "sequence": size}
+    given["headers"] = [{"key": "trace", "keyBase64": None, "value": "1", "valueBase64": None}]
+    return listing.ListedRecord(**given)
 
 
 def _batch(base: int, position: int, producer: int, status: str = "intact") -> Row:
