@@ -19,7 +19,7 @@ else:
     pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     pytest.importorskip("duckdb", reason="questions need the package duckdb")
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import duckdb  # what needs these
 import pyarrow.parquet as pq
@@ -49,7 +49,7 @@ def _ask(query: Query, tables: dict[str, pa.Table]) -> list[dict[str, Any]]:
     return rows
 
 
-def _told(query: Query, folder: Path, brokers: dict[str, Partitions]) -> list[dict[str, Any]]:
+def _told(query: Query, folder: Path, brokers: Mapping[str, Partitions]) -> list[dict[str, Any]]:
     """The answer to a question about a new fleet below a folder."""
     return _ask(query, tables_of(write_fleet(folder / f"fleet-{len(os.listdir(folder))}", brokers)))
 

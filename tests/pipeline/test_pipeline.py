@@ -215,8 +215,8 @@ def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(
 )
 def test_a_segment_has_the_times_and_epochs_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
     def without_time(offset: int, epoch: int) -> bytes:
-        times = {"base_timestamp": -1, "max_timestamp": -1}
-        return batch(records=[record(timestamp=-1)], base_offset=offset, partition_leader_epoch=epoch, **times)
+        records = [record(timestamp=-1)]
+        return batch(records=records, base_offset=offset, base_timestamp=-1, max_timestamp=-1, partition_leader_epoch=epoch)
 
     records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
     one = batch(records=records, timestamp_type=timestamp_type, base_offset=1, base_timestamp=100, max_timestamp=300)
