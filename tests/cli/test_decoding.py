@@ -23,7 +23,8 @@ from tests.loops import each
 
 Json = dict[str, Any]  # what json.loads makes of an object
 Listing = tuple[int, str, str]
-Lister = Callable[..., Listing]
+Lister = Callable[..., Any]  # of a listing, with text or with rows
+Decoded = tuple[Any, Any, str | None]  # numbers or objects
 
 CLEAN, FINDINGS, USAGE = range(3)
 LOG_NAME = "00000000000000000000.log"
@@ -39,9 +40,7 @@ TOPIC_VALUE = b"\x01\x02\x00" + b"\x02t" + bytes(15) + b"\x05" + b"\x00"
 def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
     """Lists a log of these batches in a partition directory: exit code, stdout, stderr without the directory in front."""
 
-    def list_log(
-        directory: str, batches: bytes, *options: str, command: str = "log", name: str = LOG_NAME
-    ) -> tuple[int, str, str]:
+    def list_log(directory: str, batches: bytes, *options: str, command: str = "log", name: str = LOG_NAME) -> Listing:
         path = tmp_path / directory / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(batches)
@@ -52,9 +51,16 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
     return list_log
 
 
-def _decoded(out: str) -> list[tuple[Any, Any, str | None]]:  # numbers or objects
-    rows = [json.loads(line) for line in out.splitlines()]
-    return [(row["decodedKey"], row["decodedValue"], row["decodeError"]) for row in rows]
+@pytest.fixture
+def decoded_of(listed: Lister) -> Callable[..., tuple[int, list[Decoded], str]]:
+    """The same, with what is decoded of each record: key, value and error."""
+
+    def list_records(directory: str, batches: bytes, *options: str, **where: str) -> tuple[int, list[Decoded], str]:
+        status, out, err = listed(directory, batches, "--output", "ndjson", "--deep", *options, **where)
+        rows = [json.loads(line) for line in out.splitlines()]
+        return status, [(row["decodedKey"], row["decodedValue"], row["decodeError"]) for row in rows], err
+
+    return list_records
 
 
 COMMITS = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), record(key=OFFSET_KEY)])
@@ -64,33 +70,29 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
 # --- which decoder
 
 
-@each(
-    ("path", "topic"),
-    [
-        ("__consumer_offsets-12/00000000000000000000.log", "consumer-offsets"),
-        ("/data/__transaction_state-0/00000000000000000000.log", "transaction-state"),
-        ("__cluster_metadata-0/00000000000000000000.log", "cluster-metadata"),
-        ("__remote_log_metadata-49/x.log", "remote-log-metadata"),
-        ("__share_group_state-1/x.log", "share-group-state"),
-        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-delete/x.log", "consumer-offsets"),
-        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-future/x.log", "consumer-offsets"),
-        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-stray/x.log", "consumer-offsets"),
-        ("__cluster_metadata-0/00000000000000000359-0000000001.checkpoint", "cluster-metadata"),
-        ("/data/bootstrap.checkpoint", "cluster-metadata"),
-        ("orders-3/x.log", ""),
-        ("consumer-offsets-0/x.log", ""),
-        ("consumer_offsets-0/x.log", ""),
-        ("__consumer_offsets/x.log", ""),
-        ("__consumer_offsets-x/x.log", ""),
-        ("__consumer_offsets-copy-1/x.log", ""),
-        ("x.log", ""),
-    ],
-)
-def test_the_name_of_a_directory_says_which_records_it_holds(path: str, topic: str) -> None:
-    assert decoding.topic_of(path) == topic
+TOPIC_OF = {
+    "__consumer_offsets-12/00000000000000000000.log": "consumer-offsets",
+    "/data/__transaction_state-0/00000000000000000000.log": "transaction-state",
+    "__cluster_metadata-0/00000000000000000000.log": "cluster-metadata",
+    "__remote_log_metadata-49/x.log": "remote-log-metadata",
+    "__share_group_state-1/x.log": "share-group-state",
+    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-delete/x.log": "consumer-offsets",
+    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-future/x.log": "consumer-offsets",
+    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-stray/x.log": "consumer-offsets",
+    "__cluster_metadata-0/00000000000000000359-0000000001.checkpoint": "cluster-metadata",
+    "/data/bootstrap.checkpoint": "cluster-metadata",
+    "orders-3/x.log": "",
+    "consumer-offsets-0/x.log": "",
+    "consumer_offsets-0/x.log": "",
+    "__consumer_offsets/x.log": "",
+    "__consumer_offsets-x/x.log": "",
+    "__consumer_offsets-copy-1/x.log": "",
+    "x.log": "",
+}
 
 
-def test_a_file_named_from_inside_its_directory_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_directory_says_which_records_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {path: decoding.topic_of(path) for path in TOPIC_OF} == TOPIC_OF
     (tmp_path / "__consumer_offsets-7").mkdir()
     monkeypatch.chdir(tmp_path / "__consumer_offsets-7")
     assert decoding.topic_of(LOG_NAME) == "consumer-offsets"
@@ -101,50 +103,45 @@ def test_every_topic_has_its_decoder_and_its_option() -> None:
     assert set(decoder_names.OPTIONS.values()) == set(history.TOPIC_DECODERS)
 
 
-@pytest.mark.parametrize("name", ["offsets", "", "consumer-offsets-0"])
-def test_an_unknown_decoder_is_refused_with_those_there_are(listed: Lister, name: str) -> None:
-    status, out, err = listed("copy", COMMITS, "--decode", name)
-    assert (status, out) == (USAGE, "")
-    assert "auto, none, consumer-offsets, transaction-state, cluster-metadata, remote-log-metadata, share-group-state" in err
+def test_an_unknown_decoder_is_refused_with_those_there_are(listed: Lister) -> None:
+    known = "auto, none, consumer-offsets, transaction-state, cluster-metadata, remote-log-metadata, share-group-state"
+    for name in ("offsets", "", "consumer-offsets-0"):
+        status, out, err = listed("copy", COMMITS, "--decode", name)
+        assert (status, out, known in err) == (USAGE, "", True), name
+    status, _, err = listed("x", COMMITS, "--decode", "consumer-offsets", "--key-decoder", "long")  # which leaves no key for it
+    assert status == USAGE and err.count("\n") == 1
 
 
-def test_records_of_an_internal_topic_are_decoded_unless_it_is_switched_off(listed: Lister) -> None:
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
-    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep", "--decode", "none")
-    assert _decoded(out) == [(None, None, None)] * 2
+def test_records_of_an_internal_topic_are_decoded_unless_it_is_switched_off(decoded_of: Lister) -> None:
+    assert decoded_of("__consumer_offsets-0", COMMITS)[1] == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
+    assert decoded_of("__consumer_offsets-0", COMMITS, "--decode", "none")[1] == [(None, None, None)] * 2
 
 
 # --- objects
 
 
-def test_a_metadata_record_says_its_type_in_its_value(listed: Lister) -> None:
+def test_a_metadata_record_says_its_type_in_its_value(decoded_of: Lister) -> None:
     data = batch(records=[record(value=TOPIC_VALUE)])
     topic = {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAABQ"}}
-    _, out, _ = listed("__cluster_metadata-0", data, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [(None, topic, None)]
-    _, out, _ = listed("x", data, "--output", "ndjson", "--deep", command="checkpoint", name="bootstrap.checkpoint")
-    assert _decoded(out) == [(None, topic, None)]
+    assert decoded_of("__cluster_metadata-0", data)[1] == [(None, topic, None)]
+    assert decoded_of("x", data, command="checkpoint", name="bootstrap.checkpoint")[1] == [(None, topic, None)]
 
 
-@pytest.mark.parametrize("directory", ["__consumer_offsets-0", "orders-0"])
-def test_control_records_say_what_they_are_in_any_topic(listed: Lister, directory: str) -> None:
+def test_control_records_say_what_they_are_in_any_topic(decoded_of: Lister) -> None:
     commit = batch(records=[commit_record(coordinator_epoch=5)], is_control=True, is_transactional=True, producer_id=1)
     leader = batch(records=[leader_change_record()], is_control=True, base_offset=1)
-    status, out, _ = listed(directory, commit + leader, "--output", "ndjson", "--deep")
-    marker, change = _decoded(out)
-    assert marker == ({"controlType": "COMMIT"}, {"version": 0, "data": {"coordinatorEpoch": 5}}, None)
-    assert change[0] == {"controlType": "LEADER_CHANGE"} and change[1] is not None and "leaderId" in change[1]["data"]
-    assert status == CLEAN
+    for directory in ("__consumer_offsets-0", "orders-0"):
+        status, (marker, change), _ = decoded_of(directory, commit + leader)
+        assert (status, marker) == (CLEAN, ({"controlType": "COMMIT"}, {"version": 0, "data": {"coordinatorEpoch": 5}}, None))
+        assert change[0] == {"controlType": "LEADER_CHANGE"} and change[1] is not None and "leaderId" in change[1]["data"]
 
 
-@pytest.mark.parametrize(("name", "size"), [("integer", 4), ("long", 8)])
-def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
-    data = batch(records=[record(key=bytes(size - 1) + b"\x07", value=b"\xff" * size), record(key=b"\1", value=bytes(size))])
-    status, out, err = listed("orders-0", data, "--output", "ndjson", "--decode", name)
-    error = f"decoder-value-too-short: 1 bytes are too few for a number of {size}"
-    assert _decoded(out) == [(7, -1, None), (None, 0, error)]
-    assert (status, err.count("\n")) == (FINDINGS, 1)
+def test_numbers_are_numbers(decoded_of: Lister) -> None:
+    for name, size in (("integer", 4), ("long", 8)):
+        data = batch(records=[record(key=bytes(size - 1) + b"\x07", value=b"\xff" * size), record(key=b"\1", value=bytes(size))])
+        status, found, err = decoded_of("orders-0", data, "--decode", name)
+        error = f"decoder-value-too-short: 1 bytes are too few for a number of {size}"
+        assert (status, found, err.count("\n")) == (FINDINGS, [(7, -1, None), (None, 0, error)], 1)
 
 
 def test_control_records_have_the_names_of_their_types() -> None:
@@ -156,25 +153,17 @@ def test_control_records_have_the_names_of_their_types() -> None:
 def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     decode = decoded.plain_decoder("integer", "long")
     assert decode is not None
-    assert [str(decode(key, value).fault) for key, value in ((b"1", b"12"), (b"1", bytes(8)))] == [
-        str(decode(b"1", None).fault)
-    ] * 2
+    for key, value in ((b"1", b"12"), (b"1", bytes(8))):
+        assert str(decode(key, value).fault) == str(decode(b"1", None).fault)
     assert "8" in str(decode(bytes(4), b"12").fault)
 
 
-@pytest.mark.parametrize("name", ["\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"])
-def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister, name: str) -> None:
-    data = batch(records=[record(key=int16(1) + string(name) + string("t") + int32(0))])
-    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
-    assert out.rstrip("\n").isprintable()
-    key = _decoded(out)[0][0]
-    assert key is not None and key["data"]["group"] == name
-
-
-def test_a_table_shows_why_a_value_could_not_be_decoded(listed: Lister) -> None:
-    data = batch(records=[record(key=UNKNOWN_KEY, value=b"v")])
-    status, out, _ = listed("__consumer_offsets-0", data, "--output", "table", "--deep")
-    assert status == FINDINGS and "   ? records of type 99 are not known: v\n" in out
+def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister) -> None:
+    for name in ("\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"):
+        data = batch(records=[record(key=int16(1) + string(name) + string("t") + int32(0))])
+        _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+        assert out.rstrip("\n").isprintable(), name
+        assert json.loads(out)["decodedKey"]["data"]["group"] == name
 
 
 _PAYLOAD = re.compile(
@@ -191,21 +180,21 @@ def _payloads(golden: bytes) -> dict[int, tuple[Json | None, Json | None]]:
     return found
 
 
-GOLDENS = [
-    ("consumer-offsets-3.9.1", "consumer-offsets"),
-    ("consumer-offsets-all-groups-4.3.0", "consumer-offsets"),
-    ("consumer-offsets-0.8.2.2", "consumer-offsets"),
-    ("consumer-offsets-1.0.1", "consumer-offsets"),
-    ("consumer-offsets-2.8.2", "consumer-offsets"),
-    ("transaction-state-1.0.1", "transaction-state"),
-    ("transaction-state-4.3.0", "transaction-state"),
-    ("share-group-state-4.3.0", "share-group-state"),
-    ("cluster-metadata-3.9.1", "cluster-metadata"),
-    ("cluster-metadata-many-records-4.3.0", "cluster-metadata"),
-]
-
-
-@each(("case", "name"), GOLDENS)
+@each(
+    "case, name",
+    [
+        ("consumer-offsets-3.9.1", "consumer-offsets"),
+        ("consumer-offsets-all-groups-4.3.0", "consumer-offsets"),
+        ("consumer-offsets-0.8.2.2", "consumer-offsets"),
+        ("consumer-offsets-1.0.1", "consumer-offsets"),
+        ("consumer-offsets-2.8.2", "consumer-offsets"),
+        ("transaction-state-1.0.1", "transaction-state"),
+        ("transaction-state-4.3.0", "transaction-state"),
+        ("share-group-state-4.3.0", "share-group-state"),
+        ("cluster-metadata-3.9.1", "cluster-metadata"),
+        ("cluster-metadata-many-records-4.3.0", "cluster-metadata"),
+    ],
+)
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
     for _, golden in iterate("4.4.0", case, decoder_names.OPTIONS[name]):
@@ -223,63 +212,53 @@ def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, ca
 # --- what cannot be decoded
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "shown", "error"),
+@each(
+    "key, value, shown, code, message",
     [
-        (UNKNOWN_KEY, OFFSET_VALUE, None, "record-type-unknown: records of type 99 are not known"),
+        (UNKNOWN_KEY, OFFSET_VALUE, None, "record-type-unknown", "records of type 99 are not known"),
         (
-            OFFSET_KEY,
-            int16(77) + OFFSET_VALUE,
-            KEY_OBJECT,
-            "record-version-unknown: version 77 of records of type 1 is not known",
+            *(OFFSET_KEY, int16(77) + OFFSET_VALUE, KEY_OBJECT),
+            *("record-version-unknown", "version 77 of records of type 1 is not known"),
         ),
         (
-            OFFSET_KEY,
-            OFFSET_VALUE[:-3],
-            KEY_OBJECT,
-            "record-unreadable: the value is no OffsetCommitValue of version 1: the message ends inside a field",
+            *(OFFSET_KEY, OFFSET_VALUE[:-3], KEY_OBJECT, "record-unreadable"),
+            "the value is no OffsetCommitValue of version 1: the message ends inside a field",
         ),
-        (OFFSET_KEY, b"\x00", KEY_OBJECT, "record-version-short: the value ends inside its version"),
+        (OFFSET_KEY, b"\x00", KEY_OBJECT, "record-version-short", "the value ends inside its version"),
         (
-            OFFSET_KEY[:-1],
-            OFFSET_VALUE,
-            None,
-            "record-unreadable: the key is no OffsetCommitKey of version 0: the message ends inside a field",
+            *(OFFSET_KEY[:-1], OFFSET_VALUE, None, "record-unreadable"),
+            "the key is no OffsetCommitKey of version 0: the message ends inside a field",
         ),
-        (None, OFFSET_VALUE, None, "record-key-null: the record has no key"),
+        (None, OFFSET_VALUE, None, "record-key-null", "the record has no key"),
     ],
 )
 def test_what_cannot_be_decoded_has_a_reason_and_its_bytes(
-    listed: Lister, key: bytes | None, value: bytes, shown: Json | None, error: str
+    listed: Lister, key: bytes | None, value: bytes, shown: Json | None, code: str, message: str
 ) -> None:
     data = batch(records=[record(key=key, value=value), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
     status, out, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [(shown, None, error), (KEY_OBJECT, OFFSET, None)]
-    row = json.loads(out.splitlines()[0])
+    row, whole = map(json.loads, out.splitlines())
+    assert (row["decodedKey"], row["decodedValue"], row["decodeError"]) == (shown, None, f"{code}: {message}")
+    assert (whole["decodedKey"], whole["decodedValue"], whole["decodeError"]) == (KEY_OBJECT, OFFSET, None)
     assert row["value"] is not None or row["valueBase64"] is not None
-    assert row["status"] == "intact"
-    code, _, message = error.partition(": ")
     place = f"__consumer_offsets-0/{LOG_NAME}"
-    assert (status, err) == (FINDINGS, f"kdump: {place}: 1 record not decoded, at offset 0: {message} ({code})\n")
+    said = f"kdump: {place}: 1 record not decoded, at offset 0: {message} ({code})\n"
+    assert (status, err, row["status"]) == (FINDINGS, said, "intact")
 
 
-def test_values_of_later_versions_stand_under_keys_of_type_0_from_brokers_before_0_9(listed: Lister) -> None:
+def test_values_of_later_versions_stand_under_keys_of_type_0_from_brokers_before_0_9(decoded_of: Lister) -> None:
     data = batch(records=[record(key=int16(0) + OFFSET_KEY[2:], value=OFFSET_VALUE)])
-    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
-    assert _decoded(out) == [({**KEY_OBJECT, "type": "0"}, OFFSET, None)]
+    assert decoded_of("__consumer_offsets-0", data)[1] == [({**KEY_OBJECT, "type": "0"}, OFFSET, None)]
 
 
 def test_records_that_cannot_be_decoded_for_one_reason_are_one_line(listed: Lister) -> None:
-    data = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), *[record(key=UNKNOWN_KEY)] * 9])
+    data = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), *[record(key=UNKNOWN_KEY, value=b"v")] * 9])
     status, _, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
     assert (status, err.count("\n")) == (FINDINGS, 1)
     assert "9 records not decoded, the first at offset 1: records of type 99 are not known (record-type-unknown)" in err
-
-
-def test_the_line_comes_even_if_a_limit_ends_the_listing(listed: Lister) -> None:
-    data = batch(records=[record(key=UNKNOWN_KEY)] * 9)
-    status, _, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--limit", "2")
+    status, out, err = listed("__consumer_offsets-0", data, "--output", "table", "--deep", "--limit", "3")
     assert status == FINDINGS and "2 records not decoded" in err
+    assert "   ? records of type 99 are not known: v\n" in out
 
 
 def test_metadata_that_tiered_storage_would_not_accept_is_shown_with_the_reason() -> None:
@@ -289,11 +268,7 @@ def test_metadata_that_tiered_storage_would_not_accept_is_shown_with_the_reason(
     assert one.fault is not None and one.fault.code == "remote-partition-state-unknown"
 
 
-@given(
-    key=st.none() | st.binary(max_size=80),
-    value=st.none() | st.binary(max_size=200),
-    name=st.sampled_from(sorted(decoded.TOPICS)),
-)
+@given(st.none() | st.binary(max_size=80), st.none() | st.binary(max_size=200), st.sampled_from(sorted(decoded.TOPICS)))
 def test_no_bytes_keep_a_decoder_from_answering_in_json(key: bytes | None, value: bytes | None, name: str) -> None:
     for one in (decoded.decoder_of(name)(key, value), decoded.control_record_of(key, value)):
         for text in (one.key, one.value):
@@ -312,81 +287,62 @@ def test_kafkas_lines_have_keys_and_values_as_they_are_unless_they_are_to_be_dec
     assert f" key: {key} payload: <DELETE>\n" in out
 
 
-def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(listed: Lister) -> None:
+def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(listed: Lister, decoded_of: Lister) -> None:
     options = ("--decode", "share-group-state", "--release", "1.0.1")
-    status, out, err = listed("x", COMMITS, *options)
-    assert (status, out) == (USAGE, "")
     message = "Kafka 1.0.1 has no decoder for share-group-state"
-    assert err == f"kdump: {message}; --output ndjson decodes for any release\n"
-    status, out, _ = listed("x", COMMITS, *options, "--output", "ndjson")
-    assert len(_decoded(out)) == 2
-
-
-def test_a_directory_whose_topic_a_release_cannot_decode_is_listed_as_it_is(listed: Lister) -> None:
+    assert listed("x", COMMITS, *options) == (USAGE, "", f"kdump: {message}; --output ndjson decodes for any release\n")
+    assert len(decoded_of("x", COMMITS, *options)[1]) == 2
     status, out, err = listed("__share_group_state-0", COMMITS, "--decode", "auto", "--release", "1.0.1")
     assert status == CLEAN and f" key: {OFFSET_KEY.decode()}" in out
-    assert err == (
-        f"kdump: __share_group_state-0/{LOG_NAME}: Kafka 1.0.1 has no decoder for share-group-state; "
-        "keys and values are shown as they are\n"
-    )
+    assert err == f"kdump: __share_group_state-0/{LOG_NAME}: {message}; keys and values are shown as they are\n"
 
 
 def test_a_release_that_throws_at_a_record_goes_on_after_it(listed: Lister) -> None:
     data = batch(records=[record(key=UNKNOWN_KEY, value=b"v"), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
     status, out, err = listed("__consumer_offsets-0", data, "--decode", "auto", "--release", "1.0.1")
     assert status == FINDINGS and "offset::g:t:3" in out
-    assert (
-        err.splitlines()[0]
-        == "kdump: __consumer_offsets-0: keys and values are decoded as consumer-offsets, by the name of the directory"
-    )
-    assert err.count("\n") == 2
+    chosen = "keys and values are decoded as consumer-offsets, by the name of the directory"
+    assert (err.splitlines()[0], err.count("\n")) == (f"kdump: __consumer_offsets-0: {chosen}", 2)
 
 
-@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
-@pytest.mark.parametrize(
-    ("directory", "words"),
+@each("output", ["kafka", "ndjson", "csv", "table"])
+@each(
+    "directory, topic",
     [
-        ("__consumer_offsets-7", "decoded as consumer-offsets, by the name of the directory"),
-        ("__transaction_state-0", "decoded as transaction-state, by the name of the directory"),
-        ("__share_group_state-0", "decoded as share-group-state, by the name of the directory"),
-        ("__cluster_metadata-0", "decoded as cluster-metadata, by the name of the directory"),
-        ("__remote_log_metadata-3", "decoded as remote-log-metadata, by the name of the directory"),
-        ("orders-0", "shown as text: by its name, this is not the directory of an internal topic"),
+        ("__consumer_offsets-7", "consumer-offsets"),
+        ("__transaction_state-0", "transaction-state"),
+        ("__share_group_state-0", "share-group-state"),
+        ("__cluster_metadata-0", "cluster-metadata"),
+        ("__remote_log_metadata-3", "remote-log-metadata"),
+        ("orders-0", ""),
     ],
 )
-def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory: str, words: str, output: str) -> None:
-    data = batch(records=[])
-    _, _, err = listed(directory, data, "--decode", "auto", "--output", output)
+def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory: str, topic: str, output: str) -> None:
+    words = f"decoded as {topic}, by the name of the directory" if topic else NOT_INTERNAL
+    _, _, err = listed(directory, batch(records=[]), "--decode", "auto", "--output", output)
     assert err == f"kdump: {directory}: keys and values are {words}\n"
     if output != "kafka":
-        assert listed(directory, data, "--deep", "--output", output)[2] == ""  # it is the default there
+        assert listed(directory, batch(records=[]), "--deep", "--output", output)[2] == ""  # it is the default there
 
 
-def test_a_decoder_of_records_leaves_none_for_their_keys(listed: Lister) -> None:
-    status, _, err = listed("x", COMMITS, "--decode", "consumer-offsets", "--key-decoder", "long")
-    assert status == USAGE and err.count("\n") == 1
+NOT_INTERNAL = "shown as text: by its name, this is not the directory of an internal topic"
 
 
-def test_a_record_that_would_take_very_much_memory_is_not_decoded(listed: Lister, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_would_take_very_much_memory_is_not_decoded(decoded_of: Lister, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoded, "MAX_RECORD", len(OFFSET_KEY) + len(OFFSET_VALUE))
     value = int16(1) + int64(42) + string("m") + int64(7) + int64(-1)
     size = len(OFFSET_KEY) + len(value)
     batches = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), record(key=OFFSET_KEY, value=value)])
-    status, out, err = listed("__consumer_offsets-0", batches, "--deep", "--output", "ndjson")
-    reason = f"schema-value-too-large: its {size} bytes are not decoded, as they are more than 0 MiB"
-    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, reason)]
-    assert (status, err.count(f"1 record not decoded, at offset 1: its {size} bytes are not decoded")) == (FINDINGS, 1)
+    status, found, err = decoded_of("__consumer_offsets-0", batches)
+    reason = "schema-value-too-large: its {} bytes are not decoded, as they are more than 0 MiB"
+    assert (status, found) == (FINDINGS, [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, reason.format(size))])
+    assert err.count(f"1 record not decoded, at offset 1: its {size} bytes are not decoded") == 1
 
-
-def test_a_control_record_that_would_take_very_much_memory_is_not_decoded(
-    listed: Lister, monkeypatch: pytest.MonkeyPatch
-) -> None:
     change = leader_change_record()
     assert change.value is not None
     monkeypatch.setattr(decoded, "MAX_CONTROL_RECORD", len(change.value) - 1)
-    status, out, _ = listed("topic-0", batch(records=[change], is_control=True), "--deep", "--output", "ndjson")
-    reason = f"schema-value-too-large: its {len(change.value)} bytes are not decoded, as they are more than 0 MiB"
-    assert (status, _decoded(out)) == (FINDINGS, [({"controlType": "LEADER_CHANGE"}, None, reason)])
+    status, found, _ = decoded_of("topic-0", batch(records=[change], is_control=True))
+    assert (status, found) == (FINDINGS, [({"controlType": "LEADER_CHANGE"}, None, reason.format(len(change.value)))])
 
 
 def test_a_large_record_of_an_internal_topic_has_no_json() -> None:

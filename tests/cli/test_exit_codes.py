@@ -22,31 +22,53 @@ def _raising(error: BaseException) -> Callable[..., NoReturn]:
     return fails
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "words"),
+def _fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let `kdump index` fail with this error; what is filled when stdout is not to be written to again."""
+    forgotten: list[bool] = []
+    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
+    monkeypatch.setattr(commands, "main", _raising(error))
+    monkeypatch.setattr(main, "forget_stdout", lambda: forgotten.append(True))
+    monkeypatch.delenv("KDUMP_DEBUG", raising=False)
+    return forgotten
+
+
+WHILE_LOADING = RuntimeError("Error calling __set_name__ on 'Option' instance 'paths' in 'LogOptions'")
+WHILE_LOADING.__cause__ = KeyboardInterrupt("interrupted by SIGTERM")
+REPORT = "please report it, with what KDUMP_DEBUG=1 shows"
+
+
+@each(
+    "what, error, status, words",
     [
-        (KeyboardInterrupt(), 130, "kdump: interrupted\n"),
-        (KeyboardInterrupt("interrupted after 2 files"), 130, "kdump: interrupted after 2 files\n"),
-        (UsageError("no such kernel"), 2, "kdump: no such kernel\n"),
-        (OSError(28, "No space left on device"), 4, "kdump: cannot write the output: No space left on device\n"),
-        (OSError("odd"), 4, "kdump: cannot write the output: odd\n"),
-        (
-            ValueError("what nobody thought of"),
-            3,
-            "kdump: internal error: ValueError: what nobody thought of; please report it, with what KDUMP_DEBUG=1 shows\n",
-        ),
-        (MemoryError(), 3, "kdump: out of memory\n"),
+        ("interrupt", KeyboardInterrupt(), 130, "interrupted"),
+        ("named interrupt", KeyboardInterrupt("interrupted after 2 files"), 130, "interrupted after 2 files"),
+        ("interrupt while modules are loaded", WHILE_LOADING, 130, "interrupted by SIGTERM"),
+        ("usage", UsageError("no such kernel"), 2, "no such kernel"),
+        ("full disk", OSError(28, "No space left on device"), 4, "cannot write the output: No space left on device"),
+        ("odd", OSError("odd"), 4, "cannot write the output: odd"),
+        ("unknown", ValueError("what nobody knows"), 3, f"internal error: ValueError: what nobody knows; {REPORT}"),
+        ("memory", MemoryError(), 3, "out of memory"),
     ],
 )
 def test_whatever_happens_has_an_exit_code(
-    error: BaseException, status: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    what: str, error: BaseException, status: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
-    monkeypatch.setattr(commands, "main", _raising(error))
-    monkeypatch.setattr(main, "forget_stdout", lambda: None)
-    monkeypatch.delenv("KDUMP_DEBUG", raising=False)
-    assert main.main() == status
-    assert capfd.readouterr().err == words
+    _fails_with(error, monkeypatch)
+    assert (main.main(), capfd.readouterr().err) == (status, f"kdump: {words}\n"), what
+
+
+@each("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")], ids=repr)
+def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten = _fails_with(error, monkeypatch)
+    main.main()
+    assert forgotten == [True]
+
+
+def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fails_with(ValueError("odd"), monkeypatch)
+    monkeypatch.setenv("KDUMP_DEBUG", "1")
+    with pytest.raises(ValueError, match="odd"):
+        main.main()
 
 
 _WITHOUT_MEMORY = """
@@ -64,96 +86,44 @@ def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
 
 
 @each(
-    ("arguments", "status"),
+    "line, status",
     [
-        (["explain"], 0),
-        (["schema", "finding"], 0),
-        (["releases"], 0),
-        (["--files", "x.log"], 0),
-        (["check", "x.log"], 3),
-        (["forecast", "x"], 3),
-        (["log", "x.log"], 3),
-        (["index", "x.index"], 3),
-        (["scan", "x"], 3),
+        ("explain", 0),
+        ("schema finding", 0),
+        ("releases", 0),
+        ("--files x.log", 0),
+        ("check x.log", 3),
+        ("forecast x", 3),
+        ("log x.log", 3),
+        ("index x.index", 3),
+        ("scan x", 3),
     ],
 )
 def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
-    arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    line: str, status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from kdump.cli import dropin
     from kdump.cli.checking import run
     from kdump.cli.listing import command
     from kdump.cli.scanning import run as scanning
 
-    monkeypatch.setattr(sys, "argv", ["kdump", *arguments])
-    for module, name in (
-        (commands, "main"),
-        (dropin, "main"),
-        (run, "check_paths"),
-        (command, "list_paths"),
-        (scanning, "scan_paths"),
-    ):
-        monkeypatch.setattr(module, name, _raising(BrokenPipeError(32, "Broken pipe")))
+    monkeypatch.setattr(sys, "argv", ["kdump", *line.split()])
+    for owner in ((commands, "main"), (dropin, "main"), (run, "check_paths"), (command, "list_paths"), (scanning, "scan_paths")):
+        monkeypatch.setattr(*owner, _raising(BrokenPipeError(32, "Broken pipe")))
     monkeypatch.setattr(main, "forget_stdout", lambda: None)
     assert main.main() == status
     words = "kdump: internal error: [Errno 32] Broken pipe between processes; please report it\n"
     assert capfd.readouterr().err == (words if status else "")
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")])
-def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    forgotten = []
-    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
-    monkeypatch.setattr(commands, "main", _raising(error))
-    monkeypatch.setattr(main, "forget_stdout", lambda: forgotten.append(True))
-    main.main()
-    assert forgotten == [True]
-
-
-def test_an_interrupt_while_modules_are_loaded_stays_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    error = RuntimeError("Error calling __set_name__ on 'Option' instance 'paths' in 'LogOptions'")
-    error.__cause__ = KeyboardInterrupt("interrupted by SIGTERM")
-    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
-    monkeypatch.setattr(commands, "main", _raising(error))
-    monkeypatch.setattr(main, "forget_stdout", lambda: None)
-    assert main.main() == 130
-    assert capfd.readouterr().err == "kdump: interrupted by SIGTERM\n"
-
-
-def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
-    monkeypatch.setattr(commands, "main", _raising(ValueError("odd")))
-    monkeypatch.setenv("KDUMP_DEBUG", "1")
-    with pytest.raises(ValueError, match="odd"):
-        main.main()
+def test_options_of_kafkas_tool_go_through_its_door() -> None:
+    of_dropin = ["--files x.log", "--deep-iteration", "x.log --deep-iteration", "nothing --files"]
+    others = ["", "--help", "-h", "--version", "--help --files x", "log", "log --deep", "check --output json", "nothing"]
+    assert [line for line in of_dropin + others if command_names.is_dropin(line.split())] == of_dropin
 
 
 @each(
-    ("arguments", "is_dropin"),
-    [
-        ([], False),
-        (["--help"], False),
-        (["-h"], False),
-        (["--version"], False),
-        (["--help", "--files", "x"], False),
-        (["--files", "x.log"], True),
-        (["--deep-iteration"], True),
-        (["x.log", "--deep-iteration"], True),
-        (["log"], False),
-        (["log", "--deep"], False),
-        (["check", "--output", "json"], False),
-        (["nothing"], False),
-        (["nothing", "--files"], True),
-    ],
-)
-def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dropin: bool) -> None:
-    assert command_names.is_dropin(arguments) == is_dropin
-
-
-@each(
-    ("arguments", "status"),
+    "arguments, status",
     [
         ([], 0),
         (["--help"], 0),
@@ -167,6 +137,7 @@ def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dro
         (["schema", "finding"], 0),
         (["schema", "nothing"], 2),
     ],
+    ids=str,
 )
 def test_screens_end_with_0_unknown_lines_with_1_and_wrong_command_lines_with_2(
     arguments: list[str], status: int, capfd: pytest.CaptureFixture[str]
@@ -212,8 +183,7 @@ def test_what_the_tool_throws_ends_with_1_though_the_reader_of_the_output_has_go
     log.write_bytes(batch(records=[record()], batch_length=5))
     read_end, write_end = os.pipe()
     os.close(read_end)
-    run = subprocess.run(
-        [sys.executable, "-m", "kdump", "--files", str(log)], stdout=write_end, stderr=subprocess.PIPE, check=False
-    )
+    command = [sys.executable, "-m", "kdump", "--files", str(log)]
+    run = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, check=False)
     os.close(write_end)
     assert run.returncode == 1 and b"CorruptRecordException" in run.stderr

@@ -128,22 +128,16 @@ with mock.patch.object(main, "main", left):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_is_removed_once(tmp_path: Path) -> None:
+def test_what_another_made_stays(tmp_path: Path) -> None:
     folder = unfinished.new_folder("some-", str(tmp_path))
     assert unfinished.remove(folder)
     os.mkdir(folder)  # another's of the same name
-    unfinished.remove_all()
-    assert os.path.isdir(folder)
-
-
-def test_an_incomplete_file_of_another_stays(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    others = tmp_path / f"out.incomplete-{os.getpid()}"
-    others.write_text("another's")
-    with pytest.raises(UsageError), output_file.written_to(str(path)):
+    incomplete = tmp_path / f"out.incomplete-{os.getpid()}"
+    incomplete.write_text("another's")
+    with pytest.raises(UsageError), output_file.written_to(str(tmp_path / "out")):
         print("text")
     unfinished.remove_all()
-    assert others.read_text() == "another's"
+    assert os.path.isdir(folder) and incomplete.read_text() == "another's"
 
 
 def test_an_incomplete_file_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,10 +147,8 @@ def test_an_incomplete_file_that_cannot_be_removed_is_told(tmp_path: Path, monke
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "unlink", fails)
-    with (
-        pytest.raises(OSError, match=r"complete, but .*out.incomplete-\d+ beside it cannot be removed"),
-        output_file.written_to(str(path)),
-    ):
+    words = r"complete, but .*out.incomplete-\d+ beside it cannot be removed"
+    with pytest.raises(OSError, match=words), output_file.written_to(str(path)):
         print("text")
     monkeypatch.undo()
     assert path.read_text() == "text\n"

@@ -14,9 +14,11 @@ from kdump.cli.commands import main
 from kdump.cli.listing import run
 from kdump.errors import Unreadable
 from tests.builders import files
+from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.fleets import flipped
-from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+from tests.builders.records import TIMESTAMP, Record, abort_record, batch, message, message_set, record, wrapper
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
@@ -40,6 +42,11 @@ class Listed:
         status = self.text(*arguments[:1], "--output", "ndjson", *arguments[1:])
         return status, [json.loads(line) for line in self.out.splitlines()]
 
+    def only(self, column: str, *arguments: str | Path) -> tuple[int, list[Any]]:
+        """Exit code and this column of the rows."""
+        status, rows = self(*arguments)
+        return status, [row[column] for row in rows]
+
     def text(self, *arguments: str | Path) -> int:
         self._capfd.readouterr()
         status = main([*map(str, arguments)])
@@ -52,8 +59,8 @@ def listed(capfd: pytest.CaptureFixture[str]) -> Listed:
     return Listed(capfd)
 
 
-def _batch(offset: int, *, at: int | None = None, value: bytes = b"value") -> bytes:
-    return batch(records=[record(key=b"key", value=value, timestamp=TIMESTAMP if at is None else at)], base_offset=offset)
+def _batch(offset: int, *, at: int | None = None) -> bytes:
+    return batch(records=[record(key=b"key", value=b"value", timestamp=TIMESTAMP if at is None else at)], base_offset=offset)
 
 
 SIZE = len(_batch(0))
@@ -67,158 +74,34 @@ def _log(tmp_path: Path, *pieces: bytes) -> Path:
 
 def _torn(offset: int) -> bytes:
     """A batch of which nothing can be read: its length leads nowhere, and its CRC does not match."""
-    whole = bytearray(_batch(offset))
-    whole[8:12] = struct.pack(">i", 1 << 30)
-    whole[-1] ^= 1
-    return bytes(whole)
+    return _of_length(_flipped(offset), 1 << 30)
 
 
 def _flipped(offset: int) -> bytes:
     """A batch whose CRC does not fit, and whose length leads on."""
-    whole = bytearray(_batch(offset))
-    whole[-1] ^= 1
-    return bytes(whole)
+    return flipped(_batch(offset))
 
 
 def _spoiled(offset: int) -> bytes:
     """A batch whose CRC does not fit, though its record can be read."""
-    whole = bytearray(_batch(offset))
-    whole[-3] ^= 1
-    return bytes(whole)
+    return flipped(_batch(offset)[:-2]) + _batch(offset)[-2:]
 
 
-# --- damage and ranges
+def _of_length(data: bytes, length: int) -> bytes:
+    return data[:8] + struct.pack(">i", length) + data[12:]
 
 
-@pytest.mark.parametrize(
-    ("to_offset", "count", "status"), [("1", 2, CLEAN), ("2", 3, CLEAN), ("3", 4, FINDINGS), ("9", 4, FINDINGS)]
-)
-@pytest.mark.parametrize("damaged", [_torn, _flipped])
-def test_damage_after_a_range_is_not_requested(
-    tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int, status: int
-) -> None:
-    path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
-    found, rows = listed("log", "--to-offset", to_offset, path)
-    assert (found, len(rows), [row["status"] for row in rows]) == (
-        status,
-        count,
-        ["intact"] * 3 + ["damaged"] if count == 4 else ["intact"] * count,
-    )
+def _wrapped(crc: int | None = None) -> bytes:
+    return wrapper(messages=[message(value=b"a"), message(value=b"b", crc=crc)])
 
 
-@pytest.mark.parametrize(
-    ("from_offset", "first", "status"), [("3", 3, CLEAN), ("2", 2, CLEAN), ("1", None, FINDINGS), ("0", 0, FINDINGS)]
-)
-def test_damage_before_a_range_is_not_requested(
-    tmp_path: Path, listed: Listed, from_offset: str, first: int | None, status: int
-) -> None:
-    path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
-    found, rows = listed("log", "--from-offset", from_offset, path)
-    assert (found, rows[0]["baseOffset"]) == (status, first)
-    assert [row["status"] for row in rows].count("damaged") == (status == FINDINGS)
-    assert len(rows) == 6 - int(from_offset)
+LEFT = batch(records=[record(value=b"v")], codec="gzip", trailing=b"x")
+NUMBERS = batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")])
 
 
-def test_damage_that_ends_where_a_range_begins_is_not_requested(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _torn(1), _batch(2))
-    for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
-        found, rows = listed("log", "--from-position", str(position), path)
-        assert (found, len(rows)) == (status, count)
-
-
-def test_damage_with_nothing_after_it_may_be_requested(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _torn(1))
-    found, rows = listed("log", "--from-offset", "7", path)
-    assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
-
-
-@pytest.mark.parametrize("damaged", [_torn, _flipped, _spoiled])
-@pytest.mark.parametrize(("limit", "statuses", "status"), [(1, ["intact"], CLEAN), (2, ["intact", "damaged"], FINDINGS)])
-def test_damaged_rows_count_for_the_limit(
-    tmp_path: Path, listed: Listed, damaged: Any, limit: int, statuses: list[str], status: int
-) -> None:
-    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
-    found, rows = listed("log", "--limit", str(limit), path)
-    assert (found, [row["status"] for row in rows]) == (status, statuses)
-    found, rows = listed("log", "--deep", "--limit", str(limit), path)
-    assert (found, len(rows)) == (status, limit)
-
-
-def test_what_cannot_be_read_is_a_finding_though_its_row_reaches_the_limit(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, batch(records=[record(value=b"v")], codec="gzip", trailing=b"x"), _batch(1))
-    found, rows = listed("log", "--deep", "--limit", "1", path)
-    assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
-    assert listed.err == f"kdump: {path}, byte 0: bytes are left after the last record (record-count-too-low)\n"
-
-
-def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed) -> None:
-    for damaged in (_torn, _flipped):
-        path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
-        found, rows = listed("log", "--fail-fast", path)
-        assert (found, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"])
-        assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
-        found, rows = listed("log", path)
-        assert (found, [row["status"] for row in rows].count("damaged")) == (FINDINGS, 2)
-
-
-def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
-    wrong = bytearray(_batch(1))
-    wrong[8:12] = struct.pack(">i", -5)
-    path = _log(tmp_path, _batch(0), bytes(wrong), _batch(2))
-    assert listed("log", path)[0] == FINDINGS
-    assert listed.err == (
-        f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC matches with "
-        f"{SIZE - 12} (batch-length-mismatch, {SIZE} bytes)\n"
-    )
-    found, rows = listed("log", "--from-offset", "2", path)
-    assert (found, len(rows)) == (CLEAN, 1)
-
-
-# --- ranges
-
-
-@pytest.mark.parametrize(
-    ("options", "offsets"),
-    [
-        ([], [0, 3, 6]),
-        (["--from-offset", "2"], [0, 3, 6]),
-        (["--from-offset", "3"], [3, 6]),
-        (["--to-offset", "3"], [0, 3]),
-        (["--to-offset", "2"], [0]),
-        (["--from-offset", "3", "--to-offset", "3"], [3]),
-        (["--from-time", str(TIMESTAMP + 32)], [3, 6]),
-        (["--from-time", str(TIMESTAMP + 33)], [6]),
-        (["--to-time", str(TIMESTAMP + 30)], [0, 3]),
-        (["--to-time", str(TIMESTAMP + 29)], [0]),
-        (["--from-position", "0"], [0, 3, 6]),
-        (["--from-position", "1"], [3, 6]),
-    ],
-)
-def test_batches_are_listed_that_may_hold_what_is_requested(
-    tmp_path: Path, listed: Listed, options: list[str], offsets: list[int]
-) -> None:
-    pieces = [
-        batch(records=[record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)], base_offset=first)
-        for first in (0, 3, 6)
-    ]
-    found, rows = listed("log", *options, _log(tmp_path, *pieces))
-    assert (found, [row["baseOffset"] for row in rows]) == (CLEAN, offsets)
-
-
-@pytest.mark.parametrize(
-    ("options", "offsets"),
-    [
-        (["--from-offset", "2", "--to-offset", "4"], [2, 3, 4]),
-        (["--from-time", str(TIMESTAMP + 2), "--to-time", str(TIMESTAMP + 30)], [2, 3]),
-        (["--to-time", str(TIMESTAMP - 1)], []),
-        (["--limit", "4", "--from-offset", "1"], [1, 2, 3, 4]),
-    ],
-)
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_records_are_listed_that_are_requested(
-    tmp_path: Path, listed: Listed, options: list[str], offsets: list[int], codec: Any
-) -> None:
-    pieces = [
+def _threes(codec: Codec = "none") -> list[bytes]:
+    """Three batches of three records, 0 to 8, each batch 30 ms after the one before it."""
+    return [
         batch(
             records=[record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)],
             base_offset=first,
@@ -226,55 +109,171 @@ def test_records_are_listed_that_are_requested(
         )
         for first in (0, 3, 6)
     ]
-    found, rows = listed("log", "--deep", *options, _log(tmp_path, *pieces))
-    assert (found, [row["offset"] for row in rows]) == (CLEAN, offsets)
 
 
-def test_a_day_ends_before_the_next_midnight(tmp_path: Path, listed: Listed) -> None:
+# --- damage and ranges
+
+
+@each("damaged", [_torn, _flipped], ids=["torn", "flipped"])
+@each("to_offset, count", [("1", 2), ("2", 3), ("3", 4), ("9", 4)])
+def test_damage_after_a_range_is_not_requested(tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int) -> None:
+    path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
+    expected = ["intact", "intact", "intact", "damaged"][:count]
+    assert listed.only("status", "log", "--to-offset", to_offset, path) == (FINDINGS if count == 4 else CLEAN, expected)
+
+
+def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
+    rows: list[int | None] = [0, None, 2, 3, 4, 5]  # None is the damaged one
+    for first, status in ((3, CLEAN), (2, CLEAN), (1, FINDINGS), (0, FINDINGS)):
+        assert listed.only("baseOffset", "log", "--from-offset", str(first), path) == (status, rows[first:])
+    path = _log(tmp_path, _batch(0), _torn(1), batch(records=[record(value=b"v")] * 3, base_offset=2), _batch(5))
+    for first, expected in ((3, (CLEAN, [2, 5])), (2, (CLEAN, [2, 5])), (1, (FINDINGS, [None, 2, 5]))):
+        assert listed.only("baseOffset", "log", "--from-offset", str(first), path) == expected
+    path = _log(tmp_path, _batch(0), _torn(1), _batch(2))
+    for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
+        found, given = listed("log", "--from-position", str(position), path)
+        assert (found, len(given)) == (status, count), position
+    path = _log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
+    assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
+
+
+@each("damaged", [_torn, _flipped, _spoiled], ids=["torn", "flipped", "spoiled"])
+def test_damaged_rows_count_for_the_limit(tmp_path: Path, listed: Listed, damaged: Any) -> None:
+    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
+    for limit, expected in (("1", (CLEAN, ["intact"])), ("2", (FINDINGS, ["intact", "damaged"]))):
+        assert listed.only("status", "log", "--limit", limit, path) == expected
+        found, rows = listed("log", "--deep", "--limit", limit, path)
+        assert (found, str(len(rows))) == (expected[0], limit)
+
+
+@each(
+    "what, data, options, status, statuses",
+    [
+        ("bytes are left", LEFT + _batch(1), "--deep --limit 1", FINDINGS, ["damaged"]),  # though its row reaches the limit
+        ("a wrong CRC inside a wrapper", _wrapped(crc=1), "--deep", FINDINGS, ["intact", "damaged"]),
+        ("a sound wrapper", _wrapped(), "--deep", CLEAN, ["intact", "intact"]),
+        ("a number that is none", NUMBERS, "--decode integer", FINDINGS, ["intact", "intact"]),
+        ("what was not to be a number", NUMBERS, "--deep", CLEAN, ["intact", "intact"]),
+    ],
+)
+def test_records_that_cannot_be_read_are_findings(
+    tmp_path: Path, listed: Listed, what: str, data: bytes, options: str, status: int, statuses: list[str]
+) -> None:
+    path = _log(tmp_path, data)
+    found, rows = listed("log", *options.split(), path)
+    assert (found, [row["status"] for row in rows]) == (status, statuses)
+    if what == "bytes are left":
+        assert listed.err == f"kdump: {path}, byte 0: bytes are left after the last record (record-count-too-low)\n"
+    if "integer" in options:
+        assert [row["decodedValue"] for row in rows] == [7, None]
+
+
+@each("damaged", [_torn, _flipped], ids=["torn", "flipped"])
+def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed, damaged: Any) -> None:
+    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
+    assert listed.only("status", "log", "--fail-fast", path) == (FINDINGS, ["intact", "damaged"])
+    assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
+    found, statuses = listed.only("status", "log", path)
+    assert (found, statuses.count("damaged")) == (FINDINGS, 2)
+
+
+def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _of_length(_batch(1), -5), _batch(2))
+    assert listed("log", path)[0] == FINDINGS
+    assert listed.err == (
+        f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC matches with "
+        f"{SIZE - 12} (batch-length-mismatch, {SIZE} bytes)\n"
+    )
+    assert listed.only("baseOffset", "log", "--from-offset", "2", path) == (CLEAN, [2])
+
+
+# --- ranges
+
+
+@each(
+    "options, offsets",
+    [
+        ("", [0, 3, 6]),
+        ("--from-offset 2", [0, 3, 6]),
+        ("--from-offset 3", [3, 6]),
+        ("--to-offset 3", [0, 3]),
+        ("--to-offset 2", [0]),
+        ("--from-offset 3 --to-offset 3", [3]),
+        (f"--from-time {TIMESTAMP + 32}", [3, 6]),
+        (f"--from-time {TIMESTAMP + 33}", [6]),
+        (f"--to-time {TIMESTAMP + 30}", [0, 3]),
+        (f"--to-time {TIMESTAMP + 29}", [0]),
+        ("--from-position 0", [0, 3, 6]),
+        ("--from-position 1", [3, 6]),
+    ],
+)
+def test_batches_are_listed_that_may_hold_what_is_requested(
+    tmp_path: Path, listed: Listed, options: str, offsets: list[int]
+) -> None:
+    assert listed.only("baseOffset", "log", *options.split(), _log(tmp_path, *_threes())) == (CLEAN, offsets)
+
+
+@each("codec", ["none", "gzip"])
+@each(
+    "options, offsets",
+    [
+        ("--from-offset 2 --to-offset 4", [2, 3, 4]),
+        (f"--from-time {TIMESTAMP + 2} --to-time {TIMESTAMP + 30}", [2, 3]),
+        (f"--to-time {TIMESTAMP - 1}", []),
+        ("--limit 4 --from-offset 1", [1, 2, 3, 4]),
+    ],
+)
+def test_records_are_listed_that_are_requested(
+    tmp_path: Path, listed: Listed, options: str, offsets: list[int], codec: Codec
+) -> None:
+    assert listed.only("offset", "log", "--deep", *options.split(), _log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
+
+
+@each(
+    "options, offsets",
+    [
+        ("--to-time 2023-11-14", [0, 1, 2]),
+        ("--from-time 2023-11-14", [1, 2, 3]),
+        ("--from-time 2023-11-14T00:00:00.001", [2, 3]),
+        ("--to-time 2023-11-14T00:00:00", [0, 1]),
+        ("--to-time 2023-11-14T01:00:00+01:00", [0, 1]),
+        ("--from-time 2023-11-14 --to-time 2023-11-14", [1, 2]),
+    ],
+)
+def test_a_day_ends_before_the_next_midnight(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
     times = [DAY_BEGIN - 1, DAY_BEGIN, DAY_BEGIN + DAY - 1, DAY_BEGIN + DAY]
     path = _log(tmp_path, *(_batch(offset, at=at) for offset, at in enumerate(times)))
-    for options, offsets in (
-        (["--to-time", "2023-11-14"], [0, 1, 2]),
-        (["--from-time", "2023-11-14"], [1, 2, 3]),
-        (["--from-time", "2023-11-14T00:00:00.001"], [2, 3]),
-        (["--to-time", "2023-11-14T00:00:00"], [0, 1]),
-        (["--to-time", "2023-11-14T01:00:00+01:00"], [0, 1]),
-        (["--from-time", "2023-11-14", "--to-time", "2023-11-14"], [1, 2]),
-    ):
-        for depth in ([], ["--deep"]):
-            rows = listed("log", *options, *depth, path)[1]
-            assert [row["offset" if depth else "baseOffset"] for row in rows] == offsets
+    assert listed.only("baseOffset", "log", *options.split(), path)[1] == offsets
+    assert listed.only("offset", "log", *options.split(), "--deep", path)[1] == offsets
 
 
-@pytest.mark.parametrize(("text", "is_time"), [("99999999", False), ("100000000", True), ("-100000000", True), ("1" * 19, True)])
+@each("text, is_time", [("99999999", False), ("100000000", True), ("-100000000", True), ("1" * 19, True)])
 def test_nine_digits_are_milliseconds(tmp_path: Path, listed: Listed, text: str, is_time: bool) -> None:
-    status = listed.text("log", f"--from-time={text}", _log(tmp_path, _batch(0)))
-    assert status == (CLEAN if is_time else USAGE)
+    assert listed.text("log", f"--from-time={text}", _log(tmp_path, _batch(0))) == (CLEAN if is_time else USAGE)
 
 
 def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
-    old = message_set(messages=[message(value=b"v", magic=0)])
-    path = _log(tmp_path, old, _batch(1, at=-1), _batch(2))
-    for options in (["--from-time=-999999999"], ["--to-time", "9999999999999"]):
-        assert [row["lastOffset"] for row in listed("log", *options, path)[1]] == [2]
-    assert len(listed("log", "--from-offset", "0", path)[1]) == 3
+    path = _log(tmp_path, message_set(messages=[message(value=b"v", magic=0)]), _batch(1, at=-1), _batch(2))
+    for options, offsets in (("--from-time=-999999999", [2]), ("--to-time=9999999999999", [2]), ("--from-offset=0", [0, 1, 2])):
+        assert listed.only("lastOffset", "log", options, path)[1] == offsets
 
 
-@pytest.mark.parametrize(
-    ("options", "counts"),
+@each(
+    "options, counts",
     [
-        (["--from-offset", "3"], (2, 1)),
-        (["--from-offset", "4"], (2, 1)),
-        (["--from-offset", "5"], (1, 0)),
-        (["--to-offset", "2"], (1, 1)),
-        (["--to-offset", "1"], (1, 0)),
-        (["--to-time", str(TIMESTAMP + 10)], (1, 0)),
-        (["--to-time", str(TIMESTAMP + 19)], (1, 0)),
-        (["--to-time", str(TIMESTAMP + 20)], (1, 1)),
+        ("--from-offset 3", (2, 1)),
+        ("--from-offset 4", (2, 1)),
+        ("--from-offset 5", (1, 0)),
+        ("--to-offset 2", (1, 1)),
+        ("--to-offset 1", (1, 0)),
+        (f"--to-time {TIMESTAMP + 10}", (1, 0)),
+        (f"--to-time {TIMESTAMP + 19}", (1, 0)),
+        (f"--to-time {TIMESTAMP + 20}", (1, 1)),
     ],
 )
 def test_a_wrapper_may_hold_what_is_between_it_and_what_stands_before(
-    tmp_path: Path, listed: Listed, options: list[str], counts: tuple[int, int]
+    tmp_path: Path, listed: Listed, options: str, counts: tuple[int, int]
 ) -> None:
     inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (2, 3, 4)]
     path = _log(
@@ -283,45 +282,29 @@ def test_a_wrapper_may_hold_what_is_between_it_and_what_stands_before(
         wrapper(messages=inner, base_offset=2),
         message_set(messages=[message(value=b"c", timestamp=TIMESTAMP + 90)], base_offset=5),
     )
-    rows = listed("log", *options, path)[1]
-    records = listed("log", "--deep", *options, path)[1]
-    assert any(row["compresscodec"] != "none" for row in rows) == ("--to-time" in options or counts[1] > 0)
+    codecs = listed.only("compresscodec", "log", *options.split(), path)[1]
+    assert any(codec != "none" for codec in codecs) == ("--to-time" in options or counts[1] > 0)
     first, last = (5, 5) if "--from-offset" in options else (0, 1)
-    assert {row["offset"] for row in records} >= {first, last} or not counts[0]
+    assert {*listed.only("offset", "log", "--deep", *options.split(), path)[1]} >= {first, last} or not counts[0]
 
 
 def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1))
-    for options, codecs in (
-        (["--to-offset", "0"], ["none"]),
-        (["--to-offset", "1"], ["none", "gzip"]),
-        (["--from-offset", "3"], ["gzip"]),
-        (["--from-offset", "4"], []),
-    ):
-        assert [row["compresscodec"].lower() for row in listed("log", *options, path)[1]] == codecs
+    expected = {"--to-offset=0": ["none"], "--to-offset=1": ["none", "gzip"], "--from-offset=3": ["gzip"], "--from-offset=4": []}
+    assert {option: listed.only("compresscodec", "log", option, path)[1] for option in expected} == expected
 
 
 # --- records
 
 
-def test_a_message_with_a_wrong_checksum_inside_a_wrapper_is_a_finding(tmp_path: Path, listed: Listed) -> None:
-    good = message(value=b"a")
-    for second, statuses, status in (
-        (message(value=b"b", crc=1), ["intact", "damaged"], FINDINGS),
-        (message(value=b"b"), ["intact", "intact"], CLEAN),
-    ):
-        found, rows = listed("log", "--deep", _log(tmp_path, wrapper(messages=[good, second])))
-        assert (found, [row["status"] for row in rows]) == (status, statuses)
-
-
-@pytest.mark.parametrize("release", ["2.8.0", "4.3.1"])
-@pytest.mark.parametrize("options", [[], ["--from-offset", "1"], ["--from-offset", "1", "--to-offset", "8"], ["--limit", "8"]])
+@each("release", ["2.8.0", "4.3.1"])
+@each("options", ["", "--from-offset 1", "--from-offset 1 --to-offset 8", "--limit 8"])
 def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
-    tmp_path: Path, listed: Listed, release: str, options: list[str]
+    tmp_path: Path, listed: Listed, release: str, options: str
 ) -> None:
     messages = [message(key=b"k", value=b"v", value_length=1000 if offset in (1, 3, 6) else None) for offset in range(9)]
     path = _log(tmp_path, message_set(messages=messages[:5]), wrapper(messages=messages[5:], base_offset=5))
-    assert listed.text("log", "--print-data-log", "--release", release, *options, path) == FINDINGS
+    assert listed.text("log", "--print-data-log", "--release", release, *options.split(), path) == FINDINGS
     lines = [line for line in listed.out.splitlines() if line.startswith("| offset: ")]
     shown = {int(line.split()[2]): " key: k" in line for line in lines}
     last = 7 if "--limit" in options else 8
@@ -341,63 +324,46 @@ def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path:
     ]
 
 
+def _marker(row: int, one: Record) -> bytes:
+    return batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
+
+
 def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed: Listed) -> None:
-    markers = [
-        batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
-        for row, one in enumerate([abort_record(), record(key=b"\0"), record(key=b"\0"), abort_record()])
-    ]
+    bad = record(key=b"\0")
+    markers = [_marker(row, one) for row, one in enumerate([abort_record(), bad, bad, abort_record()])]
     path = _log(tmp_path, *markers)
-    found, rows = listed("log", "--deep", path)
-    assert (found, len(rows)) == (FINDINGS, 4)
-    assert [row["decodeError"] is None for row in rows] == [True, False, False, True]
+    found, errors = listed.only("decodeError", "log", "--deep", path)
+    assert (found, [error is None for error in errors]) == (FINDINGS, [True, False, False, True])
     assert listed.err.startswith(f"kdump: {path}: 2 records not decoded, the first at offset 1: ")
     assert listed.err.endswith(" (control-key-short)\n")
-    path = _log(tmp_path, *markers[:2])
-    assert listed("log", "--deep", path)[0] == FINDINGS
+    assert listed("log", "--deep", _log(tmp_path, *markers[:2]))[0] == FINDINGS
     assert listed.err.startswith(f"kdump: {path}: 1 record not decoded, at offset 1: ")
     assert listed("log", "--deep", _log(tmp_path, markers[0]))[0] == CLEAN
 
 
-@pytest.mark.parametrize(("decode", "decoded"), [("none", False), ("auto", True), ("string", True)])
-def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: Listed, decode: str, decoded: bool) -> None:
-    path = _log(tmp_path, batch(records=[abort_record()], is_control=True, is_transactional=True, producer_id=1))
-    status, rows = listed("log", "--deep", "--decode", decode, path)
-    assert (status, rows[0]["decodedValue"] is not None or rows[0]["decodedKey"] is not None) == (CLEAN, decoded)
-
-
-def test_integers_that_are_none_are_reported(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")]))
-    status, rows = listed("log", "--decode", "integer", path)
-    assert (status, [row["decodedValue"] for row in rows]) == (FINDINGS, [7, None])
-    assert listed("log", "--deep", path)[0] == CLEAN
+def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _marker(0, abort_record()))
+    for decode, is_decoded in (("none", False), ("auto", True), ("string", True)):
+        status, (row,) = listed("log", "--deep", "--decode", decode, path)
+        assert (status, row["decodedValue"] is not None or row["decodedKey"] is not None) == (CLEAN, is_decoded), decode
 
 
 # --- exit codes
 
 
-def test_what_cannot_be_examined_outranks_damage(tmp_path: Path, listed: Listed) -> None:
+def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(tmp_path: Path, listed: Listed) -> None:
+    missing = tmp_path / "missing.log"
     path = _log(tmp_path, _batch(0), _torn(1))
     assert listed("log", path)[0] == FINDINGS
-    status, rows = listed("log", tmp_path / "missing.log", path)
-    assert (status, len(rows)) == (NOT_EXAMINED, 2)
-    status, rows = listed("log", path, tmp_path / "missing.log")
-    assert (status, len(rows)) == (NOT_EXAMINED, 2)
+    for paths in ((missing, path), (path, missing)):
+        assert listed.only("status", "log", *paths) == (NOT_EXAMINED, ["intact", "damaged"])
     assert listed.err.count("\n") == 2
-
-
-def test_a_limit_that_is_reached_is_not_a_finding(tmp_path: Path, listed: Listed) -> None:
+    for one, code in ((path, FINDINGS), (missing, NOT_EXAMINED)):
+        assert (listed("log", "--strict-stderr", one)[0], listed.err) == (code, "")
     path = _log(tmp_path, _batch(0), _batch(1))
-    for limit, count in ((1, 1), (2, 2), (3, 2)):
-        status, rows = listed("log", "--limit", str(limit), path, path)
-        assert (status, len(rows)) == (CLEAN, min(limit, 4)), count
-    status, rows = listed("log", "--limit", "1", path, tmp_path / "missing.log")
-    assert (status, len(rows)) == (CLEAN, 1)  # nobody looked for it
-
-
-def test_strict_keeps_stderr_empty_and_the_exit_code(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _torn(1))
-    assert (listed("log", "--strict-stderr", path)[0], listed.err) == (FINDINGS, "")
-    assert (listed("log", "--strict-stderr", tmp_path / "missing.log")[0], listed.err) == (NOT_EXAMINED, "")
+    for limit, other in (("1", path), ("2", path), ("1", missing)):
+        assert listed.only("baseOffset", "log", "--limit", limit, path, other) == (CLEAN, [*range(int(limit))])
+    assert listed.only("baseOffset", "log", "--limit", "3", path, path) == (CLEAN, [0, 1, 0])
 
 
 def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
@@ -433,45 +399,43 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
     assert listed.out.splitlines()[3].split()[:3] == ["0", "2", "-"]
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
-        (),
-        ("--print-data-log",),
-        ("--print-data-log", "--key-decoder", "long"),
-        ("--from-offset", "1", "--to-offset", "4"),
-        ("--tail", "7"),
-        ("--limit", "6"),
-        ("--offset", "2"),
-        ("--output", "ndjson"),
-        ("--output", "ndjson", "--decode", "consumer-offsets"),
-        ("--output", "json"),
-        ("--output", "csv"),
-        ("--output", "table"),
-        ("--output", "csv", "--from-offset", "1", "--to-offset", "4"),
-        ("--output", "csv", "--limit", "6"),
-        ("--output", "csv", "--tail", "7"),
+        "",
+        "--print-data-log",
+        "--print-data-log --key-decoder long",
+        "--from-offset 1 --to-offset 4",
+        "--tail 7",
+        "--limit 6",
+        "--offset 2",
+        "--output ndjson",
+        "--output ndjson --decode consumer-offsets",
+        "--output json",
+        "--output csv",
+        "--output table",
+        "--output csv --from-offset 1 --to-offset 4",
+        "--output csv --limit 6",
+        "--output csv --tail 7",
     ],
-    ids="_".join,
 )
 def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
-    listed: Listed, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    listed: Listed, tmp_path: Path, options: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def torn(offset: int) -> bytes:
         records = [record(key=bytes(4 * row), value=b"value") for row in range(4)]
         return batch(records=[*records, b"\xff"], base_offset=offset, crc=7)
 
     def broken(offset: int) -> bytes:
-        return batch(
-            records=[record(value=b"v")], base_offset=offset, codec="gzip", compressor=lambda _: b"\x1f\x8b\x08" + bytes(9)
-        )
+        cut = b"\x1f\x8b\x08" + bytes(9)
+        return batch(records=[record(value=b"v")], base_offset=offset, codec="gzip", compressor=lambda _: cut)
 
     pieces = [_batch(0), torn(1), torn(2), broken(3), _batch(4), torn(5), torn(6), b"\xff" * 70, torn(7), _batch(8), broken(9)]
     path = _log(tmp_path, *pieces, broken(10), _batch(11), torn(12))
     printed, counts = set(), set()
     for said in (100, 5, 2, 0):
         monkeypatch.setattr(run, "MAX_MESSAGES", said)
-        status = listed.text("log", "--deep", *options, path)
+        status = listed.text("log", "--deep", *options.split(), path)
         lines = [line for line in listed.err.splitlines() if f"{path}" in line and "more findings" not in line]
         more = re.findall(r": ([0-9,]+) more findings ", listed.err)
         printed.add((status, listed.out))
@@ -485,12 +449,11 @@ def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
 def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_path: Path) -> None:
     path = _beside(tmp_path, INDEX, files.offset_index(entries=[(0, 7)] * 1003), _batch(0))
     status, rows = listed("index", path)
-    assert (status, len(rows)) == (FINDINGS, 1003)
     lines = listed.err.splitlines()
-    assert len(lines) == 1001
+    assert (status, len(rows), len(lines)) == (FINDINGS, 1003, 1001)
     assert set(lines[:1000]) == {f"kdump: {path}: entry for offset 0 points to byte 7: no batch is there"}
     assert lines[1000].startswith(f"kdump: {path}: 3 more findings ")
-    status, rows = listed("index", path, path)
+    listed("index", path, path)
     assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
 
 
@@ -507,8 +470,7 @@ def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(
         return read(source, position, count)
 
     monkeypatch.setattr(Source, "read", reads)
-    status, rows = listed("index", path)
-    assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [3, 5, 9])
+    assert listed.only("logOffset", "index", path) == (CLEAN, [3, 5, 9])
 
 
 def test_a_log_of_which_the_device_does_not_give_all_bytes_was_not_examined(
@@ -522,11 +484,10 @@ def test_a_log_of_which_the_device_does_not_give_all_bytes_was_not_examined(
 
     monkeypatch.setattr(TolerantSource, "__init__", opens_with_bad_bytes)
     path = _log(tmp_path, _batch(0), _batch(1))
+    where = f"{path}: bytes 70 to 79 cannot be read from the device, and count as zeros (io-error, 10 bytes)"
     for options, count in ((), 2), (("--limit", "1"), 1), (("--deep-iteration",), 2):
         status, rows = listed("log", *options, path)
-        assert (status, len(rows)) == (NOT_EXAMINED, count), options
-        where = f"{path}: bytes 70 to 79 cannot be read from the device, and count as zeros (io-error, 10 bytes)"
-        assert listed.err.splitlines() == [f"kdump: {where}"]
+        assert (status, len(rows), listed.err) == (NOT_EXAMINED, count, f"kdump: {where}\n"), options
 
 
 def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:
@@ -542,8 +503,8 @@ def _two(first: int, *, at: int = TIMESTAMP) -> bytes:
 TWO = len(_two(0))
 
 
-@pytest.mark.parametrize(
-    ("entry", "log_offset", "problem"),
+@each(
+    "entry, log_offset, problem",
     [
         ((2, TWO), 3, ""),
         ((3, TWO), 3, ""),
@@ -555,6 +516,7 @@ TWO = len(_two(0))
         ((3, 5 * TWO), None, "no batch is there"),
         ((3, -1), None, "no batch is there"),
     ],
+    ids=str,
 )
 def test_an_entry_leads_to_the_batch_that_holds_its_offset(
     tmp_path: Path, listed: Listed, entry: tuple[int, int], log_offset: int | None, problem: str
@@ -563,135 +525,122 @@ def test_an_entry_leads_to_the_batch_that_holds_its_offset(
     status, (row,) = listed("index", path)
     assert (status, row["offset"], row["position"], row["logOffset"]) == (FINDINGS if problem else CLEAN, *entry, log_offset)
     assert row["status"] == ("damaged" if problem else "intact")
-    offset, position = entry
-    words = f"kdump: {path}: entry for offset {offset} points to byte {position}: {problem}\n"
+    words = f"kdump: {path}: entry for offset {entry[0]} points to byte {entry[1]}: {problem}\n"
     assert listed.err == (words if problem else "")
 
 
-@pytest.mark.parametrize(("last", "status"), [(63, CLEAN), (64, FINDINGS)])
-def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed, last: int, status: int) -> None:
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(last, 0)]), *(_batch(offset) for offset in range(70)))
-    assert listed("index", path)[0] == status
+def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed) -> None:
+    _log(tmp_path, *(_batch(offset) for offset in range(70)))
+    for last, status in ((63, CLEAN), (64, FINDINGS)):
+        (tmp_path / INDEX).write_bytes(files.offset_index(entries=[(last, 0)]))
+        assert listed("index", tmp_path / INDEX)[0] == status
 
 
-def test_entries_are_listed_up_to_the_zeros_and_within_the_range(tmp_path: Path, listed: Listed) -> None:
-    entries = [(offset, offset * SIZE) for offset in range(1, 8)]
-    path = _beside(
-        tmp_path, INDEX, files.offset_index(entries=entries, zero_entry_count=5), *(_batch(offset) for offset in range(8))
-    )
-    for options, offsets in (
-        ([], range(1, 8)),
-        (["--limit", "3"], range(1, 4)),
-        (["--limit", "7"], range(1, 8)),
-        (["--from-offset", "3"], range(3, 8)),
-        (["--to-offset", "3"], range(1, 4)),
-        (["--from-offset", "3", "--limit", "2"], range(3, 5)),
-    ):
-        status, rows = listed("index", *options, path)
-        assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
+@each(
+    "options, offsets",
+    [
+        ("", range(1, 8)),
+        ("--limit 3", range(1, 4)),
+        ("--limit 7", range(1, 8)),
+        ("--from-offset 3", range(3, 8)),
+        ("--to-offset 3", range(1, 4)),
+        ("--from-offset 3 --limit 2", range(3, 5)),
+        (f"--from-time {TIMESTAMP + 3}", range(3, 8)),
+        (f"--to-time {TIMESTAMP + 3}", range(1, 4)),
+    ],
+)
+def test_entries_are_listed_up_to_the_zeros_and_within_the_range(
+    tmp_path: Path, listed: Listed, options: str, offsets: range
+) -> None:
+    positions, times = [(n, n * SIZE) for n in range(1, 8)], [(TIMESTAMP + n, n) for n in range(1, 8)]
+    _log(tmp_path, *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)))
+    (tmp_path / INDEX).write_bytes(files.offset_index(entries=positions, zero_entry_count=5))
+    (tmp_path / TIME_INDEX).write_bytes(files.time_index(entries=times, zero_entry_count=5))
+    if "time" not in options:
+        assert listed.only("offset", "index", *options.split(), tmp_path / INDEX) == (CLEAN, [*offsets])
+    assert listed.only("offset", "timeindex", *options.split(), tmp_path / TIME_INDEX) == (CLEAN, [*offsets])
 
 
 # --- time indexes
 
 
-@pytest.mark.parametrize(
-    ("entry", "latest", "problem"),
+@each(
+    "time, offset, latest, problem",
     [
-        ((5, 3), TIMESTAMP + 5, ""),
-        ((5, 2), TIMESTAMP + 5, ""),
-        ((4, 3), TIMESTAMP + 5, f"the largest timestamp of its batch is {TIMESTAMP + 5}"),
-        ((5, 10), None, "no batch holds that offset"),
+        (5, 3, TIMESTAMP + 5, ""),
+        (5, 2, TIMESTAMP + 5, ""),
+        (4, 3, TIMESTAMP + 5, f"the largest timestamp of its batch is {TIMESTAMP + 5}"),
+        (5, 10, None, "no batch holds that offset"),
+        (5, 8, None, "no batch holds that offset"),  # between batches
     ],
 )
 def test_a_time_is_compared_with_the_batch_of_its_offset(
-    tmp_path: Path, listed: Listed, entry: tuple[int, int], latest: int | None, problem: str
+    tmp_path: Path, listed: Listed, time: int, offset: int, latest: int | None, problem: str
 ) -> None:
-    time, offset = entry
     data = files.time_index(entries=[(TIMESTAMP + time, offset)])
-    path = _beside(tmp_path, TIME_INDEX, data, *(_two(first) for first in range(0, 10, 2)))
+    path = _beside(tmp_path, TIME_INDEX, data, *map(_two, [0, 2, 4, 6, 12] if offset == 8 else range(0, 10, 2)))
     status, (row,) = listed("timeindex", path)
-    assert (status, row["status"]) == ((FINDINGS, "damaged") if problem else (CLEAN, "intact"))
-    assert row["logTimestamp"] == latest
+    assert (status, row["status"], row["logTimestamp"]) == (*((FINDINGS, "damaged") if problem else (CLEAN, "intact")), latest)
     words = f"kdump: {path}: entry for offset {offset}, timestamp {TIMESTAMP + time}: {problem}\n"
     assert listed.err == (words if problem else "")
 
 
-@pytest.mark.parametrize("damaged", range(4))
+@each("damaged", range(4))
 def test_only_the_damaged_batch_of_a_run_vouches_for_no_time(tmp_path: Path, listed: Listed, damaged: int) -> None:
     batches = [_two(first, at=TIMESTAMP + first) for first in range(0, 8, 2)]
     batches[damaged] = flipped(batches[damaged])
     data = files.time_index(entries=[(TIMESTAMP + first + 5, first + 1) for first in range(0, 8, 2)])
     status, rows = listed("timeindex", _beside(tmp_path, TIME_INDEX, data, *batches))
-    expected = [None if row == damaged else TIMESTAMP + 2 * row + 5 for row in range(4)]
-    assert (status, [row["logTimestamp"] for row in rows]) == (FINDINGS, expected)
-    assert [row["status"] for row in rows] == ["damaged" if row == damaged else "intact" for row in range(4)]
+    assert status == FINDINGS
+    assert [(row["logTimestamp"], row["status"]) for row in rows] == [
+        (None, "damaged") if row == damaged else (TIMESTAMP + 2 * row + 5, "intact") for row in range(4)
+    ]
 
 
-@pytest.mark.parametrize(
-    ("second", "problem"),
+@each(
+    "time, offset, problem",
     [
-        ((15, 5), ""),
-        ((5, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
-        ((4, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
-        ((15, 1), "comes after an entry for offset 3"),
+        (15, 5, ""),
+        (5, 5, f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        (4, 5, f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        (15, 1, "comes after an entry for offset 3"),
     ],
 )
-def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, second: tuple[int, int], problem: str) -> None:
-    time, offset = second
+def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, time: int, offset: int, problem: str) -> None:
     data = files.time_index(entries=[(TIMESTAMP + 5, 3), (TIMESTAMP + time, offset)])
     path = _beside(tmp_path, TIME_INDEX, data, *(_two(first, at=TIMESTAMP + (first > 3) * 10) for first in range(0, 10, 2)))
-    status, rows = listed("timeindex", path)
-    assert (status, [row["status"] for row in rows]) == (
-        (FINDINGS, ["intact", "damaged"]) if problem else (CLEAN, ["intact", "intact"])
-    )
+    expected = (FINDINGS, ["intact", "damaged"]) if problem else (CLEAN, ["intact", "intact"])
+    assert listed.only("status", "timeindex", path) == expected
     assert (f": {problem}\n" in listed.err) if problem else listed.err == ""
-
-
-def test_times_are_listed_within_the_range_and_the_limit(tmp_path: Path, listed: Listed) -> None:
-    entries = [(TIMESTAMP + offset, offset) for offset in range(1, 8)]
-    path = _beside(
-        tmp_path,
-        TIME_INDEX,
-        files.time_index(entries=entries, zero_entry_count=5),
-        *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)),
-    )
-    for options, offsets in (
-        ([], range(1, 8)),
-        (["--limit", "3"], range(1, 4)),
-        (["--from-offset", "3"], range(3, 8)),
-        (["--to-offset", "3"], range(1, 4)),
-        (["--from-time", str(TIMESTAMP + 3)], range(3, 8)),
-        (["--to-time", str(TIMESTAMP + 3)], range(1, 4)),
-    ):
-        status, rows = listed("timeindex", *options, path)
-        assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
 
 
 # --- transaction indexes and snapshots
 
 
-def test_aborted_transactions_are_listed_that_reach_into_the_range(tmp_path: Path, listed: Listed) -> None:
+@each(
+    "options, producers",
+    [
+        ("", [0, 1, 2]),
+        ("--from-offset 15", [1, 2]),
+        ("--from-offset 16", [2]),
+        ("--to-offset 10", [0, 1]),
+        ("--to-offset 9", [0]),
+        ("--limit 2", [0, 1]),
+    ],
+)
+def test_aborted_transactions_are_listed_that_reach_into_the_range(
+    tmp_path: Path, listed: Listed, options: str, producers: list[int]
+) -> None:
     entries = [files.aborted_transaction(producer_id=row, first_offset=10 * row, last_offset=10 * row + 5) for row in range(3)]
-    path = tmp_path / TXN_INDEX
-    path.write_bytes(files.transaction_index(entries=entries))
-    for options, producers in (
-        ([], [0, 1, 2]),
-        (["--from-offset", "15"], [1, 2]),
-        (["--from-offset", "16"], [2]),
-        (["--to-offset", "10"], [0, 1]),
-        (["--to-offset", "9"], [0]),
-        (["--limit", "2"], [0, 1]),
-    ):
-        status, rows = listed("txnindex", *options, path)
-        assert (status, [row["producerId"] for row in rows]) == (CLEAN, producers)
-        assert {row["status"] for row in rows} == {"intact"}
+    (tmp_path / TXN_INDEX).write_bytes(files.transaction_index(entries=entries))
+    status, rows = listed("txnindex", *options.split(), tmp_path / TXN_INDEX)
+    assert (status, [(row["producerId"], row["status"]) for row in rows]) == (CLEAN, [(one, "intact") for one in producers])
 
 
 def test_a_transaction_of_another_version_is_a_finding(tmp_path: Path, listed: Listed) -> None:
     path = tmp_path / TXN_INDEX
     path.write_bytes(files.transaction_index(entries=[files.aborted_transaction(version=1), files.aborted_transaction()]))
-    status, rows = listed("txnindex", path)
-    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["damaged", "intact"])
+    assert listed.only("status", "txnindex", path) == (FINDINGS, ["damaged", "intact"])
     assert listed.err == f"kdump: {path}: entry of producer 1 has version 1, only 0 is known\n"
 
 
@@ -699,20 +648,12 @@ def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) ->
     path = tmp_path / SNAPSHOT
     entries = [files.producer_entry(producer_id=row, last_sequence=7, offset_delta=2, last_offset=9) for row in range(3)]
     path.write_bytes(files.producer_snapshot(entries=entries))
-    for options, count in (([], 3), (["--limit", "2"], 2), (["--limit", "3"], 3)):
-        status, rows = listed("snapshot", *options, path)
-        assert (status, [row["producerId"] for row in rows]) == (CLEAN, list(range(count)))
-    assert [
-        rows[0][name] for name in ("firstSequence", "lastSequence", "lastOffset", "offsetDelta", "currentTxnFirstOffset")
-    ] == [
-        5,
-        7,
-        9,
-        2,
-        None,
-    ]
+    for options, producers in (([], [0, 1, 2]), (["--limit", "2"], [0, 1]), (["--limit", "3"], [0, 1, 2])):
+        assert listed.only("producerId", "snapshot", *options, path) == (CLEAN, producers)
+    names = ("firstSequence", "lastSequence", "lastOffset", "offsetDelta", "currentTxnFirstOffset")
+    assert [listed("snapshot", path)[1][0][name] for name in names] == [5, 7, 9, 2, None]
     path.write_bytes(files.producer_snapshot(entries=[files.producer_entry(last_offset=-1, current_txn_first_offset=0)]))
-    status, (row,) = listed("snapshot", path)
+    _, (row,) = listed("snapshot", path)
     assert (row["lastSequence"], row["lastOffset"], row["currentTxnFirstOffset"]) == (None, None, 0)
 
 
@@ -731,33 +672,19 @@ def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, l
     for name in ("a-0", "a-1"):
         (tmp_path / name).mkdir()
     (tmp_path / "a-1" / LOG).write_bytes(_batch(0))
-    assert listed("log", f"{tmp_path}/a-*")[0] == CLEAN
-    assert listed("log", tmp_path / "a-0")[0] == NOT_EXAMINED
-    assert listed("log", f"{tmp_path}/a-0*")[0] == NOT_EXAMINED
-    assert listed("log", f"{tmp_path}/b-*")[0] == NOT_EXAMINED
+    for pattern, status in (("a-*", CLEAN), ("a-0", NOT_EXAMINED), ("a-0*", NOT_EXAMINED), ("b-*", NOT_EXAMINED)):
+        assert listed("log", f"{tmp_path}/{pattern}")[0] == status, pattern
 
 
 # --- edges of ranges and limits
 
 
-def test_damage_is_not_requested_where_the_batch_after_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
-    wide = batch(records=[record(value=b"v")] * 3, base_offset=2)
-    path = _log(tmp_path, _batch(0), _torn(1), wide, _batch(5))
-    for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
-        found, rows = listed("log", "--from-offset", from_offset, path)
-        assert (found, len(rows)) == (status, count)
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "data"),
+@each(
+    "command, name, data",
     [
         ("index", INDEX, files.offset_index(entries=[(1, SIZE), (2, 2 * SIZE + 1)])),
         ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 2)])),
-        (
-            "txnindex",
-            TXN_INDEX,
-            files.transaction_index(entries=[files.aborted_transaction(), files.aborted_transaction(version=1)]),
-        ),
+        ("txnindex", TXN_INDEX, files.transaction_index(entries=[files.aborted_transaction(version=n) for n in (0, 1)])),
     ],
 )
 def test_a_bad_entry_after_the_limit_is_not_a_finding(
@@ -771,17 +698,10 @@ def test_a_bad_entry_after_the_limit_is_not_a_finding(
 
 def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path: Path, listed: Listed) -> None:
     old = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
-    entries = [(1, len(old[0])), (2, len(old[0] + old[1]))]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
-    status, rows = listed("index", path)
-    assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [1, 2])
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1, 0), (3, len(old[0]))]), *old)
-    status, rows = listed("index", path)
-    assert (status, [row["logOffset"] for row in rows]) == (FINDINGS, [0, 1])
-
-
-def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed: Listed) -> None:
-    path = _beside(tmp_path, TIME_INDEX, files.time_index(entries=[(TIMESTAMP + 5, 3)]), _two(0), _two(5))
-    status, (row,) = listed("timeindex", path)
-    assert (status, row["logTimestamp"]) == (FINDINGS, None)
-    assert listed.err.endswith(": no batch holds that offset\n")
+    size = len(old[0])
+    for entries, expected in (
+        ([(1, size), (2, size + len(old[1]))], (CLEAN, [1, 2])),
+        ([(1, 0), (3, size)], (FINDINGS, [0, 1])),
+    ):
+        path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
+        assert listed.only("logOffset", "index", path) == expected

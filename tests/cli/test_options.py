@@ -54,13 +54,9 @@ def _read(line: str) -> dict[str, Any]:
     return vars(read.options)
 
 
-def test_options_that_are_not_given_have_their_defaults() -> None:
+def test_options_are_read_with_click_and_without_it_and_have_their_defaults() -> None:
     defaults = {"paths": ("x",), "colour": "blue", "depth": 8, "is_sharp": False, "erases": False, "brand": None}
-    assert vars(_PencilOptions(paths=("x",))) == defaults
-    assert _read("x") == defaults
-
-
-def test_options_are_read_with_click_and_without_it() -> None:
+    assert vars(_PencilOptions(paths=("x",))) == _read("x") == defaults
     line = "x --depth 3 --pointed --brand acme y --colour red"
     wanted = {"paths": ("x", "y"), "colour": "red", "depth": 3, "is_sharp": True, "brand": "acme"}
     assert read_plain(_PencilOptions.OPTIONS, line.split()) == wanted
@@ -71,34 +67,31 @@ def test_options_are_read_with_click_and_without_it() -> None:
 def test_a_class_has_the_options_of_its_base_in_their_places_and_may_declare_one_again() -> None:
     assert list(_Base.OPTIONS) == ["paths", "colour"]
     assert list(_PencilOptions.OPTIONS) == ["paths", "colour", "depth", "is_sharp", "erases", "brand"]
-
-
-def test_an_option_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(TypeError, match="colours"):
+    with pytest.raises(TypeError, match="colours"):  # which does not exist
         _PencilOptions(colours="red")
 
 
 def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: pytest.CaptureFixture[str]) -> None:
     PARSER.main(["write", "--help"], standalone_mode=False)
     screen = capsys.readouterr().out
-    assert "Write with a pencil." in screen
-    assert "--depth N" in screen and "How deep to write.  [default: 8]" in screen
+    assert all(words in screen for words in ("Write with a pencil.", "--depth N", "How deep to write.  [default: 8]"))
     page = list(docs._command("write", PENCIL))
-    assert "kdump write [OPTIONS] PATH..." in page
-    assert "| `--colour COLOUR` | `blue` | Another colour. One of `red`, `blue`. |" in page
-    assert "| `--sharp`, `--pointed` |  | Sharpen it first. |" in page
-    assert "| `--erase` |  | Erase what was written. |" in page
-    assert "| `--brand NAME` |  | Who made it. |" in page
+    for line in (
+        "kdump write [OPTIONS] PATH...",
+        "| `--colour COLOUR` | `blue` | Another colour. One of `red`, `blue`. |",
+        "| `--sharp`, `--pointed` |  | Sharpen it first. |",
+        "| `--erase` |  | Erase what was written. |",
+        "| `--brand NAME` |  | Who made it. |",
+    ):
+        assert line in page
 
 
-@pytest.mark.parametrize(
-    ("words", "values"),
-    [("write --brand b", ["best"]), ("write --colour ", ["red", "blue"]), ("write --shar", ["--sharp"])],
-)
-def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None:
-    *given, incomplete = words.split(" ")
+def test_shells_complete_what_is_declared() -> None:
     shell = ShellComplete(PARSER, {}, "pencil", "_PENCIL")
-    assert [item.value for item in shell.get_completions(given, incomplete)] == values
+    offered = {"write --brand b": ["best"], "write --colour ": ["red", "blue"], "write --shar": ["--sharp"]}
+    for words, values in offered.items():
+        *given, incomplete = words.split(" ")
+        assert [item.value for item in shell.get_completions(given, incomplete)] == values
 
 
 # --- the commands of kdump
@@ -133,14 +126,14 @@ def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
     assert {name: getattr(settings, name) for name in given} == given
 
 
-@pytest.mark.parametrize("command", ["log", "check"])
-def test_a_command_reads_as_slowly_as_it_is_asked_to(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered = []
-    monkeypatch.setattr(throttle, "lower_priority", lambda: lowered.append(True))
-    monkeypatch.setattr(Source, "throttle", None)
+def test_a_command_reads_as_slowly_as_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
-    assert main([command, str(path), "--rate", "5MB/s", "--nice"]) == 0
-    assert isinstance(Source.throttle, throttle.Throttle)
-    assert (Source.throttle._rate, lowered) == (5_000_000, [True])
-    assert main([command, str(path), "--rate", "fast"]) == USAGE
+    for command in ("log", "check"):
+        lowered: list[bool] = []
+        monkeypatch.setattr(throttle, "lower_priority", lambda lowered=lowered: lowered.append(True))
+        monkeypatch.setattr(Source, "throttle", None)
+        assert main([command, str(path), "--rate", "5MB/s", "--nice"]) == 0
+        assert isinstance(Source.throttle, throttle.Throttle)
+        assert (Source.throttle._rate, lowered) == (5_000_000, [True])
+        assert main([command, str(path), "--rate", "fast"]) == USAGE

@@ -24,10 +24,15 @@ def _handlers_as_before() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(("number", "name", "exit_code"), [(signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)])
-def test_a_signal_is_an_interrupt_with_a_name_and_an_exit_code(number: signal.Signals, name: str, exit_code: int) -> None:
+def _caught() -> EndingSignals:
     signals = EndingSignals()
     signals.catch()
+    return signals
+
+
+@pytest.mark.parametrize(("number", "name", "exit_code"), [(signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)])
+def test_a_signal_is_an_interrupt_with_a_name_and_an_exit_code(number: signal.Signals, name: str, exit_code: int) -> None:
+    signals = _caught()
     assert signals.exit_code(130) == 130
     with pytest.raises(KeyboardInterrupt, match=f"^interrupted by {name}$"):
         signal.raise_signal(number)
@@ -35,8 +40,7 @@ def test_a_signal_is_an_interrupt_with_a_name_and_an_exit_code(number: signal.Si
 
 
 def test_signals_within_a_second_are_one_and_a_later_one_is_another() -> None:
-    signals = EndingSignals()
-    signals.catch()
+    _caught()
     with mock.patch("time.monotonic", side_effect=[100.0, 100.9, 101.1]):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
@@ -45,16 +49,13 @@ def test_signals_within_a_second_are_one_and_a_later_one_is_another() -> None:
             signal.raise_signal(signal.SIGTERM)
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
+def test_a_signal_that_is_ignored_stays_so_and_none_disturbs_the_end() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    EndingSignals().catch()
+    signals = _caught()
     signal.raise_signal(signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-
-
-def test_no_signal_disturbs_the_end() -> None:
-    signals = EndingSignals()
-    signals.catch()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signals = _caught()
     signals.ignore()
     for number in NUMBERS:
         signal.raise_signal(number)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdump.cli.commands import main
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 NAMES = (
@@ -60,8 +61,8 @@ def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: R
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each(
+    "text, said",
     [
         ("1\n0\n", "line 1: version 1; only 0 is known"),
         ("x\n0\n", "line 1 should be the version, but is not a number"),
@@ -71,42 +72,31 @@ def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: R
         ("0\n1\norders 0\n", "line 3 has 2 words, not 3"),
         ("0\n1\norders 0 9223372036854775808\n", "the offset in line 3 is not a number of 64 bits"),
         ("0\n1\norders 0 \0\n", "line 3: there are zero bytes in place of text"),
+        ("", ""),
+        ("0\n0\n", ""),
     ],
 )
 def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, run: Run, text: str, said: str) -> None:
     path = _file(tmp_path, text)
     status, _, err = run(path)
-    assert (status, err) == (FINDINGS, f"kdump: {path}: {said}\n")
+    assert (status, err) == ((FINDINGS, f"kdump: {path}: {said}\n") if said else (CLEAN, ""))
 
 
-def test_a_bad_header_is_not_a_row(tmp_path: Path, run: Run) -> None:
-    status, out, _ = run("--output", "ndjson", _file(tmp_path, "1\n0\n"))
-    assert (status, out) == (FINDINGS, "")
-
-
-def test_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
+def test_a_bad_header_is_not_a_row_and_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
+    assert run("--output", "ndjson", _file(tmp_path, "1\n0\n"))[:2] == (FINDINGS, "")
     status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
-    assert status == NOT_EXAMINED
-    assert "bytes were read, because hardly any line is an entry" in err
+    assert status == NOT_EXAMINED and "bytes were read, because hardly any line is an entry" in err
 
 
-def test_an_empty_file_and_one_without_entries_are_clean(tmp_path: Path, run: Run) -> None:
-    for text in ("", "0\n0\n"):
-        assert run(_file(tmp_path, text))[0] == CLEAN
-
-
-def test_a_directory_stands_for_its_checkpoints(tmp_path: Path, run: Run) -> None:
+def test_a_directory_stands_for_its_checkpoints_and_a_copy_is_known_by_how_it_begins(tmp_path: Path, run: Run) -> None:
     for name in NAMES[:2]:
         _file(tmp_path, OFFSETS, name)
     _file(tmp_path / "orders-0", EPOCHS, "leader-epoch-checkpoint")
     assert run(tmp_path)[1].count("Dumping ") == 2
-    assert "startOffset: 77" in run(tmp_path / "orders-0")[1]
-    assert "startOffset: 77" in run(tmp_path / "*" / "leader-epoch-*")[1]
-
-
-def test_a_copy_of_another_name_is_known_by_how_it_begins(tmp_path: Path, run: Run) -> None:
-    assert "offset: 1200" in run(_file(tmp_path, OFFSETS, "copy.txt"))[1]
-    assert "startOffset: 77" in run(_file(tmp_path, EPOCHS, "copy.bak"))[1]
+    for path in ("orders-0", "*/leader-epoch-*"):
+        assert "startOffset: 77" in run(tmp_path / path)[1]
+    for text, name, shown in ((OFFSETS, "copy.txt", "offset: 1200"), (EPOCHS, "copy.bak", "startOffset: 77")):
+        assert shown in run(_file(tmp_path, text, name))[1]
 
 
 def test_snapshots_of_kraft_are_listed_as_before(run: Run) -> None:
@@ -121,28 +111,20 @@ def test_offsets_narrow_and_a_limit_ends_the_listing(tmp_path: Path, run: Run) -
     assert run("--limit", 1, path)[1].splitlines()[1:] == ["topic: orders partition: 0 offset: 1200"]
 
 
-@pytest.mark.parametrize(
-    "options", [["--deep"], ["--from-time", "2026-01-01"], ["--from-position", "1"], ["--output", "parquet", "-o", "x.parquet"]]
-)
-def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run, options: list[str]) -> None:
-    status, out, err = run(*options, _file(tmp_path, OFFSETS))
-    assert (status, out) == (USAGE, "") and "a text checkpoint has none" in err
-
-
-def test_files_of_different_rows_are_not_put_into_one_table(tmp_path: Path, run: Run) -> None:
-    offsets, epochs = _file(tmp_path, OFFSETS), _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
-    status, out, err = run("--output", "csv", offsets, epochs)
+def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run) -> None:
+    path, epochs = _file(tmp_path, OFFSETS), _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
+    for options in ("--deep", "--from-time 2026-01-01", "--from-position 1", "--output parquet -o x.parquet"):
+        status, out, err = run(*options.split(), path)
+        assert (status, out) == (USAGE, "") and "a text checkpoint has none" in err, options
+    status, out, err = run("--output", "csv", path, epochs)  # of different rows
     assert (status, out) == (USAGE, "") and "list them one after the other" in err
 
 
-@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
-@pytest.mark.parametrize("limit", [(), ("--limit", "1500"), ("--limit", "4000")])
-def test_entries_that_are_read_together_are_listed_as_if_one_by_one(
-    tmp_path: Path, run: Run, output: str, limit: tuple[str, ...]
-) -> None:
+@each("output", ["kafka", "ndjson", "csv", "table"])
+@each("limit", ["", "--limit 1500", "--limit 4000"])
+def test_entries_that_are_read_together_are_listed_as_if_one_by_one(tmp_path: Path, run: Run, output: str, limit: str) -> None:
     lines = [f"orders-é 0 {row}" if row % 1000 == 7 else f"orders {row % 7} {row}" for row in range(5000)]
     path = _file(tmp_path, "\n".join(["0", "5001", *lines[:2500], "no entry", *lines[2500:], ""]))
-    together = run("--output", output, *limit, path)
-    one_by_one = run("--output", output, "--from-offset", "0", *limit, path)
-    assert together == one_by_one
+    together = run("--output", output, *limit.split(), path)
+    assert together == run("--output", output, "--from-offset", "0", *limit.split(), path)
     assert together[1].count("orders") >= (1500 if limit else 5000)

@@ -77,12 +77,9 @@ def _log(known: RegularRecords, chance: random.Random, *, batches: int, damage: 
 
 
 def _cases() -> list[tuple[str, str]]:
-    return [(release, decoder) for decoder in DECODERS for release in RELEASES if _has(release, decoder)]
-
-
-def _has(release: str, decoder: str) -> bool:
-    profile = profile_of(release)
-    return f"{decoder}" in profile.options and _records(release, decoder) is not None
+    """The decoders of releases that have them."""
+    pairs = [(release, decoder) for decoder in DECODERS for release in RELEASES if decoder in profile_of(release).options]
+    return [(release, decoder) for release, decoder in pairs if _records(release, decoder) is not None]
 
 
 def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes) -> kernels.Printed:
@@ -155,7 +152,7 @@ def test_both_kernels_print_the_same_of_control_records(release: str, options: l
                     assert kernels.printed(["--release", release, *options, *decoder, "--files", path], sizes) == wanted
 
 
-@pytest.mark.parametrize("option", ["--deep-iteration", "--print-data-log", "--offsets-decoder"])
+@each("option", ["--deep-iteration", "--print-data-log", "--offsets-decoder"])
 def test_the_kernel_in_c_prints_transaction_markers(option: str, tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)

@@ -138,11 +138,7 @@ def test_partitions_come_in_the_order_of_scala_s_sets(release: str, count: int, 
 
 @pytest.mark.parametrize(
     ("names", "shown"),
-    [
-        ([b"b", b"a", b"b"], "{a=,b=}"),
-        ([b"a\xff", b"a\xfe"], "{a\ufffd=}"),
-        ([b"a", b"\xed\xa0\x80"], "{a=,\ufffd=}"),
-    ],
+    [([b"b", b"a", b"b"], "{a=,b=}"), ([b"a\xff", b"a\xfe"], "{a\ufffd=}"), ([b"a", b"\xed\xa0\x80"], "{a=,\ufffd=}")],
 )
 def test_members_with_equal_names_are_one(names: list[bytes], shown: str, tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"

@@ -123,7 +123,7 @@ def test_text_of_a_stretch_that_was_written_already_does_not_come_again(log: Pat
     assert left_out[0] > 0
 
 
-@pytest.mark.parametrize("what", ["fork", "pipe"])
+@each("what", ["fork", "pipe"])
 def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
 
@@ -197,7 +197,7 @@ def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> 
 
 
 @needs_proc
-@pytest.mark.parametrize("whom", ["all", "writer"])
+@each("whom", ["all", "writer"])
 def test_an_interrupt_ends_all_processes(log: Path, whom: str) -> None:
     run = _start(log, subprocess.PIPE)
     wait_until(lambda: len(_processes(run.pid)) == 3)

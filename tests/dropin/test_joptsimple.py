@@ -1,5 +1,7 @@
 """Command lines as Kafka's tool takes them apart, and its help screen."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kdump.dropin.help_screen import help_screen
@@ -13,68 +15,71 @@ def _parsed(*words: str, release: str = "4.3.1") -> Arguments:
     return Arguments(profile_of(release), list(words))
 
 
-def _fault(*words: str) -> tuple[str, object]:
+def _fault_of(read: Callable[[str], object], option: str) -> tuple[str, dict[str, object]]:
     with pytest.raises(Fault) as caught:
-        _parsed(*words)
+        read(option)
+    return caught.value.code, dict(caught.value.values)
+
+
+def _fault(*words: str, release: str = "4.3.1") -> tuple[str, object]:
+    with pytest.raises(Fault) as caught:
+        _parsed(*words, release=release)
     return caught.value.code, caught.value.values["option"]
 
 
 # --- options and their values
 
 
-@pytest.mark.parametrize(
-    "words", [("--files", "a.log"), ("--files=a.log",), ("-files", "a.log"), ("-files=a.log",)], ids=" ".join
+@each(
+    "words, value",
+    [
+        (["--files", "a.log"], "a.log"),
+        (["--files=a.log"], "a.log"),
+        (["-files", "a.log"], "a.log"),
+        (["-files=a.log"], "a.log"),
+        (["--files=a=b"], "a=b"),
+        (["--files="], ""),
+        # the next word, whatever it is
+        *((["--files", word], word) for word in ("-x", "--", "--print-data-log", "-", "", "a=b", "a.log,b.log")),
+    ],
+    ids=str,
 )
-def test_a_value_stands_after_its_option(words: tuple[str, ...]) -> None:
-    assert _parsed(*words).text("files") == "a.log"
-
-
-@pytest.mark.parametrize("value", ["-x", "--", "--print-data-log", "-", "", "a=b", "a.log,b.log"])
-def test_a_required_value_is_the_next_word_whatever_it_is(value: str) -> None:
-    arguments = _parsed("--files", value)
-    assert arguments.text("files") == value
-    assert not arguments.has("print-data-log")
-
-
-def test_a_value_after_an_equals_sign_may_hold_more_of_them_or_be_empty() -> None:
-    assert _parsed("--files=a=b").text("files") == "a=b"
-    assert _parsed("--files=").text("files") == ""
+def test_a_value_stands_after_its_option(words: list[str], value: str) -> None:
+    arguments = _parsed(*words)
+    assert (arguments.text("files"), arguments.has("print-data-log")) == (value, False)
 
 
 def test_a_flag_is_given_or_not_and_ignores_a_value() -> None:
-    assert _parsed("--deep-iteration").has("deep-iteration")
-    assert _parsed("--deep-iteration=no").has("deep-iteration")
-    assert _parsed("-deep-iteration").has("deep-iteration")
-    assert _parsed("--deep-iteration", "--deep-iteration").has("deep-iteration")
+    for line in ("--deep-iteration", "--deep-iteration=no", "-deep-iteration", "--deep-iteration --deep-iteration"):
+        assert _parsed(*line.split()).has("deep-iteration"), line
     assert not _parsed("--files", "a.log").has("deep-iteration")
 
 
-def test_words_that_belong_to_no_option_are_ignored() -> None:
-    arguments = _parsed("one", "--files", "a.log", "two", "-", "--deep-iteration", "three")
-    assert (arguments.text("files"), arguments.has("deep-iteration")) == ("a.log", True)
-
-
-def test_options_end_at_two_dashes() -> None:
-    arguments = _parsed("--files", "a.log", "--", "--deep-iteration", "--nope")
-    assert (arguments.text("files"), arguments.has("deep-iteration")) == ("a.log", False)
+def test_words_that_belong_to_no_option_are_ignored_and_options_end_at_two_dashes() -> None:
+    for line, is_deep in (
+        ("one --files a.log two - --deep-iteration three", True),
+        ("--files a.log -- --deep-iteration --nope", False),
+    ):
+        arguments = _parsed(*line.split())
+        assert (arguments.text("files"), arguments.has("deep-iteration")) == ("a.log", is_deep)
 
 
 DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
-@pytest.mark.parametrize(
-    ("words", "value", "is_deep"),
+@each(
+    "line, value, is_deep",
     [
-        (("--value-decoder-class", "x.Y"), "x.Y", False),
-        (("--value-decoder-class=x.Y",), "x.Y", False),
-        (("--value-decoder-class",), DECODER, False),
-        (("--value-decoder-class", "--deep-iteration"), DECODER, True),
-        (("--value-decoder-class", "-deep-iteration"), DECODER, True),
-        (("--value-decoder-class", "-"), "-", False),
+        ("--value-decoder-class x.Y", "x.Y", False),
+        ("--value-decoder-class=x.Y", "x.Y", False),
+        ("--value-decoder-class", DECODER, False),
+        ("--value-decoder-class --deep-iteration", DECODER, True),
+        ("--value-decoder-class -deep-iteration", DECODER, True),
+        ("--value-decoder-class -", "-", False),
     ],
 )
-def test_an_optional_value_is_the_next_word_unless_it_is_an_option(words: tuple[str, ...], value: str, is_deep: bool) -> None:
-    arguments = _parsed(*words)
+def test_an_optional_value_is_the_next_word_unless_it_is_an_option(line: str, value: str, is_deep: bool) -> None:
+    arguments = _parsed(*line.split())
     assert arguments.has("value-decoder-class")
     assert (arguments.text("value-decoder-class"), arguments.has("deep-iteration")) == (value, is_deep)
 
@@ -89,98 +94,62 @@ def test_an_option_that_is_not_given_has_its_default() -> None:
 # --- what is wrong
 
 
-@each(
-    ("word", "option"),
-    [
-        ("--nope", "nope"),
-        ("--file", "file"),
-        ("--deep", "deep"),
-        ("--nope=5", "nope"),
-        ("-h", "h"),
-        ("-?", "?"),
-        ("-nope", "n"),
-        ("--Files", "Files"),
-    ],
-)
-def test_an_unknown_option_is_named(word: str, option: str) -> None:
-    assert _fault(word, "a.log") == ("option-unknown", option)
-
-
-def test_options_of_later_releases_are_unknown_to_older_ones() -> None:
-    with pytest.raises(Fault):
-        _parsed("--max-bytes", "5", release="1.0.1")
-
-
-@pytest.mark.parametrize("option", ["files", "max-bytes", "max-message-size"])
-def test_a_required_value_may_not_be_missing(option: str) -> None:
-    assert _fault(f"--{option}") == ("option-argument-missing", option)
+def test_an_unknown_option_is_named() -> None:
+    unknown = {
+        "--nope": "nope",
+        "--file": "file",
+        "--deep": "deep",
+        "--nope=5": "nope",
+        "-h": "h",
+        "-?": "?",
+        "-nope": "n",
+        "--Files": "Files",
+    }
+    assert {word: _fault(word, "a.log") for word in unknown} == {word: ("option-unknown", one) for word, one in unknown.items()}
+    assert _fault("--max-bytes", "5", release="1.0.1") == ("option-unknown", "max-bytes")  # which came later
+    for option in ("files", "max-bytes", "max-message-size"):
+        assert _fault(f"--{option}") == ("option-argument-missing", option)
 
 
 def test_a_repeated_option_is_found_when_its_value_is_needed() -> None:
     arguments = _parsed("--files", "a.log", "--files", "b.log")
     assert arguments.has("files")
-    with pytest.raises(Fault) as caught:
-        arguments.text("files")
-    assert (caught.value.code, caught.value.values) == ("option-repeated", {"option": "files"})
+    assert _fault_of(arguments.text, "files") == ("option-repeated", {"option": "files"})
 
 
-@each("value", ["abc", "", " 5", "5 ", "5.0", "1e3", "2147483648", "-2147483649", "0x10", "1_000", "+", "--5"])
+MALFORMED = ["abc", "", " 5", "5 ", "5.0", "1e3", "2147483648", "-2147483649", "0x10", "1_000", "+", "--5", "9" * 5000, "𝟏"]
+
+
+@each("value", MALFORMED)
 def test_a_malformed_number_is_found_when_it_is_needed(value: str) -> None:
-    arguments = _parsed(f"--max-bytes={value}")
-    with pytest.raises(Fault) as caught:
-        arguments.number("max-bytes")
-    assert caught.value.code == "option-number-malformed"
-    assert caught.value.values == {"option": "max-bytes", "argument": value}
+    for arguments in (_parsed(f"--max-bytes={value}"), _parsed("--max-bytes", value)):
+        expected = ("option-number-malformed", {"option": "max-bytes", "argument": value})
+        assert _fault_of(arguments.number, "max-bytes") == expected
 
 
-@each(
-    ("value", "number"),
-    [("5", 5), ("+5", 5), ("-5", -5), ("007", 7), ("2147483647", 2147483647), ("-2147483648", -2147483648), ("٣", 3), ("５", 5)],
-)
-def test_numbers_are_those_of_java(value: str, number: int) -> None:
-    assert _parsed("--max-bytes", value).number("max-bytes") == number
-
-
-def test_a_number_of_very_many_digits_is_not_a_number() -> None:
-    with pytest.raises(Fault):
-        _parsed("--max-bytes", "9" * 5000).number("max-bytes")
-
-
-def test_digits_beyond_the_basic_plane_are_none_in_java() -> None:
-    with pytest.raises(Fault):
-        _parsed("--max-bytes", "𝟏").number("max-bytes")
+def test_numbers_are_those_of_java() -> None:
+    numbers = {"5": 5, "+5": 5, "-5": -5, "007": 7, "2147483647": 2147483647, "-2147483648": -2147483648, "٣": 3, "５": 5}
+    assert {value: _parsed("--max-bytes", value).number("max-bytes") for value in numbers} == numbers
 
 
 def test_a_number_that_is_none_is_found_before_there_may_be_one_only() -> None:
     arguments = _parsed("--max-bytes", "--", "--max-bytes", "5")
-    with pytest.raises(Fault) as caught:
-        arguments.number("max-bytes")
-    assert (caught.value.code, caught.value.values["argument"]) == ("option-number-malformed", "--")
+    code, values = _fault_of(arguments.number, "max-bytes")
+    assert (code, values["argument"]) == ("option-number-malformed", "--")
 
 
 # --- options by their first letters, before 0.11
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--file", "a.log"), ("--f=a.log",), ("-f", "a.log"), ("-f=a.log",), ("-fa.log",), ("-dfa.log",), ("-d", "-df", "a.log")],
-    ids=" ".join,
-)
-def test_old_releases_know_options_by_their_first_letters(words: tuple[str, ...]) -> None:
-    assert _parsed(*words, release="0.8.1").text("files") == "a.log"
+def test_old_releases_know_options_by_their_first_letters() -> None:
+    for line in ("--file a.log", "--f=a.log", "-f a.log", "-f=a.log", "-fa.log", "-dfa.log", "-d -df a.log"):
+        assert _parsed(*line.split(), release="0.8.1").text("files") == "a.log", line
 
 
-@pytest.mark.parametrize(
-    ("word", "option"),
-    [("-dx=5", "x"), ("-print_data_log", "r"), ("-fa", None), ("-=", "="), ("--=a", ""), ("-nope", "n"), ("--filesx", "filesx")],
-)
-def test_after_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value(word: str, option: str | None) -> None:
-    if option is None:
-        assert _parsed(word, release="0.8.1").text("files") == "a"
-        return
-    with pytest.raises(Fault) as caught:
-        _parsed(word, release="0.8.1")
-    assert caught.value.values["option"] == option
+def test_after_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value() -> None:
+    assert _parsed("-fa", release="0.8.1").text("files") == "a"
+    unknown = {"-dx=5": "x", "-print_data_log": "r", "-=": "=", "--=a": "", "-nope": "n", "--filesx": "filesx"}
+    assert {word: _fault(word, release="0.8.1")[1] for word in unknown} == unknown
 
 
 # --- the help screen
@@ -248,19 +217,16 @@ def test_the_help_screen_of_4_3_is_kafkas() -> None:
 
 
 def test_before_1_0_nothing_after_an_equals_sign_is_not_a_value() -> None:
-    assert _parsed("--files=", "a.log", release="0.11.0.3").text("files") == "a.log"
-    assert _parsed("--files=", "a.log", release="1.0.0").text("files") == ""
+    for release, value in (("0.11.0.3", "a.log"), ("1.0.0", "")):
+        assert _parsed("--files=", "a.log", release=release).text("files") == value
 
 
-@pytest.mark.parametrize("release", ["1.0.1", "4.3.0", "4.3.1"])
-def test_every_line_of_a_help_screen_is_80_columns_wide_or_less(release: str) -> None:
-    widths = {len(line) for line in help_screen(profile_of(release)).splitlines()}
-    assert len(widths) == 1
-    assert max(widths) <= 80
+def test_every_line_of_a_help_screen_is_80_columns_wide_or_less() -> None:
+    for release in ("1.0.1", "4.3.0", "4.3.1"):
+        (width,) = {len(line) for line in help_screen(profile_of(release)).splitlines()}
+        assert width <= 80
 
 
 def test_the_help_screen_of_an_old_release_knows_only_its_options() -> None:
     screen = help_screen(profile_of("1.0.1"))
-    assert "--offsets-decoder" in screen
-    assert "--max-bytes" not in screen
-    assert "--version" not in screen
+    assert [name for name in ("--offsets-decoder", "--max-bytes", "--version") if name in screen] == ["--offsets-decoder"]

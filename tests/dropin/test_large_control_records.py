@@ -11,6 +11,7 @@ from kdump.cli import dropin
 from kdump.decoders import control_record
 from kdump.messages.control_records import LEADER_CHANGE
 from tests.builders.records import Voter, batch, commit_record, leader_change_record
+from tests.loops import each
 
 COUNT = 110_000  # voters of 5 bytes: twice as many take more than LARGE_MESSAGE
 VOTERS = ",".join(['{"voterId":7}'] * COUNT)
@@ -18,8 +19,8 @@ LARGE = f'{{"version":0,"leaderId":1,"voters":[{VOTERS}],"grantingVoters":[{VOTE
 SMALL = '{"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}'
 
 
-@pytest.mark.parametrize("arguments", [["--deep-iteration", "--files"], ["--print-data-log", "--files"]])
-def test_a_large_message_is_in_its_place_in_the_lines(arguments: list[str], tmp_path: Path) -> None:
+@each("option", ["--deep-iteration", "--print-data-log"])
+def test_a_large_message_is_in_its_place_in_the_lines(option: str, tmp_path: Path) -> None:
     voters = [Voter(voter_id=7)] * COUNT
     records = [leader_change_record(), leader_change_record(voters=voters, granting_voters=voters), leader_change_record()]
     assert records[1].value is not None
@@ -27,11 +28,9 @@ def test_a_large_message_is_in_its_place_in_the_lines(arguments: list[str], tmp_
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(batch(records=records, is_control=True) + batch(records=[commit_record()], base_offset=3, is_control=True))
     stdout = io.BytesIO()
-    assert dropin.main([*arguments, str(log)], stdout, io.BytesIO(), is_terminal=False) == 0
+    assert dropin.main([option, "--files", str(log)], stdout, io.BytesIO(), is_terminal=False) == 0
     texts = [line.partition("headerKeys: []")[2] for line in stdout.getvalue().decode().splitlines() if "headerKeys" in line]
-    starts = [text.partition("{")[0] for text in texts]
-    assert starts[:3] == [" LeaderChange: "] * 3
-    assert [text.removeprefix(" LeaderChange: ") for text in texts[:3]] == [SMALL, LARGE, SMALL]
+    assert texts[:3] == [f" LeaderChange: {text}" for text in (SMALL, LARGE, SMALL)]
     assert texts[3].startswith(" endTxnMarker: COMMIT")
 
 

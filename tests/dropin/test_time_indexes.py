@@ -74,20 +74,26 @@ def _partition(folder: Path, seed: int) -> Path:
     return path
 
 
+def _printed(*arguments: str | Path) -> kernels.Printed:
+    """What both kernels print."""
+    printed = []
+    for name in ("c", "python"):
+        with kernels.using(name):
+            printed.append(kernels.printed([*arguments]))
+    assert printed[0] == printed[1]
+    return printed[0]
+
+
 @each("release", ["4.3.1", "2.0.0", "0.11.0.0", "0.10.2.1"])
 @each("first_seed", range(0, 60, 10))
 def test_both_kernels_print_the_same(release: str, first_seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(first_seed, first_seed + 10):
         path = _partition(tmp_path, seed)
         monkeypatch.setattr(native_indexes, "_COMPLAINTS", 2 + seed % 40)
-        printed = []
-        for name in ("c", "python"):
-            with kernels.using(name):
-                printed.append(kernels.printed(["--release", release, "--files", path]))
-        assert printed[0] == printed[1], seed
+        _printed("--release", release, "--files", path)
 
 
-@pytest.mark.parametrize("order", ["ascending", "descending", "random"])
+@each("order", ["ascending", "descending", "random"])
 def test_entries_that_lead_far_into_a_long_log_print_the_same(order: str, tmp_path: Path) -> None:
     count = 9000  # batches: more than the kernel has marks
     chance = random.Random(1)
@@ -98,9 +104,4 @@ def test_entries_that_lead_far_into_a_long_log_print_the_same(order: str, tmp_pa
     (tmp_path / f"{BASE}.index").write_bytes(b"")
     path = tmp_path / f"{BASE}.timeindex"
     path.write_bytes(b"".join(struct.pack(">qi", number, offset) for number, offset in enumerate(offsets)))
-    printed = []
-    for name in ("c", "python"):
-        with kernels.using(name):
-            printed.append(kernels.printed(["--files", path]))
-    assert printed[0] == printed[1]
-    assert printed[0].stderr.count(b"found log offset: -1") == sum(offset >= count for offset in offsets)
+    assert _printed("--files", path).stderr.count(b"found log offset: -1") == sum(offset >= count for offset in offsets)

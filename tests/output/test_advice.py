@@ -44,44 +44,37 @@ def _commands(text: str) -> list[str]:
     return [line.strip() for line in text.partition("\nNext\n")[2].splitlines()]
 
 
-def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    out = _said(capfd, _with_bad_index(tmp_path, damaged=4))
-    assert "index-position-not-boundary" in out and "crc-mismatch" in out
+def _without_rm(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What a check says, that no index is to be deleted among it."""
+    out = _said(capfd, *arguments)
     assert not any(line.startswith("rm ") for line in _commands(out))
+    return out
+
+
+def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = _without_rm(capfd, _with_bad_index(tmp_path, damaged=4))
+    assert "index-position-not-boundary" in out and "crc-mismatch" in out
     assert "leave the .index for now: the segment's log is not sound" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--level", "quick"], ["--ignore", "crc-mismatch"], ["--select", "index-*"]],
-    ids=["CRCs not read", "a fault not told", "only indexes"],
-)
-def test_a_log_that_was_not_proved_is_not_called_sound(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    out = _said(capfd, *options, _with_bad_index(tmp_path))
-    assert not any(line.startswith("rm ") for line in _commands(out)) and "log is sound" not in out
-
-
-def test_an_index_alone_is_not_to_be_deleted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    out = _said(capfd, _with_bad_index(tmp_path) / INDEX)
-    assert not any(line.startswith("rm ") for line in _commands(out)) and "is not sound, and" not in out
+def test_a_log_that_was_not_proved_is_not_called_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _with_bad_index(tmp_path)
+    for options in ("--level quick", "--ignore crc-mismatch", "--select index-*"):
+        assert "log is sound" not in _without_rm(capfd, *options.split(), directory), options
+    assert "is not sound, and" not in _without_rm(capfd, directory / INDEX)  # an index alone
 
 
 def test_an_index_that_attests_a_lost_end_is_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     directory = _with_bad_index(tmp_path)
     log = directory / LOG
     log.write_bytes(log.read_bytes()[: -2 * len(_batches()[0])])
-    out = _said(capfd, directory)
-    assert "index-position-past-log" in out
-    assert not any(line.startswith("rm ") for line in _commands(out))
+    assert "index-position-past-log" in _without_rm(capfd, directory)
 
 
-@pytest.mark.parametrize("case", ["edited-message-removed-magic0", "edited-message-removed-magic1"])
+@each("case", ["edited-message-removed-magic0", "edited-message-removed-magic1"])
 def test_an_index_that_attests_a_batch_that_was_cut_out_is_kept(case: str, capfd: pytest.CaptureFixture[str]) -> None:
-    out = _said(capfd, Path(__file__).parent.parent.parent / "golden_outputs" / "cases" / case)
-    assert "index-position-not-boundary" in out and "offset-gap" in out
-    assert not any(line.startswith("rm ") for line in _commands(out)) and "is not sound, and" not in out
+    out = _without_rm(capfd, Path(__file__).parent.parent.parent / "golden_outputs" / "cases" / case)
+    assert "index-position-not-boundary" in out and "offset-gap" in out and "is not sound, and" not in out
 
 
 def test_a_hanging_transaction_is_aborted_by_a_command_that_is_filled_in(

@@ -101,61 +101,56 @@ def test_every_phrase_is_found_by_its_own_words() -> None:
             assert phrase.meaning in {one.meaning for one in found.answers}, words
 
 
-def test_each_exception_that_ended_a_recorded_start_is_known(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_recorded_starts_ended_with_and_said_is_known(capfd: pytest.CaptureFixture[str]) -> None:
     with lzma.open(STARTS, "rt") as lines:
-        names = {json.loads(line).get("exception") for line in lines} - {None}
+        starts = [json.loads(line) for line in lines]
+    names = {start.get("exception") for start in starts} - {None}
     assert "org.apache.kafka.common.errors.CorruptRecordException" in names
     for name in sorted(names):
         silent = name.rpartition(".")[2] in SILENT
         assert _run(capfd, name)[0] == (UNKNOWN if silent else FOUND), name
-        line = f"ERROR There was an error in one of the threads during logs loading: {name}"
-        assert _run(capfd, line)[0] == FOUND
-
-
-def test_each_warning_and_error_of_recorded_starts_is_known(capfd: pytest.CaptureFixture[str]) -> None:
-    with lzma.open(STARTS, "rt") as lines:
-        said = {re.sub(r"\d+", "7", one) for line in lines for one in json.loads(line).get("said", [])}
+        assert _run(capfd, f"ERROR There was an error in one of the threads during logs loading: {name}")[0] == FOUND, name
+    said = {re.sub(r"\d+", "7", one) for start in starts for one in start.get("said", [])}
     told = {one for one in said if one.startswith(("WARN", "ERROR")) and not one.startswith("WARN Utils: Failed atomic move")}
     assert len(told) > 50
     for one in sorted(told):
         assert _run(capfd, one)[0] == FOUND, one
 
 
-@pytest.mark.parametrize("name", ["CorruptRecordException", "org.apache.kafka.common.errors.CorruptRecordException"])
-def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.CaptureFixture[str], name: str) -> None:
-    status, out, _ = _run(capfd, name)
-    assert status == FOUND
-    assert out.splitlines()[:2] == [
-        "CorruptRecordException: a batch cannot be read: its checksum, length or magic is wrong.",
-        "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
-    ]
+def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("CorruptRecordException", "org.apache.kafka.common.errors.CorruptRecordException"):
+        status, out, _ = _run(capfd, name)
+        assert (status, out.splitlines()[:2]) == (
+            FOUND,
+            [
+                "CorruptRecordException: a batch cannot be read: its checksum, length or magic is wrong.",
+                "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
+            ],
+        )
 
 
 def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFixture[str]) -> None:
     out = _run(capfd, "Record is corrupt (stored crc = 1, computed crc = 2)")[1]
     assert "\nHow it comes about " in out and "\nWhat to do " in out
-
-
-def test_a_phrase_is_more_exact_than_the_exception_beside_it(capfd: pytest.CaptureFixture[str]) -> None:
-    out = _run(capfd, "CorruptRecordException: Record is corrupt (stored crc = 1, computed crc = 2)")[1]
+    out = _run(capfd, "CorruptRecordException: Record is corrupt (stored crc = 1, computed crc = 2)")[1]  # which is less exact
     assert "CorruptRecordException: a batch" not in out and out.count("crc-mismatch (error)") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "command"),
+@each(
+    "line, checked",
     [
-        ("log segment /var/lib/kafka/orders-3/00000000000000000200.log at byte", "kdump check /var/lib/kafka/orders-3"),
-        ("log segment /a/it's/orders-3/00000000000000000200.log at byte", "kdump check '/a/it'\"'\"'s/orders-3'"),
-        ("log segment '/data/orders-3/00000000000000000200.log' at byte", "kdump check /data/orders-3"),
-        ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "kdump check /data/orders-3"),
-        ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "kdump check /data/orders-3"),
-        ("log segment 200 in dir /data/kafka. at byte", "kdump check /data/kafka"),
-        ("log segment 200.log at byte", "kdump check DIR"),
+        ("log segment /var/lib/kafka/orders-3/00000000000000000200.log at byte", "/var/lib/kafka/orders-3"),
+        ("log segment /a/it's/orders-3/00000000000000000200.log at byte", "'/a/it'\"'\"'s/orders-3'"),
+        ("log segment '/data/orders-3/00000000000000000200.log' at byte", "/data/orders-3"),
+        ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "/data/orders-3"),
+        ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "/data/orders-3"),
+        ("log segment 200 in dir /data/kafka. at byte", "/data/kafka"),
+        ("log segment 200.log at byte", "DIR"),
     ],
 )
-def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, command: str) -> None:
+def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, checked: str) -> None:
     out = _run(capfd, f"Found invalid messages in {line} offset 4182.")[1]
-    assert out.splitlines()[-1] == f"{command}   # which of them it is, and where"
+    assert out.splitlines()[-1] == f"kdump check {checked}   # which of them it is, and where"
 
 
 # Lines of logs of brokers, controllers and clients, with what the answer must and must not contain.
@@ -226,10 +221,7 @@ POSTED = {
         "filled from its leader",
         "partition-meta",
     ),
-    "Failed to load metadata from __consumer_offsets-12 with epoch 4 due to x": (
-        "crc-mismatch",
-        "cannot replay",
-    ),
+    "Failed to load metadata from __consumer_offsets-12 with epoch 4 due to x": ("crc-mismatch", "cannot replay"),
     "Replaying record CoordinatorRecord(key=x) to __consumer_offsets-3 failed due to: x": ("the request fails", "cannot replay"),
     "AddPartitionsToTxnRequest failed for node 2 with a network exception.": ("did not write it", "older Kafka"),
     "AddPartitionsToTxnRequest failed for node 2 with invalid version exception. This suggests verification is not supported. "
@@ -356,8 +348,8 @@ def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture
     assert (status, out) == (UNKNOWN, f"{name} means nothing by itself: give the message that follows it, too.\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "meaning"),
+@each(
+    "name, meaning",
     [
         ("CorruptRecordException", "a batch cannot be read: "),
         ("InvalidRecordException", "a record or batch contradicts itself"),
@@ -370,13 +362,27 @@ def test_an_unknown_message_of_a_class_that_means_something_is_not_known(
     capfd: pytest.CaptureFixture[str], name: str, meaning: str
 ) -> None:
     status, out, _ = _run(capfd, f"ERROR org.apache.kafka.common.errors.{name}: out of cheese")
-    assert status == UNKNOWN
-    assert out.startswith(f"kdump does not know this line.\n\n{name}: {meaning}")
+    assert status == UNKNOWN and out.startswith(f"kdump does not know this line.\n\n{name}: {meaning}")
 
 
-def test_the_level_of_a_line_is_no_part_of_its_message() -> None:
-    assert [one.words for one in matching.explain("ERROR Replaying record x").answers] == []
-    assert [one.words for one in matching.explain("ERROR Error replaying record x").answers] == ['"Error replaying record"']
+@each(
+    "line, words",
+    [
+        ("ERROR Replaying record x", []),  # the level of a line is no part of its message
+        ("ERROR Error replaying record x", ['"Error replaying record"']),
+        (  # a divided line beside a wrapper
+            "ERROR Exiting Kafka due to fatal exception\nThe log dir /d/t-0 does not have a topic\nID, which",
+            ['"does not have a topic ID"'],
+        ),
+    ],
+)
+def test_a_line_is_known_by_its_words(line: str, words: list[str]) -> None:
+    assert [one.words for one in matching.explain(line).answers] == words
+
+
+def test_a_line_may_be_divided_and_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "index-orphan" in _run(capfd, "WARN Found an orphaned index\n   file /x/0.index, with no log")[1]
+    assert "index-orphan" in _run(capfd, "Found", "an", "orphaned", "index", "file", "/x/0.index,")[1]
 
 
 def test_a_line_is_explained_without_the_rules_of_checks() -> None:
@@ -408,15 +414,6 @@ def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.Captu
     assert status == FOUND and out.startswith('"Error while loading log dir": ')
 
 
-def test_a_line_that_a_terminal_divided_is_found(capfd: pytest.CaptureFixture[str]) -> None:
-    assert "index-orphan" in _run(capfd, "WARN Found an orphaned index\n   file /x/0.index, with no log")[1]
-
-
-def test_a_divided_line_is_found_beside_a_wrapper() -> None:
-    found = matching.explain("ERROR Exiting Kafka due to fatal exception\nThe log dir /d/t-0 does not have a topic\nID, which")
-    assert [one.words for one in found.answers] == ['"does not have a topic ID"']
-
-
 def test_several_events_are_answered_each_once(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -425,29 +422,20 @@ def test_several_events_are_answered_each_once(
     with lines.open() as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
         status, out, _ = _run(capfd, "-")
-    assert status == FOUND
-    assert out.startswith("kdump does not know 1 of these lines.\n\n") and out.count('"Unknown compression type id"') == 1
-
-
-def test_empty_stdin_is_no_line(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    with (tmp_path / "empty").open() as stdin:
-        monkeypatch.setattr("sys.stdin", stdin)
-        status, out, err = _run(capfd, "-")
+        assert status == FOUND
+        assert out.startswith("kdump does not know 1 of these lines.\n\n") and out.count('"Unknown compression type id"') == 1
+        status, out, err = _run(capfd, "-")  # nothing is left in it
     assert (status, out) == (USAGE, "") and "stdin is empty" in err
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_line_of_a_log_is_never_called_a_fault(capfd: pytest.CaptureFixture[str]) -> None:
+    for text in (
         "WARN The frobnicator is out of cheese",
         "the broker does not like me any more today",
         "Local: Out of cheese",
         "[2026-11-22 10:00:00,123] INFO [Broker id=1] all is well",
-    ],
-)
-def test_a_line_of_a_log_is_never_called_a_fault(capfd: pytest.CaptureFixture[str], text: str) -> None:
-    assert _run(capfd, text) == (UNKNOWN, "kdump does not know this line.\n", "")
+    ):
+        assert _run(capfd, text) == (UNKNOWN, "kdump does not know this line.\n", "")
 
 
 @pytest.mark.parametrize("value", ["7", "/data/t-0/00000000000000000010.log"])
@@ -458,10 +446,6 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
         line = kafka_messages.filled(shape, value)
         if value == "7" or not re.search(r"\d", matching.explain(kafka_messages.filled(shape)).answers[0].words):
             assert kafka_messages.expectation(matching.explain(f"WARN {line}")) == answer, shape
-
-
-def test_a_line_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
-    assert "index-orphan" in _run(capfd, "Found", "an", "orphaned", "index", "file", "/x/0.index,")[1]
 
 
 @each(

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from kdump.forecasts import places
 from kdump.forecasts.events import Events
 from kdump.forecasts.recovery import Cut
@@ -60,8 +58,20 @@ def _name(base_offset: int) -> str:
     return f"{base_offset:020}.log"
 
 
+def _deleted(names: str, *others: Values) -> list[Values]:
+    return [*(_file(name, "deleted") for name in names), *others]
+
+
 def _file(name: str, change: str, new_name: str | None = None) -> Values:
     return {"name": name, "change": change, "newName": new_name, "sizeBefore": 1, "sizeAfter": None}
+
+
+NOTHING = "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."
+NO_RECORD = "no intact record is among them."
+NOT_UNDONE = "What happens to files before that is not undone:"
+OFFLINE = "The log directory goes offline, and with it the broker if it has no other: why."
+STAY = "Later segments stay; a gap in the offsets may remain."
+OLD = "and the old records there can no longer be fetched reliably."
 
 
 # --- the first word
@@ -96,9 +106,9 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
 
 
 @each(
-    ("events", "changes", "told"),
+    "events, changes, told",
     [
-        ({}, {}, ["Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]),
+        ({}, {}, [NOTHING]),
         ({"rescanned": {5: "why"}}, {}, ["Nothing else is scanned, nothing is lost; the log goes from offset 0 to 10."]),
         (
             {"scanned": [7]},
@@ -119,25 +129,10 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         (
             {},
             {"outcome": "die", "exception": "E", "reason": "why", "bytes_lost": 1},
-            [
-                "The broker does not start (E): why.",
-                "What happens to files before that is not undone:",
-                "1 byte goes; no intact record is among them.",
-            ],
+            ["The broker does not start (E): why.", NOT_UNDONE, f"1 byte goes; {NO_RECORD}"],
         ),
-        (
-            {},
-            {"outcome": "offline", "reason": "why", "segments_gone": [_name(0)]},
-            [
-                "The log directory goes offline, and with it the broker if it has no other: why.",
-                "What happens to files before that is not undone:",
-            ],
-        ),
-        (
-            {},
-            {"outcome": "offline", "reason": "why", "consumers_stop_at": 5},
-            ["The log directory goes offline, and with it the broker if it has no other: why."],
-        ),
+        ({}, {"outcome": "offline", "reason": "why", "segments_gone": [_name(0)]}, [OFFLINE, NOT_UNDONE]),
+        ({}, {"outcome": "offline", "reason": "why", "consumers_stop_at": 5}, [OFFLINE]),
         (
             {"cut": {0: Cut(207, 1234, "a CRC does not fit")}, "deleted_behind_cut": [10]},
             {"outcome": "cut", "lost_records": 2, "bytes_lost": 1234, "lost_offsets": [[3, 4]], "segments_gone": [_name(10)]},
@@ -153,7 +148,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             [
                 f"{_name(0)} is emptied, down to byte 0: why it is emptied.",
                 f"All later segments are deleted: 3 segments, {_name(5)} to {_name(7)}.",
-                "1 byte goes; no intact record is among them.",
+                f"1 byte goes; {NO_RECORD}",
             ],
         ),
         (
@@ -164,31 +159,19 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
                 "Lost for good: 1 intact record, whose offsets other batches also have, 0 bytes.",
             ],
         ),
-        (
-            {"swapped_in": [4]},
-            {"bytes_lost": -9},
-            [
-                f"{_name(4)} is put into place, from an unfinished swap.",
-                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
-            ],
-        ),
+        ({"swapped_in": [4]}, {"bytes_lost": -9}, [f"{_name(4)} is put into place, from an unfinished swap.", NOTHING]),
         (
             {"rescanned": {0: "its index is bad"}, "rescan_cuts": {0: Cut(69, 7, "a CRC does not fit")}},
             {"outcome": "rescan", "bytes_lost": 7},
             [
-                f"{_name(0)} is scanned because its index is bad, and cut at byte 69 (7 bytes go): a CRC does not fit. "
-                "Later segments stay; a gap in the offsets may remain.",
-                "7 bytes go; no intact record is among them.",
+                f"{_name(0)} is scanned because its index is bad, and cut at byte 69 (7 bytes go): a CRC does not fit. {STAY}",
+                f"7 bytes go; {NO_RECORD}",
             ],
         ),
         (
             {"rescan_cuts": {0: Cut(69, 1, "why")}},
             {"outcome": "rescan", "bytes_lost": 1},
-            [
-                f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why. "
-                "Later segments stay; a gap in the offsets may remain.",
-                "1 byte goes; no intact record is among them.",
-            ],
+            [f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why. {STAY}", f"1 byte goes; {NO_RECORD}"],
         ),
         (
             {"rescanned": {0: "its index is bad"}, "scanned": [0]},
@@ -209,14 +192,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is rebuilt."],
         ),
         ({"rescanned": {0: "why"}}, {"end_differs": True, "data_end": None}, []),  # nobody would notice: the word is not there
-        (
-            {"split": [0, 0]},
-            {"outcome": "split"},
-            [
-                f"{_name(0)} is split in place, because its offsets overflow.",
-                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
-            ],
-        ),
+        ({"split": [0, 0]}, {"outcome": "split"}, [f"{_name(0)} is split in place, because its offsets overflow.", NOTHING]),
         (
             {"split": [0]},
             {"outcome": "die", "also": ["split"], "exception": "E", "reason": "why"},
@@ -225,41 +201,28 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         (
             {},
             {"end_differs": True, "log_end": 4, "data_end": 7},
-            [
-                "The log ends at offset 4, though there is data up to 6: new records get offsets 4 to 6 a second time, "
-                "and the old records there can no longer be fetched reliably."
-            ],
+            [f"The log ends at offset 4, though there is data up to 6: new records get offsets 4 to 6 a second time, {OLD}"],
         ),
         (
             {},
             {"end_differs": True, "log_end": 6, "data_end": 7},
-            [
-                "The log ends at offset 6, though there is data up to 6: new records get offset 6 a second time, "
-                "and the old records there can no longer be fetched reliably."
-            ],
+            [f"The log ends at offset 6, though there is data up to 6: new records get offset 6 a second time, {OLD}"],
         ),
-        (
-            {},
-            {"end_differs": True, "log_end": 9, "data_end": 7},
-            ["The log ends at offset 9, after its data, which ends at 7."],
-        ),
+        ({}, {"end_differs": True, "log_end": 9, "data_end": 7}, ["The log ends at offset 9, after its data, which ends at 7."]),
         (
             {},
             {"consumers_stop_at": 4, "damaged_batches": 2},
-            [
-                "2 damaged batches stay: consumers stop at offset 4.",
-                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
-            ],
+            ["2 damaged batches stay: consumers stop at offset 4.", NOTHING],
         ),
         (
             {},
             {"consumers_stop_at": 1234, "damaged_batches": 1, "bytes_lost": 3},
-            ["3 bytes go; no intact record is among them.", "1 damaged batch stays: consumers stop at offset 1,234."],
+            [f"3 bytes go; {NO_RECORD}", "1 damaged batch stays: consumers stop at offset 1,234."],
         ),
         (
             {},
             {"consumers_stop_at": 4, "bytes_lost": 1},
-            ["1 byte goes; no intact record is among them.", "Bytes that are not a batch stay: consumers stop at offset 4."],
+            [f"1 byte goes; {NO_RECORD}", "Bytes that are not a batch stay: consumers stop at offset 4."],
         ),
         (
             {},
@@ -271,30 +234,29 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"bytes_lost": 3, "lost_records": 9, "lost_offsets": [[0, 0], [2, 3], [5, 5], [7, 8], [9, 9], [11, 11]]},
             ["Lost for good: 9 intact records, offset 0, offsets 2 to 3, offset 5, offsets 7 to 8, 2 more ranges, 3 bytes."],
         ),
-        (
-            {},
-            {"bytes_lost": 3, "lost_offsets": [[0, 0]]},
-            ["Lost for good: 0 intact records, offset 0, 3 bytes."],
-        ),
+        ({}, {"bytes_lost": 3, "lost_offsets": [[0, 0]]}, ["Lost for good: 0 intact records, offset 0, 3 bytes."]),
     ],
 )
 def test_what_happens_is_reported_with_the_worst_first(events: Values, changes: Values, told: list[str]) -> None:
     assert list(sentences(_row(events, **changes))) == told
 
 
-@pytest.mark.parametrize(
-    ("files", "events", "told"),
+GONE = _file("a", "renamed", "a.deleted")
+
+
+@each(
+    "told, files, events",
     [
-        ([_file("a", "deleted"), _file("b", "truncated"), _file("c", "deleted")], {}, "Deleted: a, c."),
-        ([_file("a", "renamed", "a.deleted")], {}, "Deleted: a."),
-        ([_file("a", "renamed", "a.other")], {}, None),
-        ([_file("a", "renamed", "a.deleted"), _file("b", "deleted")], {"cut": {0: Cut(1, 2, "why")}}, "Deleted: b."),
-        ([_file("a", "renamed", "a.deleted")], {"deleted_all": [0]}, None),
-        ([_file(name, "deleted") for name in "abcdefgh"], {}, "Deleted: a, b, c, d, e, f, g, h."),
-        ([_file(name, "deleted") for name in "abcdefghij"], {}, "Deleted: a, b, c, d, e, f, g, h and 2 more."),
+        ("Deleted: a, c.", [_file("a", "deleted"), _file("b", "truncated"), _file("c", "deleted")], {}),
+        ("Deleted: a.", [GONE], {}),
+        (None, [_file("a", "renamed", "a.other")], {}),
+        ("Deleted: b.", [GONE, _file("b", "deleted")], {"cut": {0: Cut(1, 2, "why")}}),
+        (None, [GONE], {"deleted_all": [0]}),
+        ("Deleted: a, b, c, d, e, f, g, h.", _deleted("abcdefgh"), {}),
+        ("Deleted: a, b, c, d, e, f, g, h and 2 more.", _deleted("abcdefghij"), {}),
     ],
 )
-def test_files_that_go_are_named(files: list[Values], events: Values, told: str | None) -> None:
+def test_files_that_go_are_named(told: str | None, files: list[Values], events: Values) -> None:
     found = [line for line in sentences(_row(events, files=files)) if line.startswith("Deleted")]
     assert found == ([] if told is None else [told])
 
@@ -322,11 +284,7 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
             {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8], [10, 11], [13, 13]]},
             "2 intact records lost, offsets 3 to 4, 6, 8, 10 to 11 and 1 more range",
         ),
-        (
-            {},
-            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]},
-            "2 intact records lost, offsets 3 to 4, 6",
-        ),
+        ({}, {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]}, "2 intact records lost, offsets 3 to 4, 6"),
     ],
 )
 def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told: str) -> None:
@@ -336,35 +294,42 @@ def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told
 # --- the report
 
 
-def _report(
-    *directories: list[Forecast], style: ReportStyle | None = None, **run: Any
-) -> list[str]:  # what ForecastTotals takes, of several types
+def _written(name: str, *directories: list[Forecast], style: ReportStyle | None = None, **run: Any) -> str:
+    """What is printed of these directories, with some values of `ForecastTotals`."""
     texts: list[str] = []
-    formatter = formatter_of("text", texts.append, style or ReportStyle(width=200))
+    formatter = formatter_of(name, texts.append, style or ReportStyle(width=200))
     for rows in directories:
         formatter.directory(rows)
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
     formatter.end(ForecastTotals(**values))
-    lines = "".join(texts).splitlines()
+    return "".join(texts)
+
+
+def _report(*directories: list[Forecast], style: ReportStyle | None = None, **run: Any) -> list[str]:
+    lines = _written("text", *directories, style=style, **run).splitlines()
     if lines[-1].startswith("Do: "):
         command = lines.pop().removeprefix("Do: ")
         assert any(command in line for line in lines)
     verdict = next(number for number, line in enumerate(lines) if line.startswith("Verdict: "))
     said = " ".join(lines[verdict:])
     assert said == "Verdict: not examined: there is no Kafka file. Exit status 3."  # none was taken
-    del lines[verdict:]
-    return lines
+    return lines[:verdict]
 
 
-SAFE_LINES = ["       Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]
+HEADING = "/data/orders-0   1 segment, 700 bytes"
+SAFE_LINES = [f"       {NOTHING}"]
+STOPPED = "with the broker stopped"
+KEEP = f"  mkdir -p KEEP && cp -a /data/orders-0 KEEP/orders-0.damaged   # before any restart, {STOPPED}"
+RECOVER = "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved"
+
+
 NOTHING_READ = "The CRCs of all batches match; records were not read: kdump check reads all."
 LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
 
 
 def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
-    rows = [_row(after="clean"), _row(recovery_point=1000)]
-    assert _report(rows) == [
-        "/data/orders-0   1 segment, 700 bytes",
+    assert _report([_row(after="clean"), _row(recovery_point=1000)]) == [
+        HEADING,
         "safe   after any stop",
         *SAFE_LINES,
         f"Starts of a broker 4.3.1. {NOTHING_READ} 1.2 s.",
@@ -374,9 +339,7 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
         "safe   after a clean stop",
         "safe   after a crash with all below offset 1,000 flushed",
     ]
-
-
-def test_crcs_are_not_said_to_fit_if_a_directory_could_not_be_examined() -> None:
+    # nothing is said of CRCs
     assert _report([_row(after="clean")], failed=1)[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
 
 
@@ -397,17 +360,16 @@ def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() 
 
 
 def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
-    rows = [_row(after="clean"), _row(**LOST)]
-    assert _report(rows) == [
-        "/data/orders-0   1 segment, 700 bytes",
+    assert _report([_row(after="clean"), _row(**LOST)]) == [
+        HEADING,
         "safe   after a clean stop",
         *SAFE_LINES,
         "loss   after a crash with nothing flushed",
         "       Lost for good: 1 intact record, offset 3, 69 bytes.",
         "",
         "Next",
-        "  mkdir -p KEEP && cp -a /data/orders-0 KEEP/orders-0.damaged   # before any restart, with the broker stopped",
-        "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved",
+        KEEP,
+        RECOVER,
         "  kdump check /data/orders-0   # what is damaged, and where",
         "  # stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
         "Starts of a broker 4.3.1. 1.2 s.",
@@ -422,22 +384,22 @@ def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
     assert advice not in _report([_row(after="clean", remedy=remedy, **LOST)])
 
 
-@pytest.mark.parametrize(
-    ("then", "told"),
+@each(
+    "told, then",
     [
-        ({"after": "clean"}, "a start after a clean stop loses nothing"),
-        ({}, "a start after an unclean stop loses nothing"),
-        ({"outcome": "die"}, "less is lost"),
-        ({"outcome": "offline", "lost_records": 4}, "less is lost"),
-        ({"lost_records": 4, "bytes_lost": 5}, "the broker starts; 4 records and 5 bytes are lost"),
-        ({"lost_records": 1, "bytes_lost": -5}, "the broker starts; 1 record and 0 bytes are lost"),
+        ("a start after a clean stop loses nothing", {"after": "clean"}),
+        ("a start after an unclean stop loses nothing", {}),
+        ("less is lost", {"outcome": "die"}),
+        ("less is lost", {"outcome": "offline", "lost_records": 4}),
+        ("the broker starts; 4 records and 5 bytes are lost", {"lost_records": 4, "bytes_lost": 5}),
+        ("the broker starts; 1 record and 0 bytes are lost", {"lost_records": 1, "bytes_lost": -5}),
     ],
 )
-def test_a_remedy_is_a_command_and_what_comes_of_it(then: Values, told: str) -> None:
+def test_a_remedy_is_a_command_and_what_comes_of_it(told: str, then: Values) -> None:
     remedy = Remedy(Change(taken=["a.index", "b c"], made_empty=["d"]), _row(**then))
     rows = [_row(after="clean", remedy=remedy, **LOST), _row(remedy=remedy, **LOST)]  # the same for both: told once
     lines = _report(rows)
-    warning = "with the broker stopped" if told.startswith("a start") else "last resort, with the broker stopped"
+    warning = STOPPED if told.startswith("a start") else f"last resort, {STOPPED}"
     assert [line for line in lines if ": then" in line] == [
         "  mkdir -p KEEP/orders-0.moved && mv /data/orders-0/a.index '/data/orders-0/b c' KEEP/orders-0.moved"
         f" && : > /data/orders-0/d   # {warning}: then {told}"
@@ -451,47 +413,38 @@ def test_a_log_start_offset_is_taken_out_of_its_checkpoint() -> None:
         "  # remove the line of orders-0 from log-start-offset-checkpoint, and lower the count in its second line:"
         " then a start after an unclean stop loses nothing"
     ) in _report([_row(remedy=remedy, **LOST)])
-
-
-def test_a_safe_start_needs_no_remedy() -> None:
-    remedy = Remedy(Change(taken=["a.index"]), _row())
+    remedy = Remedy(Change(taken=["a.index"]), _row())  # which a safe start does not need
     assert not any("mv" in line for line in _report([_row(after="clean", remedy=remedy), _row(**LOST)]))
 
 
 def test_damage_that_stays_is_examined() -> None:
-    lines = _report([_row(after="clean", consumers_stop_at=4, damaged_batches=1)])
-    assert lines[4:] == [
+    assert _report([_row(after="clean", consumers_stop_at=4, damaged_batches=1)])[4:] == [
         "",
         "Next",
-        "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved",
+        RECOVER,
         "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
 
-def test_of_two_directories_of_one_partition_one_goes() -> None:
+def test_what_keeps_a_broker_from_starting_goes() -> None:
     row = _row(outcome="die", exception="E", reason="why")
     row.duplicate = "/a/orders-0"
-    lines = _report([row])
-    assert lines[-2:-1] == ["  kdump log --output table /a/orders-0 /data/orders-0   # which of the two to keep"]
-
-
-@pytest.mark.parametrize(("kind", "about"), [(places.PARTITION, "1 segment, 700 bytes"), ("other", "not a partition directory")])
-def test_what_no_partition_has_the_name_of_is_moved(kind: str, about: str) -> None:
-    row = _row(outcome="die", exception="E", reason="why")
-    row.kind, row.is_misnamed = kind, True
-    step = "mkdir -p KEEP && mv /data/orders-0 KEEP/orders-0   # with the broker stopped: out of the log directory"
-    lines = _report([row])
-    assert lines == [
-        f"/data/orders-0   {about}",
-        "fails  after a crash with nothing flushed",
-        "       The broker does not start (E): why.",
-        "",
-        "One directory that fails keeps the broker from starting, and so takes all others offline.",
-        "Next",
-        f"  {step}; nothing of it is lost",
-        "Starts of a broker 4.3.1. 1.2 s.",
-    ]
+    assert _report([row])[-2] == "  kdump log --output table /a/orders-0 /data/orders-0   # which of the two to keep"
+    for kind, about in ((places.PARTITION, "1 segment, 700 bytes"), ("other", "not a partition directory")):
+        row = _row(outcome="die", exception="E", reason="why")
+        row.kind, row.is_misnamed = kind, True
+        step = f"mkdir -p KEEP && mv /data/orders-0 KEEP/orders-0   # {STOPPED}: out of the log directory"
+        assert _report([row]) == [
+            f"/data/orders-0   {about}",
+            "fails  after a crash with nothing flushed",
+            "       The broker does not start (E): why.",
+            "",
+            "One directory that fails keeps the broker from starting, and so takes all others offline.",
+            "Next",
+            f"  {step}; nothing of it is lost",
+            "Starts of a broker 4.3.1. 1.2 s.",
+        ]
 
 
 def test_a_start_that_may_lose_records_is_assumed_to() -> None:
@@ -544,26 +497,22 @@ def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() 
     ]
 
 
-@pytest.mark.parametrize(
-    ("run", "told"),
+@each(
+    "told, run",
     [
-        ({"asked": "3.9.0", "release": "3.9.1"}, "Starts of a broker 3.9.1, the known release nearest to 3.9.0. "),
-        ({"stops": {True}}, "Starts of a broker 4.3.1. It was stopped cleanly: .kafka_cleanshutdown is there. "),
+        ("3.9.1, the known release nearest to 3.9.0. ", {"asked": "3.9.0", "release": "3.9.1"}),
+        ("4.3.1. It was stopped cleanly: .kafka_cleanshutdown is there. ", {"stops": {True}}),
+        ("4.3.1. There is no .kafka_cleanshutdown: it is running, or its stop was unclean. ", {"stops": {False}}),
         (
-            {"stops": {False}},
-            "Starts of a broker 4.3.1. There is no .kafka_cleanshutdown: it is running, or its stop was unclean. ",
-        ),
-        (
+            "4.3.1. Some of the log directories have .kafka_cleanshutdown and others do not: each starts as after its own stop. ",
             {"stops": {True, False}},
-            "Starts of a broker 4.3.1. Some of the log directories have .kafka_cleanshutdown and others do not: "
-            "each starts as after its own stop. ",
         ),
-        ({"failed": 2}, "Starts of a broker 4.3.1. 2 directories could not be examined. 1.2 s."),
+        ("4.3.1. 2 directories could not be examined. 1.2 s.", {"failed": 2}),
     ],
 )
-def test_the_last_lines_say_what_was_asked_and_assumed(run: Values, told: str) -> None:
+def test_the_last_lines_say_what_was_asked_and_assumed(told: str, run: Values) -> None:
     lines = _report([_row()], **run)
-    assert " ".join(lines[3:]).startswith(told)
+    assert " ".join(lines[3:]).startswith(f"Starts of a broker {told}")
     assert lines[-1].endswith("1.2 s.")
 
 
@@ -575,24 +524,15 @@ def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns(
     assert 35 < max(map(len, narrow)) <= 40
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_nothing_of_a_file_drives_a_terminal_now_or_later(is_terminal: bool) -> None:
+def test_nothing_of_a_file_drives_a_terminal_now_or_later() -> None:
     row = _row(path="/data/a\x1b-0", outcome="die", exception="E", reason="a\x1bb")
-    lines = _report([row], style=ReportStyle(width=200, is_terminal=is_terminal))
-    assert any("a\\x1bb" in line for line in lines)
-    assert "\x1b" not in "".join(lines)
+    for is_terminal in (True, False):
+        lines = _report([row], style=ReportStyle(width=200, is_terminal=is_terminal))
+        assert any("a\\x1bb" in line for line in lines)
+        assert "\x1b" not in "".join(lines)
 
 
 # --- rows
-
-
-def _written(name: str, *directories: list[Forecast]) -> str:
-    texts: list[str] = []
-    formatter = formatter_of(name, texts.append, ReportStyle(width=250))
-    for rows in directories:
-        formatter.directory(rows)
-    formatter.end(ForecastTotals(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
-    return "".join(texts)
 
 
 def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
@@ -600,8 +540,8 @@ def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
         _row(outcome="die", exception="java.lang.IllegalStateException", recovery_point_is_assumed=True, log_end=None),
         _row(**LOST, segments_gone=[_name(0), _name(5)], consumers_stop_at=7),
     ]
-    lines = [line.split() for line in _written("table", rows).splitlines() if "unclean" in line]
-    assert lines == [
-        ["unclean", "0", "(assumed)", "die", "-", "10", "False", "0", "0", "-", "0", "IllegalStateException"],
-        ["unclean", "0", "keep", "10", "10", "False", "69", "1", "7", "2", "-"],
+    lines = _written("table", rows, style=ReportStyle(width=250)).splitlines()
+    assert [" ".join(line.split()) for line in lines if "unclean" in line] == [
+        "unclean 0 (assumed) die - 10 False 0 0 - 0 IllegalStateException",
+        "unclean 0 keep 10 10 False 69 1 7 2 -",
     ]

@@ -42,16 +42,13 @@ def test_a_directory_that_no_broker_starts_with_is_written_as_it_is(
     assert f"disk/{name}" in out and name[0].upper() + name[1:] not in out
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("the file is empty", "The file is empty."),
-        ("its first line is not JSON", "Its first line is not JSON."),
-        ("orders-3 ends", "orders-3 ends."),
-        ("maxTimestamp is negative", "maxTimestamp is negative."),
-        ("zstd payloads need a package", "zstd payloads need a package."),
-        ("3 bytes follow.", "3 bytes follow."),
-    ],
-)
-def test_only_words_of_prose_get_a_capital_letter(text: str, sentence: str) -> None:
-    assert as_sentence(text) == sentence
+def test_only_words_of_prose_get_a_capital_letter() -> None:
+    sentences = {
+        "the file is empty": "The file is empty.",
+        "its first line is not JSON": "Its first line is not JSON.",
+        "orders-3 ends": "orders-3 ends.",
+        "maxTimestamp is negative": "maxTimestamp is negative.",
+        "zstd payloads need a package": "zstd payloads need a package.",
+        "3 bytes follow.": "3 bytes follow.",
+    }
+    assert {text: as_sentence(text) for text in sentences} == sentences

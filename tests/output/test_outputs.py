@@ -7,7 +7,6 @@ import json
 import random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,25 +46,20 @@ def _listed(contents: Contents, file: str = "x.log") -> Table[listing.ListedReco
 
 def _ndjson(table: Table[Row]) -> str:
     pieces: list[str] = []
-    formatter = NdjsonFormatter(pieces.append)
-    formatter.start(table.row_class)
-    formatter.write(table)
-    formatter.end()
-    return "".join(pieces)
+    return _formatted(NdjsonFormatter(pieces.append), table, pieces)
 
 
 def _csv(table: Table[Row], *, is_terminal: bool = False) -> str:
     pieces: list[str] = []
-    formatter = CsvFormatter(pieces.append, is_terminal=is_terminal)
-    formatter.start(table.row_class)
-    formatter.write(table)
-    formatter.end()
-    return "".join(pieces)
+    return _formatted(CsvFormatter(pieces.append, is_terminal=is_terminal), table, pieces)
 
 
 def _table(table: Table[Row], *, width: int | None = None, has_colors: bool = False) -> str:
     pieces: list[str] = []
-    formatter = TableFormatter(pieces.append, width=width, has_colors=has_colors)
+    return _formatted(TableFormatter(pieces.append, width=width, has_colors=has_colors), table, pieces)
+
+
+def _formatted(formatter: NdjsonFormatter | CsvFormatter | TableFormatter, table: Table[Row], pieces: list[str]) -> str:
     formatter.start(table.row_class)
     formatter.write(table)
     formatter.end()
@@ -83,34 +77,15 @@ def _bytes_of(fields: Json, name: str) -> bytes | None:
 # --- Kafka's field names
 
 
-def test_batches_have_the_fields_of_kafkas_lines() -> None:
+def test_batches_and_records_have_the_fields_of_kafkas_lines() -> None:
     assert " ".join(column.key for column in listing.ListedBatch.schema) == (
         "baseOffset lastOffset count baseSequence lastSequence producerId producerEpoch partitionLeaderEpoch isTransactional "
         "isControl deleteHorizonMs position timestampType timestamp size magic compresscodec crc isvalid status file"
     )
-
-
-def test_records_have_the_fields_of_kafkas_lines() -> None:
-    assert [column.key for column in listing.ListedRecord.schema] == [
-        "offset",
-        "timestamp",
-        "keySize",
-        "valueSize",
-        "sequence",
-        "headers",
-        "key",
-        "keyBase64",
-        "value",
-        "valueBase64",
-        "decodedKey",
-        "decodedValue",
-        "keySchema",
-        "valueSchema",
-        "decodeError",
-        "position",
-        "status",
-        "file",
-    ]
+    assert " ".join(column.key for column in listing.ListedRecord.schema) == (
+        "offset timestamp keySize valueSize sequence headers key keyBase64 value valueBase64 decodedKey decodedValue "
+        "keySchema valueSchema decodeError position status file"
+    )
 
 
 # --- NDJSON
@@ -136,14 +111,10 @@ def test_bytes_that_are_utf8_are_text_and_others_base64() -> None:
 
 
 def test_what_a_terminal_would_obey_is_escaped_in_ndjson() -> None:
-    text = _ndjson(_listed([((), b"\x1b[2J", "\x9b2J\u202e\x7f".encode())]))
+    text = _ndjson(_listed([((), b"\x1b[2J", "\x9b2J\u202e\x7f".encode())], file="\udcff.log"))
     assert text.removesuffix("\n").isprintable()
-    assert json.loads(text)["value"] == "\x9b2J\u202e\x7f"
-
-
-def test_a_file_name_that_is_not_utf8_comes_back_from_ndjson() -> None:
-    text = _ndjson(_listed([((), b"k", b"v")], file="\udcff.log"))
-    assert json.loads(text.encode())["file"] == "\udcff.log"
+    row = json.loads(text.encode())
+    assert (row["value"], row["file"]) == ("\x9b2J\u202e\x7f", "\udcff.log")
 
 
 # --- CSV
@@ -159,17 +130,18 @@ def test_csv_gives_back_all_texts(contents: Contents) -> None:
         assert len(json.loads(fields["headers"])) == len(headers)
 
 
-def test_null_and_empty_differ_in_csv() -> None:
-    assert _csv(_listed([((), None, b"")])).splitlines()[1] == '0,7,-1,0,0,[],,,"",,,,,,,0,intact,x.log'
-
-
-def test_csv_escapes_control_characters_on_a_terminal() -> None:
-    text = _csv(_listed([((), b"\x1b[2J", b"1\n2")], file="\x1b.log"), is_terminal=True)
-    assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,,,0,intact,\x1b.log"
-
-
-def test_a_file_name_that_is_not_utf8_is_replaced_in_csv() -> None:
-    assert _csv(_listed([((), b"k", b"v")], file="\udcff.log")).splitlines()[1].endswith(",\ufffd.log")
+@each(
+    "what, key, value, file, line",
+    [
+        ("null and empty differ", None, b"", "x.log", '0,7,-1,0,0,[],,,"",,,,,,,0,intact,x.log'),
+        ("a terminal", b"\x1b[2J", b"1\n2", "\x1b.log", r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,,,0,intact,\x1b.log"),
+        ("a name that is not UTF-8", b"k", b"v", "\udcff.log", "0,7,1,1,0,[],k,,v,,,,,,,0,intact,\ufffd.log"),
+    ],
+)
+def test_csv_keeps_null_apart_and_replaces_what_is_not_text(
+    what: str, key: bytes | None, value: bytes, file: str, line: str
+) -> None:
+    assert _csv(_listed([((), key, value)], file=file), is_terminal=what == "a terminal").splitlines()[1] == line
 
 
 # --- one schema a table
@@ -202,10 +174,10 @@ def test_a_narrow_terminal_cuts_no_number() -> None:
     assert "11,599,652" in _table(_batches(1), width=20)
 
 
-@pytest.mark.parametrize("has_colors", [False, True])
-def test_a_table_obeys_nothing_in_the_data(has_colors: bool) -> None:
-    text = _table(_listed([((), b"\x1b[2J[bold]", b"1\n2")], file="\x1b.log"), has_colors=has_colors)
-    assert "\x1b[2J" not in text and "\\x1b[2J[bold]" in text and "1\\n2" in text and text.startswith("\\x1b.log\n")
+def test_a_table_obeys_nothing_in_the_data() -> None:
+    for has_colors in (False, True):
+        text = _table(_listed([((), b"\x1b[2J[bold]", b"1\n2")], file="\x1b.log"), has_colors=has_colors)
+        assert "\x1b[2J" not in text and "\\x1b[2J[bold]" in text and "1\\n2" in text and text.startswith("\\x1b.log\n")
 
 
 def test_a_long_table_is_shown_in_pages() -> None:

@@ -20,6 +20,7 @@ from kdump.output.kafka import reports
 from kdump.output.kafka.complaints import Complaints
 from kdump.releases import history
 from kdump.releases.profile import Profile, profile_of
+from tests.loops import each
 
 A, B = "/p-0/00000000000000000000.log", "/p-1/00000000000000000000.log"
 Complaint = tuple[str, str, int, int]
@@ -39,34 +40,38 @@ def _text(profile: Profile, found: Iterable[Complaint]) -> str:
         return text
 
 
-def test_without_complaints_there_is_no_report() -> None:
+GAPS = [(9, 20), (5, 7), (9, 30)]
+
+
+@each(
+    "what, release, kind, pairs, lines",
+    [
+        (  # the last of one offset wins
+            *("in descending order", "4.3.1", "mismatches", [(104, 105), (109, 111), (104, 999)]),
+            ["Index offset: 109, log offset: 111", "Index offset: 104, log offset: 999"],
+        ),
+        ("in ascending order", "4.3.1", "non_consecutive", GAPS, ["5 is followed by 7", "9 is followed by 30"]),
+        (
+            *("in reverse order of discovery", "1.0.1", "non_consecutive", GAPS),
+            ["9 is followed by 30", "5 is followed by 7", "9 is followed by 20"],
+        ),
+    ],
+)
+def test_pairs_come_in_the_order_of_their_kind(
+    what: str, release: str, kind: str, pairs: list[tuple[int, int]], lines: list[str]
+) -> None:
+    assert _pairs(release, kind, pairs) == lines, what
+
+
+def test_a_file_given_twice_has_one_report() -> None:
+    complaints = [("non_consecutive", A, 1, 3), ("non_consecutive", B, 1, 3), ("non_consecutive", A, 5, 7)]
+    assert _text(LATEST, complaints).count(A) == 1
     assert _text(LATEST, []) == ""
 
 
 def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
     text = _text(profile_of(release), [(kind, A, *pair) for pair in pairs])
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
-
-
-def test_mismatches_come_in_descending_order_and_the_last_of_one_offset_wins() -> None:
-    assert _pairs("4.3.1", "mismatches", [(104, 105), (109, 111), (104, 999)]) == [
-        "Index offset: 109, log offset: 111",
-        "Index offset: 104, log offset: 999",
-    ]
-
-
-def test_gaps_come_in_ascending_order_and_the_last_of_one_offset_wins() -> None:
-    assert _pairs("4.3.1", "non_consecutive", [(9, 20), (5, 7), (9, 30)]) == ["5 is followed by 7", "9 is followed by 30"]
-
-
-def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
-    pairs = [(9, 20), (5, 7), (9, 30)]
-    assert _pairs("1.0.1", "non_consecutive", pairs) == ["9 is followed by 30", "5 is followed by 7", "9 is followed by 20"]
-
-
-def test_a_file_given_twice_has_one_report() -> None:
-    complaints = [("non_consecutive", A, 1, 3), ("non_consecutive", B, 1, 3), ("non_consecutive", A, 5, 7)]
-    assert _text(LATEST, complaints).count(A) == 1
 
 
 # --- many pairs
@@ -143,13 +148,10 @@ def _order(name: str, paths: list[str]) -> list[str]:
     return reports._ORDERS[name](paths)
 
 
-@pytest.mark.parametrize(("name", "given_order"), list(ORDERS))
-def test_files_come_in_the_order_that_kafkas_tool_printed(name: str, given_order: str) -> None:
-    given_files = FILES if given_order == "ascending" else FILES[::-1]
-    assert [FILES.index(path) for path in _order(name, given_files)] == ORDERS[name, given_order]
-
-
-def test_every_release_has_the_map_of_its_scala_or_java() -> None:
+def test_files_come_in_the_order_that_kafkas_tool_printed() -> None:
+    given_files = {"ascending": FILES, "descending": FILES[::-1]}
+    found = {(name, given): [FILES.index(path) for path in _order(name, given_files[given])] for name, given in ORDERS}
+    assert found == ORDERS
     assert (OLD.report_order, LATEST.report_order) == ("scala-2.11", "java")
     assert set(history.REPORT_ORDER.values()) == set(reports._ORDERS)
 
@@ -158,31 +160,21 @@ def test_every_release_has_the_map_of_its_scala_or_java() -> None:
 COLLIDING = ["AaAa", "AaBB", "BBAa", "BBBB"]
 
 
-def test_in_one_bucket_of_java_the_newest_comes_first() -> None:
+def test_buckets_come_in_ascending_order_and_the_newest_first_within_one() -> None:
     assert {hash_code(path) for path in COLLIDING} == {2031744}
-    assert _order("java", COLLIDING) == COLLIDING[::-1]
-    assert _order("scala-2.11", COLLIDING) == COLLIDING[::-1]
-
-
-def test_buckets_come_in_ascending_order() -> None:
+    assert _order("java", COLLIDING) == _order("scala-2.11", COLLIDING) == COLLIDING[::-1]
     # a name of one letter has its code as hash code, and "p" has 7 * 16
-    names = ["AaAa", "AaBB", "BBAa", "BBBB", "o", "a", "q", "p", "b"]
-    assert _order("java", names) == ["p", "q", "a", "b", "o", "BBBB", "BBAa", "AaBB", "AaAa"]
-    assert _order("scala-2.13", ["o", "a", "q", "p", "b"]) == ["p", "a", "q", "b", "o"]
+    assert _order("java", [*COLLIDING, *"oaqpb"]) == [*"pqabo", *COLLIDING[::-1]]
+    assert _order("scala-2.13", [*"oaqpb"]) == [*"paqbo"]
 
 
-def test_javas_map_grows_before_a_pair_is_added_to_more_than_12_files() -> None:
+def test_a_map_grows_before_a_pair_is_added_to_more_than_12_files_in_java_and_with_the_12th_in_scala_2_13() -> None:
     twelve = [chr(code) for code in range(0x60, 0x6C)]  # buckets 0 to 11
     late = "p"  # bucket 0 of 16 and 16 of 32
     assert _order("java", [*twelve, late]) == [late, *twelve]
-    assert _order("java", [*twelve, late, late]) == [*twelve, late]
-    assert _order("java", [*twelve, late, "`"]) == [*twelve, late]
-
-
-def test_the_map_of_scala_2_13_grows_with_the_12th_file() -> None:
-    eleven = [chr(code) for code in range(0x60, 0x6B)]
-    assert _order("scala-2.13", [*eleven[1:], "p"]) == ["p", *eleven[1:]]
-    assert _order("scala-2.13", [*eleven, "p"]) == [*eleven, "p"]
+    assert _order("java", [*twelve, late, late]) == _order("java", [*twelve, late, "`"]) == [*twelve, late]
+    assert _order("scala-2.13", [*twelve[1:11], late]) == [late, *twelve[1:11]]
+    assert _order("scala-2.13", [*twelve[:11], late]) == [*twelve[:11], late]
 
 
 @given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.integers(1, 3))

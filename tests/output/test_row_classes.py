@@ -11,6 +11,7 @@ from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.style import ReportStyle
 from kdump.tables import Bool, Float64, Int64, Pair, Row, Table, Text
+from tests.loops import each
 
 
 class Match(Row, kind="match"):
@@ -69,22 +70,19 @@ def test_a_json_document_has_an_array_for_each_class_and_one_summary() -> None:
     assert [match["offset"] for match in document["matches"]] == [7, 8]
     assert document["summary"] == {"matches": 2, "verdict": "found"}
     assert len(text.splitlines()) == 5  # the start, each match, the end of the array, the summary
-
-
-def test_a_json_document_without_rows_is_complete() -> None:
     assert json.loads(_written("json")) == {"matches": []}
 
 
 def test_a_table_has_the_rows_of_the_first_class_under_the_name_of_their_file() -> None:
-    lines = _written("table", FIRST, SUMMARY, SECOND).splitlines()
-    assert lines[0] == "x.log"
-    assert lines[1].split() == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes"]
-    assert lines[3].split() == ["7", "k,1", "False", "0.25", "a,b", "[1,2]", '{"name":"x","size":3,"newName":null}']
-    assert lines[4].split() == ["8", "-", "True", "-", "-", "-", "-"]
-    assert len(lines) == 5
+    heading, names, _, *rows = _written("table", FIRST, SUMMARY, SECOND).splitlines()
+    assert (heading, names.split()) == ("x.log", ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes"])
+    assert [row.split() for row in rows] == [
+        ["7", "k,1", "False", "0.25", "a,b", "[1,2]", '{"name":"x","size":3,"newName":null}'],
+        ["8", "-", "True", "-", "-", "-", "-"],
+    ]
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "arrow"])
+@each("file_format", ["parquet", "arrow"])
 def test_a_file_of_tables_has_the_same_columns_with_types(tmp_path: Path, file_format: str) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
@@ -98,28 +96,10 @@ def test_a_file_of_tables_has_the_same_columns_with_types(tmp_path: Path, file_f
             writer.write(row)
         writer.end()
     table = pq.read_table(path) if file_format == "parquet" else pa.ipc.open_file(path).read_all()
-    changes = '[{"name":"x","size":3,"newName":null}]'
-    assert table.to_pylist() == [
-        {
-            "offset": 7,
-            "key": "k,1",
-            "isTombstone": False,
-            "share": 0.25,
-            "tags": ["a", "b"],
-            "ranges": [[1, 2]],
-            "changes": changes,
-            "file": "x.log",
-        },
-        {
-            "offset": 8,
-            "key": None,
-            "isTombstone": True,
-            "share": None,
-            "tags": [],
-            "ranges": None,
-            "changes": "[]",
-            "file": "x.log",
-        },
+    assert table.column_names == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes", "file"]
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        (7, "k,1", False, 0.25, ["a", "b"], [[1, 2]], '[{"name":"x","size":3,"newName":null}]', "x.log"),
+        (8, None, True, None, [], None, "[]", "x.log"),
     ]
     assert [field.name for field in table.schema if not field.nullable] == ["offset", "isTombstone", "tags", "changes", "file"]
 

@@ -63,26 +63,22 @@ def test_codecs_are_shown_by_size_with_what_they_save() -> None:
 
 def test_topics_beyond_the_first_few_are_counted() -> None:
     lines = text_of_topics(topic_lines([_size(f"t{number:02}", 1024 * (100 - number)) for number in range(25)], [], {}))
-    assert len(lines) == 22
-    assert lines[1].startswith("t00 ")
-    assert lines[-1] == "and 5 more topics, 390 KiB"
+    assert (len(lines), lines[1][:4], lines[-1]) == (22, "t00 ", "and 5 more topics, 390 KiB")
 
 
 def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
-    lines = topic_lines([_size("\x1b[31mred", 1)], [], {})
-    assert "\x1b" not in "".join(text_of_topics(lines))
-
-
-def test_a_run_without_findings_prints_two_words() -> None:
-    assert text_of_findings([], {}, 100) == ["No findings."]
+    assert "\x1b" not in "".join(text_of_topics(topic_lines([_size("\x1b[31mred", 1)], [], {})))
 
 
 def test_infos_are_one_line_and_a_directory_called_broker_is_not_broker_broker() -> None:
+    assert text_of_findings([], {}, 100) == ["No findings."]
     counts = {(f"code-{number}", "info"): number for number in range(1, 6)}
     assert text_of_findings([], counts, 100) == ["15 infos: code-5, code-4, code-3 and 2 more; --tables-to DIR lists each."]
     finding = _finding("crc-mismatch", "error", broker="broker 2")
     head = text_of_findings([finding], {("crc-mismatch", "error"): 1}, 100)[0]
     assert head == "error    crc-mismatch  orders-0 on broker 2, offsets 5 to 9"
+    finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")  # of no partition
+    assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
 
 
 def test_replicas_that_only_end_at_different_offsets_are_said_to_have_the_same_before() -> None:
@@ -131,11 +127,6 @@ def test_many_codes_are_counted_and_the_first_ones_shown() -> None:
     lines = text_of_findings([_finding(code, "error") for code in codes], {(code, "error"): 1 for code in codes}, 100)
     assert sum(line.endswith(" it is.") for line in lines) == 10
     assert lines[-2:] == ["error    code-19          1", "and 5 more codes"]
-
-
-def test_a_finding_without_a_partition_is_shown_with_its_path() -> None:
-    finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")
-    assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
 
 
 def test_names_of_topics_are_shortened_on_a_terminal_only() -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.builders.files import checkpoint, file_name, producer_entry, write_pa
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
 from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.loops import each
 
 HOUR, MINUTE = 3_600_000, 60_000
 META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
@@ -171,15 +173,16 @@ def test_damage_in_an_older_log_is_met_and_where_no_end_is_found_topics_have_no_
     assert (topic.offsets, topic.partitions_broken) == (None, 1)
 
 
-@pytest.mark.parametrize("level", ["headers", "full"])
-def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
-    def begun(offset: int, producer: int, at: int) -> bytes:
-        return data(offset, producer=producer, sequence=0, is_transactional=True, at=at)
+def _begun(offset: int, producer: int, at: int = TIMESTAMP) -> bytes:
+    return data(offset, producer=producer, sequence=0, is_transactional=True, at=at)
 
+
+@each("level", ["headers", "full"])
+def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
-    written = [begun(0, 1, TIMESTAMP), begun(1, 2, TIMESTAMP), end, data(3, at=TIMESTAMP + HOUR), begun(4, 3, TIMESTAMP + HOUR)]
-    write_partition(tmp_path, topic="t", segments={0: written})
-    found = kdump.info(tmp_path / "t-0", level=level).transactions
+    later = TIMESTAMP + HOUR
+    written = [_begun(0, 1), _begun(1, 2), end, data(3, at=later), _begun(4, 3, later)]
+    found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
         (2, 1, HOUR, True, True),
         (3, 4, 0, True, False),
@@ -187,10 +190,8 @@ def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: 
 
 
 def test_no_transaction_hangs_for_certain_where_its_marker_may_be_in_damage(tmp_path: Path) -> None:
-    begun = [data(offset, producer=offset, sequence=0, is_transactional=True) for offset in (1, 2)]
-    written = [data(0), begun[0], flipped(begun[1]), data(3), data(4, at=TIMESTAMP + HOUR)]
-    write_partition(tmp_path, topic="t", segments={0: written})
-    found = kdump.info(tmp_path / "t-0", level="full").transactions
+    written = [data(0), _begun(1, 1), flipped(_begun(2, 2)), data(3), data(4, at=TIMESTAMP + HOUR)]
+    found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level="full").transactions
     assert [(one.producer_id, one.is_certain, one.is_hanging) for one in found] == [(1, False, False)]
 
 
@@ -214,13 +215,12 @@ def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> N
     assert [one.producer_id for one in kdump.info(path, level="full").transactions] == [5]  # no batch of the others is there
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-def test_a_log_begins_with_the_first_message_in_its_first_wrapper(magic: int, tmp_path: Path) -> None:
+@each("magic", [0, 1])
+@each("level", ["headers", "full"])
+def test_a_log_begins_with_the_first_message_in_its_first_wrapper(magic: int, level: str, tmp_path: Path) -> None:
     sets = [wrapper(messages=[message(magic=magic)] * 3, magic=magic, base_offset=base) for base in (7, 10)]
-    path = write_partition(tmp_path, segments={7: sets})
-    for level in ("headers", "full"):
-        (found,) = kdump.info(path, level=level).partitions
-        assert (found.first_offset, found.end_offset) == (7, 13)
+    (found,) = kdump.info(write_partition(tmp_path, segments={7: sets}), level=level).partitions
+    assert (found.first_offset, found.end_offset) == (7, 13)
 
 
 def _group_metadata(group: str, members: int, protocol: str | None) -> tuple[bytes, bytes]:
@@ -230,25 +230,30 @@ def _group_metadata(group: str, members: int, protocol: str | None) -> tuple[byt
     return int16(2) + string(group), value
 
 
+def _commit(version: int, group: str, partition: int, value: bytes | None) -> tuple[bytes, bytes | None]:
+    return int16(version) + string(group) + string("orders") + int32(partition), value
+
+
 def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
     commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
+    forgotten, left = _group_metadata("forgotten", 1, "range"), _group_metadata("left", 1, "range")
     records = [
         _group_metadata("busy", 0, None),
         _group_metadata("busy", 1, "range"),
         _group_metadata("idle", 0, None),
         _group_metadata("joining", 1, None),
-        (_group_metadata("forgotten", 1, "range")[0], _group_metadata("forgotten", 1, "range")[1]),
-        (_group_metadata("forgotten", 1, "range")[0], None),
-        *((int16(version) + string("loose") + string("orders") + int32(version), commit) for version in (0, 1)),
-        (int16(1) + string("idle") + string("orders") + int32(0), commit),
-        (int16(1) + string("idle") + string("orders") + int32(1), commit),
-        (int16(1) + string("idle") + string("orders") + int32(1), None),
+        forgotten,
+        (forgotten[0], None),
+        *(_commit(version, "loose", version, commit) for version in (0, 1)),
+        _commit(1, "idle", 0, commit),
+        _commit(1, "idle", 1, commit),
+        _commit(1, "idle", 1, None),
         (b"odd", b"odd"),
         *((int16(kind) + string(f"new-{kind}"), b"any") for kind in (3, 11, 17)),
         (int16(5) + string("new-3") + string("m-1"), b"any"),
-        _group_metadata("left", 1, "range"),
-        (_group_metadata("left", 1, "range")[0], None),
-        (int16(1) + string("left") + string("orders") + int32(0), commit),
+        left,
+        (left[0], None),
+        _commit(1, "left", 0, commit),
     ]
     written = [batch(records=[record(key=key, value=value)], base_offset=n) for n, (key, value) in enumerate(records)]
     path = write_partition(tmp_path, topic="__consumer_offsets", segments={0: written})
@@ -264,9 +269,13 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
     ]
 
 
+def _rows(capfd: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:
+    assert main(["info", "--output", "ndjson", *options, "kafka"]) == 0
+    return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
 def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", "--topics", "ord*", "--partitions", "1", "--output", "ndjson", "kafka"]) == 0
-    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    rows = _rows(capfd, "--topics", "ord*", "--partitions", "1")
     assert [row["path"] for row in rows if row["kind"] == "partition"] == ["kafka/orders-1"]
     assert main(["info", "--topics", "other", "kafka/orders-0"]) == 3
     capfd.readouterr()
@@ -274,8 +283,15 @@ def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: py
     assert capfd.readouterr().err == "kdump: --partitions is like 0,4-7, not 'x'\n"
 
 
-@pytest.mark.parametrize(("words", "processes"), [(["--jobs", "3"], 3), (["--jobs", "3", "--rate", "100MB/s"], 1)])
-def test_a_rate_is_that_of_one_process(words: list[str], processes: int, broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_row_fits_its_schema_and_processes_find_what_one_finds(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = _rows(capfd, "--level", "full")
+    assert all(list(row) == schema_of(row["kind"])["required"] for row in rows)
+    assert {row["kind"] for row in rows} == {"place", "space", "topic", "partition", "info-summary"}
+    alone = [one.path for one in kdump.info("kafka").partitions]
+    assert [row["path"] for row in _rows(capfd, "--jobs", "2") if row["kind"] == "partition"] == alone
+
+
+def test_a_rate_is_that_of_one_process(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
 
     def overview_of(*_: object, processes: int, **__: object) -> Overview:
@@ -284,25 +300,9 @@ def test_a_rate_is_that_of_one_process(words: list[str], processes: int, broker:
 
     monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
     monkeypatch.setattr("kdump.cli.looking.run.overview_of", overview_of)
-    assert main(["info", *words, "kafka"]) == 3  # nothing is there
-    assert used == [processes]
-
-
-def test_each_row_fits_its_schema(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", "--output", "ndjson", "--level", "full", "kafka"]) == 0
-    kinds = set()
-    for line in capfd.readouterr().out.splitlines():
-        row = json.loads(line)
-        kinds.add(row["kind"])
-        assert list(row) == schema_of(row["kind"])["required"]
-    assert kinds == {"place", "space", "topic", "partition", "info-summary"}
-
-
-def test_processes_find_what_one_finds(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", "--output", "ndjson", "--jobs", "2", "kafka"]) == 0
-    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    alone = [one.path for one in kdump.info("kafka").partitions]
-    assert [row["path"] for row in rows if row["kind"] == "partition"] == alone
+    for rate in ([], ["--rate", "100MB/s"]):
+        assert main(["info", "--jobs", "3", *rate, "kafka"]) == 3  # nothing is there
+    assert used == [3, 1]
 
 
 def test_what_is_not_there_or_cannot_be_read_is_named(

@@ -19,7 +19,6 @@ from tests.support import PoolHere
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-MIB = 1 << 20
 VALUE = os.urandom(10 << 10)
 
 

@@ -63,16 +63,10 @@ def test_only_what_is_whole_and_beyond_doubt_is_kept(tmp_path: Path) -> None:
 def test_what_no_scan_wrote_is_foreign(tmp_path: Path) -> None:
     values = {"beganNs": 0, "request": {"tables": ["batches", "findings"]}, "files": {}, "partitions": {}, "incomplete": []}
     parts = [{"table": "batches", "file": "part-00000.parquet", "size": 1, "mtimeNs": 0, "sources": []}]
-    for name in (
-        "batches/part-00000.parquet",
-        "findings/part-00000.parquet",
-        "batches/notes",
-        "notes",
-        "records/part-00000.parquet",
-    ):
+    of_others = ["batches/notes", "findings/part-00000.parquet", "notes", "records/part-00000.parquet"]
+    own = [scan_files.MANIFEST, scan_files.SUMMARY, *(f"findings/{name}" for name in earlier_scan._FLEET_FILES)]
+    for name in ("batches/part-00000.parquet", *of_others, *own):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    for name in (scan_files.MANIFEST, scan_files.SUMMARY, *(f"findings/{name}" for name in earlier_scan._FLEET_FILES)):
-        (tmp_path / name).touch()
     foreign = earlier_scan.EarlierScan(str(tmp_path), {**values, "doubtful": [], "parts": parts})._foreign()
-    assert sorted(foreign) == ["batches/notes", "findings/part-00000.parquet", "notes", "records"]
+    assert sorted(foreign) == [*of_others[:3], "records"]

@@ -19,6 +19,8 @@ else:
     pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     pytest.importorskip("duckdb", reason="questions need the package duckdb")
 
+from collections.abc import Iterable, Mapping
+
 import duckdb  # what needs these
 import pyarrow.parquet as pq
 
@@ -45,6 +47,15 @@ def _ask(query: Query, tables: dict[str, pa.Table]) -> list[dict[str, Any]]:
     (answer,) = ask_tables([query], tables)
     rows: list[dict[str, Any]] = answer.to_pylist()
     return rows
+
+
+def _told(query: Query, folder: Path, brokers: Mapping[str, Partitions]) -> list[dict[str, Any]]:
+    """The answer to a question about a new fleet below a folder."""
+    return _ask(query, tables_of(write_fleet(folder / f"fleet-{len(os.listdir(folder))}", brokers)))
+
+
+def _picked(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
 
 
 # --- Replicas
@@ -122,31 +133,28 @@ def _count(message: str) -> str:
     return found.group(1).replace(",", "")
 
 
-def test_segments_may_be_cut_in_other_places_on_each_broker(tmp_path: Path) -> None:
+def test_a_replica_is_compared_with_others_wherever_its_segments_are_cut(tmp_path: Path) -> None:
     log = [data(offset, 5) for offset in range(0, 30, 5)]
-    brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: log[:2], 10: log[2:3], 15: log[3:]}}}
-    assert _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers))) == []
+    for brokers in (
+        {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: log[:2], 10: log[2:3], 15: log[3:]}}},
+        {"1": {"orders-0": {0: [flipped(data(0, 5)), data(5)]}}, "2": {"orders-1": {0: [data(0, 5)]}}},  # there is no other
+    ):
+        assert _told(replicas.divergence(), tmp_path, brokers) == []
 
 
 def test_a_replica_that_lags_far_does_not_hide_what_the_others_hold(tmp_path: Path) -> None:
     log = [data(offset, 5, value=b"%d" % offset) for offset in range(0, 30, 5)]
     other = [*log[:4], flipped(log[4]), log[5]]
     brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: other}}, "3": {"orders-0": {0: log[:1]}}}
-    (found,) = _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert (found["broker"], found["offsetFirst"], found["start"]) == ("2", 20, sum(map(len, log[:4])))
+    found = _told(replicas.divergence(), tmp_path, brokers)
+    assert _picked(found, "broker", "offsetFirst", "start") == [("2", 20, sum(map(len, log[:4])))]
 
 
 def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
     log = [data(0, 5), data(5, 5), data(10, 5)]
     cleaned = [batch(records=[record(offset_delta=4)], base_offset=0), *log[1:]]
-    brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: cleaned}}}
-    (found,) = _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert (found["code"], found["severity"]) == ("replica-divergence", "warning")
-
-
-def test_a_partition_on_one_broker_is_compared_with_nothing(tmp_path: Path) -> None:
-    brokers = {"1": {"orders-0": {0: [flipped(data(0, 5)), data(5)]}}, "2": {"orders-1": {0: [data(0, 5)]}}}
-    assert _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers))) == []
+    found = _told(replicas.divergence(), tmp_path, {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: cleaned}}})
+    assert _picked(found, "code", "severity") == [("replica-divergence", "warning")]
 
 
 # --- What the table findings tells as well
@@ -173,43 +181,52 @@ def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_pa
 
 
 @each(
-    ("first", "second", "told"),
+    "what, first, second, told",
     [
-        ([data(0, 5), data(5, 5)], 10, []),
-        ([data(0, 5), data(5, 5)], 11, [("segments-gap", 10, 10, "10", "11")]),
-        ([data(0, 5), data(5, 5)], 15, [("segments-gap", 10, 14, "10", "15")]),
-        ([data(0, 5), data(5, 5)], 9, [("segments-overlap", 9, 9, "at least 10", "9")]),
-        ([data(0, 5), flipped(data(5, 5))], 10, []),  # what is damaged may have held what is missing
-        ([data(0, 5), data(5, 5)[:-1]], 10, []),
-        ([flipped(data(0, 5)), data(5, 5)], 12, []),
-        ([], 10, [("segments-gap", 0, 9, "0", "10")]),
+        ("none", [data(0, 5), data(5, 5)], 10, []),
+        ("of one offset", [data(0, 5), data(5, 5)], 11, [("segments-gap", 10, 10, "10", "11")]),
+        ("of five", [data(0, 5), data(5, 5)], 15, [("segments-gap", 10, 14, "10", "15")]),
+        ("overlap", [data(0, 5), data(5, 5)], 9, [("segments-overlap", 9, 9, "at least 10", "9")]),
+        ("what is damaged may have held what is missing", [data(0, 5), flipped(data(5, 5))], 10, []),
+        ("so may what is cut off", [data(0, 5), data(5, 5)[:-1]], 10, []),
+        ("damage before a sound batch", [flipped(data(0, 5)), data(5, 5)], 12, []),
+        ("an empty segment", [], 10, [("segments-gap", 0, 9, "0", "10")]),
     ],
 )
 def test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end(
-    tmp_path: Path, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
+    tmp_path: Path, what: str, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
-    brokers = {"1": {"orders-0": {0: first, second: [data(second, 5)]}}}
-    found = _ask(segments.continuity(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert [(row["code"], row["offsetFirst"], row["offsetLast"], row["expected"], row["found"]) for row in found] == told
+    found = _told(segments.continuity(), tmp_path, {"1": {"orders-0": {0: first, second: [data(second, 5)]}}})
+    assert _picked(found, "code", "offsetFirst", "offsetLast", "expected", "found") == told, what
 
 
-@pytest.mark.parametrize(
-    ("horizons", "told"),
+def _at_horizon(offset: int, horizon: int) -> bytes:
+    return data(offset, delete_horizon_ms=horizon)
+
+
+LATE = NOW - 9 * DAY
+
+
+@each(
+    "what, log, told",
     [
-        ([NOW - DAY, NOW - DAY + 1], [(1, NOW - DAY)]),
-        ([NOW - DAY - 5, NOW - DAY], [(2, NOW - DAY - 5)]),
-        ([NOW - DAY + 1], []),
-        ([0], [(1, 0)]),
+        ("a day", [_at_horizon(0, NOW - DAY), _at_horizon(1, NOW - DAY + 1)], [(1, NOW - DAY)]),
+        ("both", [_at_horizon(0, NOW - DAY - 5), _at_horizon(1, NOW - DAY)], [(2, NOW - DAY - 5)]),
+        ("not yet", [_at_horizon(0, NOW - DAY + 1)], []),
+        ("since 1970", [_at_horizon(0, 0)], [(1, 0)]),
+        ("long ago", [_at_horizon(0, LATE)], [(1, LATE)]),
+        ("a damaged batch says nothing", [flipped(_at_horizon(0, LATE))], []),
+        ("nor hides others", [flipped(_at_horizon(0, LATE)), _at_horizon(1, LATE)], [(1, LATE)]),
     ],
 )
 def test_tombstones_are_overdue_a_day_after_their_horizon(
-    tmp_path: Path, horizons: list[int], told: list[tuple[int, int]]
+    tmp_path: Path, what: str, log: list[bytes], told: list[tuple[int, int]]
 ) -> None:
-    log = [data(offset, delete_horizon_ms=horizon) for offset, horizon in enumerate(horizons)]
-    tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"table-0": {0: log}}}))
-    found = _ask(compaction.overdue(NOW, DAY), tables)
+    found = _told(compaction.overdue(NOW, DAY), tmp_path, {"1": {"table-0": {0: log}}})
     assert [(int(_count(row["message"])), int(row["found"])) for row in found] == told
-    assert [(row["severity"], row["start"], row["offsetFirst"]) for row in found] == [("info", 0, 0)] * len(told)
+    first = int(what == "nor hides others")
+    assert _picked(found, "severity", "offsetFirst") == [("info", first)] * len(told)
+    assert first or [row["start"] for row in found] == [0] * len(told)
 
 
 def test_only_cleaned_partitions_hold_keys_too_often(tmp_path: Path) -> None:
@@ -221,51 +238,36 @@ def test_only_cleaned_partitions_hold_keys_too_often(tmp_path: Path) -> None:
         assert [(row["broker"], row["topic"], row["partition"]) for row in found] == expected
 
 
-def test_the_horizon_of_a_damaged_batch_says_nothing(tmp_path: Path) -> None:
-    old = data(0, delete_horizon_ms=NOW - 9 * DAY)
-    for log, count in (([flipped(old)], 0), ([old], 1), ([flipped(old), data(1, delete_horizon_ms=NOW - 9 * DAY)], 1)):
-        tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"table-0": {0: log}}}))
-        found = _ask(compaction.overdue(NOW, DAY), tables)
-        assert [_count(row["message"]) for row in found] == ["1"] * count
-
-
 def test_the_newest_segment_blocks_nothing(tmp_path: Path) -> None:
     times = [NOW + 2 * HOUR, TIMESTAMP, NOW + 30 * DAY]
     brokers = {"1": {"orders-0": {number: [data(number, at=at)] for number, at in enumerate(times)}}}
-    (found,) = _ask(retention.blocked(NOW), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    size = 2 * len(data(0))
+    (found,) = _told(retention.blocked(NOW), tmp_path, brokers)
     assert (found["segmentBase"], found["found"]) == (0, str(NOW + 2 * HOUR))
     assert found["message"] == (
         "The segment at 0 holds a record with a timestamp in the future, of 2023-11-15 00:21:40 UTC. "
         "Retention by time deletes nothing from there "
-        f"on before 2023-11-15 00:21:40 UTC: 2 segments of {size} bytes."
+        f"on before 2023-11-15 00:21:40 UTC: 2 segments of {2 * len(data(0))} bytes."
     )
-
-
-@pytest.mark.parametrize(("ahead", "count"), [(HOUR, 0), (HOUR + 1, 1)])
-def test_an_hour_ahead_is_not_the_future(tmp_path: Path, ahead: int, count: int) -> None:
-    brokers = {"1": {"orders-0": {0: [data(0, at=NOW + ahead)], 1: [data(1)]}}}
-    assert len(_ask(retention.blocked(NOW), tables_of(write_fleet(tmp_path / "fleet", brokers)))) == count
+    for ahead, count in ((HOUR, 0), (HOUR + 1, 1)):  # an hour ahead is not the future
+        brokers = {"1": {"orders-0": {0: [data(0, at=NOW + ahead)], 1: [data(1)]}}}
+        assert len(_told(retention.blocked(NOW), tmp_path, brokers)) == count
 
 
 def test_sequences_go_on_from_segment_to_segment(tmp_path: Path) -> None:
     def written(offset: int, sequence: int) -> bytes:
         return data(offset, 2, producer=7, sequence=sequence)
 
-    brokers = {
-        "1": {
-            "whole-0": {0: [written(0, 0)], 2: [written(2, 2)], 4: [written(4, 4)]},
-            "gap-0": {0: [written(0, 0)], 2: [written(2, 5)]},
-            "twice-0": {0: [written(0, 0), written(2, 2)], 4: [written(4, 2)]},
-            "wraps-0": {0: [written(0, (1 << 31) - 2)], 2: [written(2, 0)]},
-        }
+    partitions: Partitions = {
+        "whole-0": {0: [written(0, 0)], 2: [written(2, 2)], 4: [written(4, 4)]},
+        "gap-0": {0: [written(0, 0)], 2: [written(2, 5)]},
+        "twice-0": {0: [written(0, 0), written(2, 2)], 4: [written(4, 2)]},
+        "wraps-0": {0: [written(0, (1 << 31) - 2)], 2: [written(2, 0)]},
     }
-    found = _ask(transactions.sequence_breaks(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert {(row["topic"], row["code"], row["expected"], row["found"]) for row in found} == {
+    gap, twice = sorted(_told(transactions.sequence_breaks(), tmp_path, {"1": partitions}), key=lambda row: str(row["topic"]))
+    assert _picked([gap, twice], "topic", "code", "expected", "found") == [
         ("gap", "sequence-gap", "2", "5"),
         ("twice", "sequence-duplicate", "4", "2"),
-    }
-    (gap,) = (row for row in found if row["topic"] == "gap")
+    ]
     assert gap["message"] == (
         "Producer 7, epoch 0, at offsets 2 to 3: sequence 5, where 2 was to follow after offset 1: 3 sequences are missing."
     )
@@ -300,12 +302,7 @@ def test_offsets_near_the_end_of_their_range_do_not_overflow(tmp_path: Path) -> 
             "blocked by age": retention.blocked(NOW, DAY),
         }.items()
     }
-    assert found == {
-        "continuity": [],
-        "behind": [],
-        "blocked": [("1", 0, "retention-blocked", 0, top)],
-        "blocked by age": [],
-    }
+    assert found == {"continuity": [], "behind": [], "blocked": [("1", 0, "retention-blocked", 0, top)], "blocked by age": []}
 
 
 # --- Statistics
@@ -314,20 +311,11 @@ def test_offsets_near_the_end_of_their_range_do_not_overflow(tmp_path: Path) -> 
 def test_topics_are_summed_up_over_brokers(tmp_path: Path) -> None:
     log = [data(0, 5, at=TIMESTAMP), data(5, 5, at=TIMESTAMP + 1000)]
     brokers: dict[str, Partitions] = {"1": {"a-0": {0: log}, "a-1": {0: log[:1]}, "b-0": {0: []}}, "2": {"a-0": {0: log[:1]}}}
-    first, second = _ask(statistics.sizes(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert first == {
-        "topic": "a",
-        "partitions": 2,
-        "replicas": 3,
-        "segments": 3,
-        "size": 4 * len(log[0]),
-        "sizeOfOneReplica": 3 * len(log[0]),
-        "batches": 3,
-        "records": 15,
-        "oldest": TIMESTAMP,
-        "newest": TIMESTAMP + 1000,
-    }
-    assert (second["topic"], second["size"], second["records"], second["oldest"]) == ("b", 0, 0, None)
+    first, second = _told(statistics.sizes(), tmp_path, brokers)
+    counts = {"partitions": 2, "replicas": 3, "segments": 3, "batches": 3, "records": 15}
+    sizes = {"size": 4 * len(log[0]), "sizeOfOneReplica": 3 * len(log[0])}
+    assert first == {"topic": "a", **counts, **sizes, "oldest": TIMESTAMP, "newest": TIMESTAMP + 1000}
+    assert _picked([second], "topic", "size", "records", "oldest") == [("b", 0, 0, None)]
 
 
 def test_codecs_tell_what_they_save_only_where_that_was_measured(tmp_path: Path) -> None:
@@ -342,33 +330,33 @@ def test_codecs_tell_what_they_save_only_where_that_was_measured(tmp_path: Path)
     }
 
 
+def _with_measured(batches: pa.Table, sizes: list[int | None]) -> pa.Table:
+    """A table of batches of which some uncompressed sizes are not known."""
+    column = batches.schema.get_field_index("uncompressedSize")
+    return batches.set_column(column, "uncompressedSize", pa.array(sizes, pa.int64()))
+
+
 def test_what_a_sample_saves_is_taken_for_what_all_save(tmp_path: Path) -> None:
     packed = [batch(records=[record(value=bytes(1000))], base_offset=offset, codec="gzip") for offset in range(3)]
     root = write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: packed}}})
-    table = table_of(root, "batches", uncompressed="true")
-    some = pa.array([1009, None, None], pa.int64())
-    table = table.set_column(table.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
-    (use,) = _ask(statistics.codecs(), {"batches": table})
+    table = _with_measured(table_of(root, "batches", uncompressed="true"), [1009, None, None])
     size = len(packed[0])
-    assert (use["size"], use["measured"], use["uncompressed"]) == (3 * size, size, 3 * 1070)
+    assert _picked(_ask(statistics.codecs(), {"batches": table}), "size", "measured", "uncompressed") == [
+        (3 * size, size, 3 * 1070)
+    ]
 
 
 def test_skew_is_reported_by_the_mean_of_a_topic(tmp_path: Path) -> None:
     brokers = {"1": {"a-0": {0: [data(0), data(1), data(2)]}, "a-1": {0: [data(0)]}, "b-0": {0: [data(0)]}}}
-    found = _ask(statistics.skew(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert [(row["topic"], row["partition"], row["timesTheMean"]) for row in found] == [
-        ("a", 0, 1.5),
-        ("b", 0, 1.0),
-        ("a", 1, 0.5),
-    ]
+    found = _told(statistics.skew(), tmp_path, brokers)
+    assert _picked(found, "topic", "partition", "timesTheMean") == [("a", 0, 1.5), ("b", 0, 1.0), ("a", 1, 0.5)]
 
 
 def test_throughput_counts_replicas_once(tmp_path: Path) -> None:
     hour = TIMESTAMP - TIMESTAMP % HOUR
     log = [data(0, 2, at=hour), data(2, 3, at=hour + 1), data(5, at=hour + HOUR)]
-    brokers = {"1": {"a-0": {0: log}}, "2": {"a-0": {0: log[:1]}}}
-    found = _ask(statistics.throughput(HOUR), tables_of(write_fleet(tmp_path / "fleet", brokers)))
-    assert [(row["start"], row["batches"], row["records"]) for row in found] == [(hour, 2, 5), (hour + HOUR, 1, 1)]
+    found = _told(statistics.throughput(HOUR), tmp_path, {"1": {"a-0": {0: log}}, "2": {"a-0": {0: log[:1]}}})
+    assert _picked(found, "start", "batches", "records") == [(hour, 2, 5), (hour + HOUR, 1, 1)]
 
 
 def test_producers_of_each_replica_and_where_their_transactions_stay_open(tmp_path: Path) -> None:
@@ -385,45 +373,34 @@ def test_producers_of_each_replica_and_where_their_transactions_stay_open(tmp_pa
         data(11),
     ]
     ended = [*log, *(transaction_marker(base_offset=12 + at, producer_id=7 + at, timestamp=TIMESTAMP + 9) for at in range(2))]
-    found = _ask(
-        statistics.producers(), tables_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: log}}, "2": {"a-0": {0: ended}}}))
-    )
-    assert {(row["broker"], row["producerId"]): row["openSince"] for row in found} == {
-        ("1", 7): 5,
-        ("1", 8): 2,
-        ("1", 9): None,
-        ("2", 7): None,
-        ("2", 8): None,
-        ("2", 9): None,
-    }
-    (seven,) = (row for row in found if (row["broker"], row["producerId"]) == ("1", 7))
-    assert [seven[name] for name in ("batches", "records", "firstOffset", "lastOffset", "oldest", "newest", "producerEpoch")] == [
-        *(4, 6, 0, 8, TIMESTAMP, TIMESTAMP + 4, 0)
-    ]
-    assert seven["size"] == sum(len(log[row]) for row in (0, 2, 3, 4))
+    found = _told(statistics.producers(), tmp_path, {"1": {"a-0": {0: log}}, "2": {"a-0": {0: ended}}})
+    rows = {(row["broker"], row["producerId"]): row for row in found}
+    open_since = {("1", 7): 5, ("1", 8): 2, ("1", 9): None, ("2", 7): None, ("2", 8): None, ("2", 9): None}
+    assert {key: row["openSince"] for key, row in rows.items()} == open_since
+    names = ("batches", "records", "firstOffset", "lastOffset", "oldest", "newest", "producerEpoch", "size")
+    size = sum(len(log[row]) for row in (0, 2, 3, 4))
+    assert _picked([rows["1", 7]], *names) == [(4, 6, 0, 8, TIMESTAMP, TIMESTAMP + 4, 0, size)]
 
 
 def test_top_keys_and_largest_records(tmp_path: Path) -> None:
     log = [data(0, key=b"a", value=bytes(10)), data(1, key=b"b", value=bytes(99)), data(2, key=b"a", value=bytes(10))]
     tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"t-0": {0: log}}, "2": {"t-0": {0: log}}}))
-    keys = _ask(statistics.top_keys(5), tables)
-    assert [(row["key"], row["records"], row["size"]) for row in keys] == [(b"b", 1, 100), (b"a", 2, 22)]
-    assert [(row["offset"], row["broker"], row["valueSize"]) for row in _ask(statistics.largest_records(2), tables)] == [
-        (1, "1", 99),
-        (1, "2", 99),
-    ]
+    assert _picked(_ask(statistics.top_keys(5), tables), "key", "records", "size") == [(b"b", 1, 100), (b"a", 2, 22)]
+    found = _ask(statistics.largest_records(2), tables)
+    assert _picked(found, "offset", "broker", "valueSize") == [(1, "1", 99), (1, "2", 99)]
+
+
+def _keyed(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    return [{column.key: getattr(row, column.name) for column in row.schema} for row in rows]
 
 
 def test_arrow_adds_up_codecs_as_the_question_does(tmp_path: Path) -> None:
     batches = table_of(write_random_fleet(tmp_path / "fleet", 10, 1), "batches", uncompressed="true")
     sizes = batches["uncompressedSize"].to_pylist()
-    some = pa.array([size if row % 3 else None for row, size in enumerate(sizes)], pa.int64())
-    batches = batches.set_column(batches.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
+    batches = _with_measured(batches, [size if row % 3 else None for row, size in enumerate(sizes)])
     (tmp_path / "scan" / "batches").mkdir(parents=True)
     pq.write_table(batches, tmp_path / "scan" / "batches" / "part-0.parquet", row_group_size=7)
-    found = [
-        {column.key: getattr(use, column.name) for column in use.schema} for use in written.codec_uses(str(tmp_path / "scan"))
-    ]
+    found = _keyed(written.codec_uses(str(tmp_path / "scan")))
     assert in_order(found) == in_order(_ask(statistics.codecs(), {"batches": batches}))
 
 
@@ -435,9 +412,7 @@ def test_arrow_adds_up_topics_as_the_question_does(tmp_path: Path) -> None:
     (tmp_path / "scan" / "segments").mkdir(parents=True)
     for part, first in enumerate(range(0, len(rows), 5)):
         pq.write_table(segments.slice(first, 5), tmp_path / "scan" / "segments" / f"part-{part}.parquet")
-    found = [
-        {column.key: getattr(use, column.name) for column in use.schema} for use in written.topic_sizes(str(tmp_path / "scan"))
-    ]
+    found = _keyed(written.topic_sizes(str(tmp_path / "scan")))
     asked = _ask(statistics.sizes(), {"segments": segments})
     assert in_order(found) == in_order(asked)
     assert [row["size"] for row in found] == [row["size"] for row in asked]
@@ -452,13 +427,13 @@ def test_checkpoints_are_rows_of_the_partitions_that_they_name(tmp_path: Path) -
     root = write_fleet(tmp_path / "fleet", brokers, cleaned={"1": {"a-0": 5, "b-7": 1 << 40}})
     (root / "broker=1" / "recovery-point-offset-checkpoint").write_text("0\n2\na 0 3\nb x 4\n")
     rows = table_of(root, "checkpoints").to_pylist()
-    assert {(row["broker"], row["topic"], row["partition"], row["kind"], row["offset"]) for row in rows} == {
+    assert {*_picked(rows, "broker", "topic", "partition", "kind", "offset")} == {
         ("1", "a", 0, "cleaner-offset-checkpoint", 5),
         ("1", "b", 7, "cleaner-offset-checkpoint", 1 << 40),
         ("1", "a", 0, "recovery-point-offset-checkpoint", 3),
     }
-    assert [row["offset"] for row in table_of(root, "checkpoints", topics="b*").to_pylist()] == [1 << 40]
-    assert [row["offset"] for row in table_of(root, "checkpoints", partitions="1-9").to_pylist()] == [1 << 40]
+    for given in ({"topics": "b*"}, {"partitions": "1-9"}):
+        assert [row["offset"] for row in table_of(root, "checkpoints", **given).to_pylist()] == [1 << 40]
 
 
 # --- The database without Spark
@@ -477,13 +452,9 @@ def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path: Path) ->
         written.ask(str(tmp_path), [statistics.sizes()])
 
 
-def test_an_error_in_a_query_is_an_error_of_kdump() -> None:
+def test_an_error_in_a_query_is_an_error_of_kdump_and_a_variable_of_this_program_is_no_table() -> None:
+    nowhere = pa.table({"topic": ["a"]})
     query = Query("wrong", {}, "SELECT topic FROM nowhere", ())
     with pytest.raises(duckdb.CatalogException, match="does not exist"):
         local.ask([query], {})
-
-
-def test_a_variable_of_this_program_is_no_table() -> None:
-    nowhere = pa.table({"topic": ["a"]})
-    test_an_error_in_a_query_is_an_error_of_kdump()
     assert nowhere.num_rows == 1

@@ -16,6 +16,8 @@ from tests.builders.records import batch, record
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
+from collections.abc import Callable
+
 from kdump.pipeline import discovery, growth, reading
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
@@ -86,10 +88,9 @@ def test_each_step_has_what_is_new_and_complete(tmp_path: Path) -> None:
 
 def test_batches_grow_too_and_other_tables_are_refused(tmp_path: Path) -> None:
     reader = Reader(tmp_path, "batches")
-    _append(tmp_path / "a-0", 0, _one(0), _one(2))
-    assert [row["baseOffset"] for row in reader.step()] == [0, 2]
-    _append(tmp_path / "a-0", 0, _one(4))
-    assert [row["baseOffset"] for row in reader.step()] == [4]
+    for appended, found in (([_one(0), _one(2)], [0, 2]), ([_one(4)], [4])):
+        _append(tmp_path / "a-0", 0, *appended)
+        assert [row["baseOffset"] for row in reader.step()] == found
     with pytest.raises(UsageError, match="a stream reads the table batches or records, not 'files'"):
         growth.ends(Options({"path": str(tmp_path), "table": "files"}), {})
 
@@ -137,8 +138,8 @@ def _compact(folder: Path, kept: bytes, *gone: int) -> None:
     swap.rename(path)
 
 
-@pytest.mark.parametrize("isolated", ["true", "false"])
-@pytest.mark.parametrize("table", growth.TABLES)
+@each("isolated", ["true", "false"])
+@each("table", growth.TABLES)
 def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset(
     tmp_path: Path, table: str, isolated: str
 ) -> None:
@@ -157,18 +158,17 @@ def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset
     _append(folder, 18, _one(18))
     _compact(folder, _one(2) + _one(8) + _one(10), 0, 6, 10)
     (folder / file_name(10, ".log.deleted")).unlink()
-    rows = [row for step in steps for batch in growth.read(step, reader.given) for row in batch.to_pylist()]
-    assert [row["offset" if table == "records" else "baseOffset"] for row in rows] == (
-        [8, 9, 10, 11, 14, 15] if table == "records" else [8, 10, 14]
-    )
-    late = {**reader.given, "fromOffset": "9"}
-    assert [row for step in steps for batch in growth.read(step, late) for row in batch.to_pylist()] == (
-        rows[1:] if table == "records" else rows
-    )
+
+    def found(**given: str) -> list[int]:
+        rows = [row for step in steps for part in growth.read(step, {**reader.given, **given}) for row in part.to_pylist()]
+        return [row.get("offset", row.get("baseOffset")) for row in rows]
+
+    is_records = table == "records"
+    assert found() == ([8, 9, 10, 11, 14, 15] if is_records else [8, 10, 14])
+    assert found(fromOffset="9") == ([9, 10, 11, 14, 15] if is_records else [8, 10, 14])
     reader.ends = {name: list(end) for name, end in ends.items()}
-    assert [row.get("offset", row.get("baseOffset")) for row in reader.step()] == (
-        [16, 17, 18, 19] if table == "records" else [16, 18]
-    )
+    later = [row.get("offset", row.get("baseOffset")) for row in reader.step()]
+    assert later == ([16, 17, 18, 19] if is_records else [16, 18])
 
 
 @pytest.mark.parametrize("times", [0, 19, 20])
@@ -200,7 +200,7 @@ def test_a_segment_that_is_replaced_whenever_it_is_opened_ends_a_query(
     assert replaced == 21
 
 
-@pytest.mark.parametrize("renamed", [(), (0,), (0, 6), (0, 6, 8)])
+@each("renamed", [(), (0,), (0, 6), (0, 6, 8)], ids=str)
 def test_a_segment_that_is_being_replaced_is_there_once(tmp_path: Path, renamed: tuple[int, ...]) -> None:
     reader = Reader(tmp_path)
     folder = tmp_path / "a-0"
@@ -229,67 +229,58 @@ def test_segments_that_are_deleted_after_a_step_was_planned_end_it(tmp_path: Pat
     assert _offsets(rows) == [4, 5]
 
 
-def _truncate(path: Path, size: int) -> None:
-    os.truncate(path, size)
+def _write_again(path: Path) -> None:
+    os.truncate(path, len(_one(0)))
+    _append(path.parent, 0, _one(2, value=b"other"), _one(4), _one(6))
 
 
-def _write_again(path: Path, size: int) -> None:
-    os.truncate(path, size)
-    with path.open("ab") as file:
-        file.write(_one(2, value=b"other") + _one(4) + _one(6))
-
-
-def _delete(path: Path, _size: int) -> None:
-    path.unlink()
-    _append(path.parent, 8, _one(8))
-
-
-def _delete_one_more(path: Path, _size: int) -> None:
-    """The segments up to the first offset that was not read are gone."""
-    path.unlink()
-    _append(path.parent, 5, _one(5))
-
-
-def _roll(path: Path, _size: int) -> None:
-    _append(path.parent, 4, _one(4))
-
-
-def _roll_and_delete(path: Path, _size: int) -> None:
-    """The segments with what was read are gone, and no others."""
-    path.unlink()
-    _append(path.parent, 4, _one(4))
-
-
-def _delete_all(path: Path, _size: int) -> None:
+def _delete_all(path: Path) -> None:
     path.unlink()
     path.parent.rmdir()
     _append(path.parent.parent / "b-0", 0)
 
 
-@pytest.mark.parametrize(
-    ("loss", "words", "then"),
+def _go_on_at(offset: int, *, is_deleted: bool) -> Callable[[Path], None]:
+    """The log goes on in another segment, and perhaps the one that was read is gone."""
+
+    def go_on(path: Path) -> None:
+        if is_deleted:
+            path.unlink()
+        _append(path.parent, offset, _one(offset))
+
+    return go_on
+
+
+TRUNCATED = "it was truncated: it ends before offset 2, and was read up to 3"
+WRITTEN_AGAIN = "it was truncated, and written again: the batch before offset 4 is another one"
+
+
+@each(
+    "what, loss, words, then",
     [
-        (_truncate, "it was truncated: it ends before offset 2, and was read up to 3", []),
-        (_write_again, "it was truncated, and written again: the batch before offset 4 is another one", [4, 5, 6, 7]),
-        (_delete, "offsets 4 to 7 were deleted before they were read", [8, 9]),
-        (_delete_one_more, "offsets 4 to 4 were deleted before they were read", [5, 6]),
-        (_roll, "", [4, 5]),
-        (_roll_and_delete, "", [4, 5]),
-        (_delete_all, "its segments are gone", []),
+        ("truncated", lambda path: os.truncate(path, len(_one(0))), TRUNCATED, []),
+        ("written again", _write_again, WRITTEN_AGAIN, [4, 5, 6, 7]),
+        ("deleted", _go_on_at(8, is_deleted=True), "offsets 4 to 7 were deleted before they were read", [8, 9]),
+        ("one more deleted", _go_on_at(5, is_deleted=True), "offsets 4 to 4 were deleted before they were read", [5, 6]),
+        ("rolled", _go_on_at(4, is_deleted=False), "", [4, 5]),
+        ("only what was read deleted", _go_on_at(4, is_deleted=True), "", [4, 5]),
+        ("all deleted", _delete_all, "its segments are gone", []),
     ],
 )
-def test_records_that_are_gone_end_a_stream_unless_it_may_go_on(tmp_path: Path, loss: Any, words: str, then: list[int]) -> None:
+def test_records_that_are_gone_end_a_stream_unless_it_may_go_on(
+    tmp_path: Path, what: str, loss: Callable[[Path], None], words: str, then: list[int]
+) -> None:
     readers = [Reader(tmp_path), Reader(tmp_path, failOnDataLoss="false")]
     path = _append(tmp_path / "a-0", 0, _one(0), _one(2))
     for reader in readers:
         assert _offsets(reader.step()) == [0, 1, 2, 3]
-    loss(path, len(_one(0)))
+    loss(path)
     if words:
         with pytest.raises(KdumpError, match=words) as caught:
             readers[0].step()
-        assert caught.value.path == str(tmp_path / "a-0")
+        assert caught.value.path == str(tmp_path / "a-0"), what
     for reader in readers[1 if words else 0 :]:
-        assert _offsets(reader.step()) == then
+        assert _offsets(reader.step()) == then, what
 
 
 @each("seed", range(8))
@@ -330,19 +321,19 @@ def test_each_record_comes_once_whatever_happens_between_steps(tmp_path: Path, s
 # --- Calls that fail
 
 
-@pytest.mark.parametrize("call", ["open", "pread", "scandir"])
+def _fails(*_arguments: object, **_keywords: object) -> NoReturn:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@each("call", ["open", "pread", "scandir"])
 def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """A stream that takes it for gone says that records were lost, or continues without them, and reads them twice later."""
     _append(tmp_path / "a-0", 0, _one(0))
     reader = Reader(tmp_path, failOnDataLoss="false")
     assert _offsets(reader.step()) == [0, 1]
     _append(tmp_path / "a-0", 0, _one(2))
-
-    def fails(*_arguments: object, **_keywords: object) -> NoReturn:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
     with monkeypatch.context() as failing:
-        failing.setattr(os, call, fails)
+        failing.setattr(os, call, _fails)
         with pytest.raises(Unreadable, match=r"(?i)input/output error"):
             growth.ends(Options(reader.given), {})
     assert _offsets(reader.step()) == [2, 3]
@@ -352,11 +343,7 @@ def test_a_directory_that_cannot_be_listed_once_is_not_gone(tmp_path: Path, monk
     _append(tmp_path / "a-0", 0, _one(0))
     options = Options({"path": str(tmp_path), "table": "records"})
     (items,) = growth._partitions(discovery.files_of(options), options).values()
-
-    def fails(path: str) -> NoReturn:
-        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
-
-    monkeypatch.setattr(os, "scandir", fails)
+    monkeypatch.setattr(os, "scandir", _fails)
     with pytest.raises(Unreadable, match="the directory cannot be listed"):
         growth._settled(str(tmp_path / "a-0"), items, options)
     assert growth._settled(str(tmp_path / "none-0"), [], options) == []

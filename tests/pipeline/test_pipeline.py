@@ -29,6 +29,7 @@ from tests.builders.files import (
     transaction_index,
     write_partition,
 )
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
 
@@ -52,13 +53,15 @@ CORPUS = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
 Rows = list[dict[str, Any]]
 
 
-def _batches(table: str, path: Path | str, **given: object) -> list[Any]:
+def _read(table: str, path: Path | str, **given: object) -> tuple[list[Any], list[SliceReport]]:
+    """The Arrow batches of a table, and what is reported of each file."""
     options = Options({"table": table, "path": str(path), **{name: str(value) for name, value in given.items()}})
-    return [read for task in planning.plan(options) for read in reading.read(task, options)]
+    reports: list[SliceReport] = []
+    return [read for task in planning.plan(options) for read in reading.read(task, options, reports.append)], reports
 
 
 def _rows(table: str, path: Path | str, **given: object) -> Rows:
-    return [row for read in _batches(table, path, **given) for row in read.to_pylist()]
+    return [row for read in _read(table, path, **given)[0] for row in read.to_pylist()]
 
 
 def _log(path: Path, *batches: bytes) -> Path:
@@ -79,24 +82,24 @@ def _sorted(rows: Rows) -> list[str]:
 
 
 @each(
-    ("given", "words"),
+    "name, value, words",
     [
-        ({"table": "batch"}, "there is no table 'batch'; did you mean batches? There are files, batches"),
-        ({"table": "xyz"}, "there is no table 'xyz'; there are files, batches"),
-        ({"colums": "a"}, "there is no option 'colums'; did you mean columns? There are path, paths, table"),
-        ({"topic": "a"}, "there is no option 'topic'; did you mean topics? "),
-        ({"columns": "offset"}, "the table batches has no column 'offset'; did you mean lastOffset or baseOffset? It has broker"),
-        ({"fromTimestamp": "noon"}, "fromTimestamp: 'noon' is not a time; write 2026-11-20"),
-        ({"mode": "DROPMALFORMED"}, "mode is PERMISSIVE or FAILFAST"),
-        ({"targetBytes": "much"}, "targetBytes is a number of bytes such as 64m"),
-        ({"partitions": "a"}, "partitions is like 0,4-7"),
-        ({"partitions": "0,7-4"}, "partitions is like 0,4-7, not '7-4'"),
-        ({"crc": "yes"}, "crc is true or false"),
+        ("table", "batch", "there is no table 'batch'; did you mean batches? There are files, batches"),
+        ("table", "xyz", "there is no table 'xyz'; there are files, batches"),
+        ("colums", "a", "there is no option 'colums'; did you mean columns? There are path, paths, table"),
+        ("topic", "a", "there is no option 'topic'; did you mean topics? "),
+        ("columns", "offset", "the table batches has no column 'offset'; did you mean lastOffset or baseOffset? It has broker"),
+        ("fromTimestamp", "noon", "fromTimestamp: 'noon' is not a time; write 2026-11-20"),
+        ("mode", "DROPMALFORMED", "mode is PERMISSIVE or FAILFAST"),
+        ("targetBytes", "much", "targetBytes is a number of bytes such as 64m"),
+        ("partitions", "a", "partitions is like 0,4-7"),
+        ("partitions", "0,7-4", "partitions is like 0,4-7, not '7-4'"),
+        ("crc", "yes", "crc is true or false"),
     ],
 )
-def test_options_that_cannot_be_are_refused_by_name(given: dict[str, str], words: str) -> None:
+def test_options_that_cannot_be_are_refused_by_name(name: str, value: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Options({"path": "/x", **given})
+        Options({"path": "/x", name: value})
     assert words in str(caught.value)
 
 
@@ -106,8 +109,8 @@ def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
     assert options.selection.numbers == frozenset((0, 4, 5, 6))
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "milliseconds"),
+@each(
+    "first, last, milliseconds",
     [
         ("50", "-60", (50, -60)),
         ("20261120", "20261120", (20261120, 20261120)),  # a number, as always
@@ -123,10 +126,12 @@ def test_times_in_options_are_milliseconds_or_dates(first: str, last: str, milli
 # --- Rows
 
 
-def test_messages_of_a_wrapper_are_separate_rows(tmp_path: Path) -> None:
+def test_messages_of_a_wrapper_are_separate_rows_and_those_of_a_set_separate_batches(tmp_path: Path) -> None:
     inner = [message(value=b"a", magic=1), message(value=b"b", magic=1)]
     _log(tmp_path / "a-0" / file_name(0, ".log"), wrapper(messages=inner, magic=1, offset=1, codec="gzip"))
     assert _picked(_rows("records", tmp_path), "offset", "value", "magic", "isvalid") == [(0, b"a", 1, True), (1, b"b", 1, True)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), message_set(messages=[message(value=b"v", magic=0)]))
+    assert _picked(_rows("batches", tmp_path), "lastOffset", "baseOffset", "magic", "count") == [(0, None, 0, None)]
 
 
 def test_long_values_are_cut_and_say_so(tmp_path: Path) -> None:
@@ -141,16 +146,16 @@ def test_long_values_are_cut_and_say_so(tmp_path: Path) -> None:
 def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() -> None:
     columns = columns_of("records", ["offset", "value"])
 
-    def of(sizes: list[int]) -> Any:  # a pa.RecordBatch
-        return record_batch(columns, {"offset": range(len(sizes)), "value": [b"v" * size for size in sizes]}, len(sizes))
+    def counts(*sizes: list[int], rows: int = 80, size: int = 1 << 20) -> list[int]:
+        parts = [{"offset": range(len(one)), "value": [b"v" * size for size in one]} for one in sizes]
+        made = [record_batch(columns, part, len(part["value"])) for part in parts]
+        return [one.num_rows for one in bounded(made, rows=rows, size=size)]
 
-    small = [of([1]), of([1, 1]), of([1] * 5)]
-    assert [one.num_rows for one in bounded(small, rows=80, size=1 << 20)] == [8]
-    assert [one.num_rows for one in bounded([*small, of([1] * 20), *small], rows=80, size=1 << 20)] == [8, 20, 8]
-    assert [one.num_rows for one in bounded([of([1] * 20)], rows=8, size=1 << 20)] == [6, 7, 7]
-    large = list(bounded([of([100, 5000, 100, 100])], rows=80, size=1000))
-    assert [row["value"][:0] for one in large for row in one.to_pylist()] == [b""] * 4
-    assert [one.num_rows for one in large] == [1, 1, 2]
+    small = [[1], [1, 1], [1] * 5]
+    assert counts(*small) == [8]
+    assert counts(*small, [1] * 20, *small) == [8, 20, 8]
+    assert counts([1] * 20, rows=8) == [6, 7, 7]
+    assert counts([100, 5000, 100, 100], size=1000) == [1, 1, 2]
 
 
 def test_parts_of_up_to_small_rows_are_joined() -> None:
@@ -161,89 +166,65 @@ def test_parts_of_up_to_small_rows_are_joined() -> None:
     assert [count for _, count in joined(parts, small_rows=100, rows=250)] == [200, 100]
 
 
-def test_a_column_that_has_to_have_values_is_never_null() -> None:
-    columns = columns_of("records", ["offset", "value"])
-    assert record_batch(columns, {"offset": [1, 2], "value": [b"v", None]}, 2).num_rows == 2
-    for offsets in ([1, None], [None, None]):
-        with pytest.raises(ValueError, match="offset is null in a row"):
-            record_batch(columns, {"offset": offsets, "value": [b"v", None]}, 2)
-    with pytest.raises(ValueError, match="offset is null in a row"):
-        record_batch(columns, {"value": [b"v", None]}, 2)
-
-
 def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
     ((columns, count),) = joined([({"entry": Constant(value)}, 2) for value in (True, 1, 1)])
-    assert list(map(repr, columns["entry"])) == ["True", "True", "1", "1", "1", "1"]
-    assert count == 6
+    assert ([*map(repr, columns["entry"])], count) == (["True", "True", "1", "1", "1", "1"], 6)
 
 
 def test_the_innermost_name_of_a_broker_counts() -> None:
     assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
-    assert discovery.broker_of("/copies/broker=1/old/d") == "1"
-    assert discovery.broker_of("/copies/broker=1/old/d", "3") == "3"
+    assert [discovery.broker_of("/copies/broker=1/old/d", *given) for given in ((), ("3",))] == ["1", "3"]
 
 
-@pytest.mark.parametrize("size", [1, 12, 5000])
-def test_zeros_at_the_end_are_no_damaged_range(size: int, tmp_path: Path) -> None:
+def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
     """Brokers preallocate them."""
     sound = batch(records=[record()])
-    _log(tmp_path / "a-0" / file_name(0, ".log"), sound, bytes(size))
-    (segment,) = _rows("segments", tmp_path)
-    assert (segment["batches"], segment["damagedRanges"], segment["validBytes"]) == (1, 0, len(sound))
+    for size in (1, 12, 5000):
+        _log(tmp_path / "a-0" / file_name(0, ".log"), sound, bytes(size))
+        assert _picked(_rows("segments", tmp_path), "batches", "damagedRanges", "validBytes") == [(1, 0, len(sound))]
 
 
 def test_damage_is_counted_over_all_windows_of_a_log(tmp_path: Path) -> None:
-    batches = [
-        batch(records=[record(value=b"v" * 700_000)], base_offset=row, crc=1 if row in (1, 4) else None) for row in range(6)
-    ]
+    crcs = [None, 1, None, None, 1, None]
+    batches = [batch(records=[record(value=b"v" * 700_000)], base_offset=row, crc=crc) for row, crc in enumerate(crcs)]
     _log(tmp_path / "a-0" / file_name(0, ".log"), *batches)
-    (segment,) = _rows("segments", tmp_path)
-    assert (segment["batches"], segment["crcFailures"], segment["validBytes"]) == (6, 2, len(batches[0]))
+    assert _picked(_rows("segments", tmp_path), "batches", "crcFailures", "validBytes") == [(6, 2, len(batches[0]))]
 
 
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(tmp_path: Path) -> None:
-    wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
-    wrong[-2] ^= 1
     sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
-    _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], bytes(wrong), sound[1], b"\xff" * 100)
+    wrong = flipped(batch(records=[record(value=b"value")], base_offset=1))
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], wrong, sound[1], b"\xff" * 100)
     rows = _rows("batches", tmp_path)
     assert _picked(rows, "baseOffset", "status", "isvalid") == [(0, "intact", True), (1, "damaged", False), (2, "intact", True)]
-    (segment,) = _rows("segments", tmp_path)
-    assert (segment["batches"], segment["crcFailures"], segment["damagedRanges"]) == (3, 1, 1)
-    assert segment["validBytes"] == len(sound[0])
+    (segment,) = _picked(_rows("segments", tmp_path), "batches", "crcFailures", "damagedRanges", "validBytes")
+    assert segment == (3, 1, 1, len(sound[0]))
     with pytest.raises(CorruptData, match="CRC of a record batch does not match"):
         _rows("batches", tmp_path, mode="FAILFAST")
     with pytest.raises(KdumpError):
         _rows("records", tmp_path, mode="failfast")
-
-
-def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
-    sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
-    odd = batch(records=[record()], base_offset=1, magic=3)
-    _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], odd, sound[1])
+    _log(path, sound[0], batch(records=[record()], base_offset=1, magic=3), sound[1])
     with pytest.raises(CorruptData, match="a record batch of unknown magic 3") as raised:
         _rows("batches", tmp_path, mode="FAILFAST")
     assert (raised.value.code, raised.value.position) == ("bad-magic", len(sound[0]))
 
 
-@pytest.mark.parametrize(
-    ("timestamp_type", "bounds"),
+@each(
+    "timestamp_type, bounds",
     [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
 )
 def test_a_segment_has_the_times_and_epochs_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+    def without_time(offset: int, epoch: int) -> bytes:
+        records = [record(timestamp=-1)]
+        return batch(records=records, base_offset=offset, base_timestamp=-1, max_timestamp=-1, partition_leader_epoch=epoch)
+
     records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
     one = batch(records=records, timestamp_type=timestamp_type, base_offset=1, base_timestamp=100, max_timestamp=300)
-    flipped = one[:-1] + bytes([one[-1] ^ 1])
-    first, last = (
-        batch(
-            records=[record(timestamp=-1)], base_offset=offset, base_timestamp=-1, max_timestamp=-1, partition_leader_epoch=epoch
-        )
-        for offset, epoch in ((0, -1), (4, 4))
-    )
+    first, last = without_time(0, -1), without_time(4, 4)
     for log, told in (
         ([first, one, last], (*bounds, 4, 4)),
-        ([first, one, flipped, last], (*bounds, 4, 4)),
-        ([first, flipped, last], (None, None, 4, 4)),
+        ([first, one, flipped(one), last], (*bounds, 4, 4)),
+        ([first, flipped(one), last], (None, None, 4, 4)),
     ):
         _log(tmp_path / "a-0" / file_name(0, ".log"), *log)
         found = _rows("segments", tmp_path)
@@ -288,22 +269,16 @@ def test_old_messages_tell_their_uncompressed_size_where_they_are_not_compressed
 
 
 def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_sixteen(tmp_path: Path) -> None:
-    packed = [
-        batch(records=[record(value=bytes([number % 256]) * 900)], base_offset=number, codec="gzip") for number in range(2000)
-    ]
-    plain = batch(records=[record()], base_offset=2000)
-    _log(tmp_path / "a-0" / file_name(0, ".log"), *packed, plain)
+    packed = [batch(records=[record(value=bytes([n % 256]) * 900)], base_offset=n, codec="gzip") for n in range(2000)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *packed, batch(records=[record()], base_offset=2000))
     rows = _rows("batches", tmp_path, uncompressed="sample")
     assert [row["uncompressedSize"] is not None for row in rows] == [
         row["position"] < 65_536 or row["crc"] % 16 == 0 or row["compresscodec"] == "none" for row in rows
     ]
     measured = {row["baseOffset"]: row["uncompressedSize"] for row in rows if row["uncompressedSize"] is not None}
     assert 600 < len(measured) < 900
-    assert measured == {
-        row["baseOffset"]: row["uncompressedSize"]
-        for row in _rows("batches", tmp_path, uncompressed="true")
-        if row["baseOffset"] in measured
-    }
+    whole = {row["baseOffset"]: row["uncompressedSize"] for row in _rows("batches", tmp_path, uncompressed="true")}
+    assert measured == {offset: whole[offset] for offset in measured}
 
 
 def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,13 +292,15 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
     for base in (0, 4, 8):
         two = [record(timestamp=(base + number) * 10) for number in range(4)]
         _log(tmp_path / "a-0" / file_name(base, ".log"), batch(records=two, base_offset=base))
-    assert _picked(_rows("records", tmp_path, fromOffset=3, toOffset=8), "offset") == [(3,), (4,), (5,), (6,), (7,), (8,)]
-    assert _picked(_rows("batches", tmp_path, fromOffset=3, toOffset=7), "baseOffset") == [(0,), (4,)]
-    assert _picked(_rows("records", tmp_path, fromTimestamp=50, toTimestamp=60), "offset") == [(5,), (6,)]
-    everything = _picked(_rows("records", tmp_path), "offset")
-    assert _picked(_rows("records", tmp_path, fromOffset=-(1 << 70), toOffset=1 << 70), "offset") == everything
-    assert _rows("records", tmp_path, columns="key", fromOffset=1 << 70) == []
-    assert _picked(_rows("records", tmp_path, columns="magic", fromOffset=3, toOffset=8), "magic") == [(2,)] * 6
+    for table, column, given, values in (
+        ("records", "offset", {"fromOffset": 3, "toOffset": 8}, [3, 4, 5, 6, 7, 8]),
+        ("batches", "baseOffset", {"fromOffset": 3, "toOffset": 7}, [0, 4]),
+        ("records", "offset", {"fromTimestamp": 50, "toTimestamp": 60}, [5, 6]),
+        ("records", "offset", {"fromOffset": -(1 << 70), "toOffset": 1 << 70}, [*range(12)]),
+        ("records", "key", {"columns": "key", "fromOffset": 1 << 70}, []),
+        ("records", "magic", {"columns": "magic", "fromOffset": 3, "toOffset": 8}, [2] * 6),
+    ):
+        assert [row[column] for row in _rows(table, tmp_path, **given)] == values, given
 
 
 def test_a_range_reaches_records_that_their_file_or_batch_does_not_promise(tmp_path: Path) -> None:
@@ -478,13 +455,16 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
-    assert {row[0] for row in _found(brokers)} == {"one", "two"}
+    def names(*parts: str, **given: str) -> set[str]:
+        return {row[0] for row in _found(brokers.joinpath(*parts), **given)}
+
+    assert names() == {"one", "two"}
     (brokers / "two" / "meta.properties").write_text("version=1\nnode.id=7\n")
-    assert {row[0] for row in _found(brokers)} == {"one", "7"}
-    assert {row[0] for row in _found(brokers / "two" / "a-0")} == {"7"}
+    assert names() == {"one", "7"}
+    assert names("two", "a-0") == {"7"}
     (brokers / "one").rename(brokers / "broker=x")
-    assert {row[0] for row in _found(brokers)} == {"x", "7"}
-    assert {row[0] for row in _found(brokers / "broker=x" / "a-0", broker="b")} == {"b"}
+    assert names() == {"x", "7"}
+    assert names("broker=x", "a-0", broker="b") == {"b"}
     assert [row[0] for row in _found(brokers / "*" / "a-0", topics="a")][:1] == ["x"]
 
 
@@ -547,8 +527,8 @@ def test_a_path_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
 # --- Planning
 
 
-@pytest.mark.parametrize(
-    ("given", "bases"),
+@each(
+    "given, bases",
     [
         ({}, [0, 5, 10, 15]),
         ({"toOffset": "9"}, [0, 5]),
@@ -558,6 +538,7 @@ def test_a_path_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
         ({"fromOffset": "99"}, [15]),  # it may go on
         ({"fromOffset": "6", "toOffset": "7"}, [5]),
     ],
+    ids=str,
 )
 def test_only_segments_that_may_hold_an_offset_are_read(tmp_path: Path, given: dict[str, str], bases: list[int]) -> None:
     for base in (0, 5, 10, 15):
@@ -599,29 +580,39 @@ def _crashing(name: str, *others_first: signal.Signals) -> Any:
     return mock.patch.object(record_readers, "read", crash)
 
 
-def test_a_crash_costs_one_file(tmp_path: Path) -> None:
+def test_a_crash_costs_one_file_and_a_killed_process_is_not_a_crash_of_a_codec(tmp_path: Path) -> None:
     for number in range(5):
         _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
-    with _crashing(file_name(2, ".log")):
+    name = file_name(2, ".log")
+    with _crashing(name):
         assert _picked(_rows("records", tmp_path, unreadable="skip"), "partition") == [(0,), (1,), (3,), (4,)]
         for given in ({}, {"mode": "FAILFAST"}, {"mode": "FAILFAST", "unreadable": "skip"}):
-            with pytest.raises(KdumpError, match=f"{file_name(2, '.log')}: the process that read it was killed by SIGSEGV"):
+            with pytest.raises(KdumpError, match=f"{name}: the process that read it was killed by SIGSEGV"):
                 _rows("records", tmp_path, **given)
+    with _crashing(name, signal.SIGKILL), pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"):
+        _rows("records", tmp_path, unreadable="skip")
 
 
-def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
-    assert is_small({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2)
-    assert not is_small({"key": [b"k"], "value": [b"v" * 70_000]}, 1)
-    assert not is_small({"headers": [((b"h", bytes(70_000)),)]}, 1)
-    assert not is_small({"offset": range(65)}, 65)
-    assert is_small({"offset": range(64)}, 64)
+def test_large_values_are_not_held_until_there_are_more() -> None:
+    for columns, count, small in (
+        ({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2, True),
+        ({"key": [b"k"], "value": [b"v" * 70_000]}, 1, False),
+        ({"headers": [((b"h", bytes(70_000)),)]}, 1, False),
+        ({"offset": range(65)}, 65, False),
+        ({"offset": range(64)}, 64, True),
+    ):
+        assert is_small(columns, count) == small
 
 
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:
-    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()], codec="lz4"))
     by_zero = mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero"))
     with by_zero, pytest.raises(KdumpError, match="ZeroDivisionError: by zero"):
         _rows("records", tmp_path)
+    missing = mock.patch.object(record_readers, "read", side_effect=MissingPackage("lz4 payloads need the package lz4"))
+    for isolated in ("true", "false"):  # a package that is missing is not damage
+        with missing, pytest.raises(MissingPackage, match=r"\.log: lz4 payloads need the package lz4"):
+            _rows("records", tmp_path, unreadable="skip", isolated=isolated)
 
 
 def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -638,13 +629,8 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
     options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
     (task,) = planning.plan(options)
-    rows = reader_process.read_in_process(
-        [file_slice for file_slice in task if isinstance(file_slice, planning.FileSlice)],
-        options,
-        reading.slice_rows,
-        built,
-        ignore,
-    )
+    slices = [file_slice for file_slice in task if isinstance(file_slice, planning.FileSlice)]
+    rows = reader_process.read_in_process(slices, options, reading.slice_rows, built, ignore)
     next(rows)
     rows.close()  # type: ignore[attr-defined]  # it is a generator
     (child,) = children
@@ -658,10 +644,7 @@ def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_pa
     paths = [_log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record()])) for number in range(3)]
 
     def read(unreadable: str) -> tuple[Rows, list[SliceReport]]:
-        reports: list[SliceReport] = []
-        options = Options({"table": table, "path": str(tmp_path), "unreadable": unreadable, "filelist": str(tmp_path / "list")})
-        tasks = planning.plan(options)
-        batches = [batch for task in tasks for batch in reading.read(task, options, reports.append)]
+        batches, reports = _read(table, tmp_path, unreadable=unreadable, filelist=tmp_path / "list")
         return [row for batch in batches for row in batch.to_pylist()], reports
 
     discovery.write_list(discovery.discover(str(tmp_path)), str(tmp_path / "list"))
@@ -687,54 +670,32 @@ def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_pa
 def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
     assert _rows("records", tmp_path, unreadable="row", columns="offset,error") == [{"offset": 0, "error": None}]
-    with pytest.raises(UsageError, match="need the column error; add it to the columns"):
-        _rows("records", tmp_path, unreadable="row", columns="offset")
-    with pytest.raises(UsageError, match="the table records has no column 'error'"):
-        _rows("records", tmp_path, columns="offset,error,other")
+    for given, words in (
+        ({"unreadable": "row", "columns": "offset"}, "need the column error; add it to the columns"),
+        ({"columns": "offset,error,other"}, "the table records has no column 'error'"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            _rows("records", tmp_path, **given)
 
 
 def test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
     records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
-    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
-    reports: list[SliceReport] = []
-    read = [part.num_rows for task in planning.plan(options) for part in reading.read(task, options, reports.append)]
-    assert (sum(read), [one.records for one in reports[0].skipped]) == (25, [5])
+    read, (report,) = _read("records", tmp_path, isolated="false")
+    assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
 
 
 def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"v")] * 5, base_offset=1, records_count=9, last_offset_delta=8)
     data = [batch(records=[record()]), broken, batch(records=[record()], base_offset=10)]
     _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
-    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
-    reports: list[SliceReport] = []
-    read = [part for task in planning.plan(options) for part in reading.read(task, options, reports.append)]
-    rows = [row for part in read for row in part.to_pylist()]
-    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4, 5, 10]
-    (report,) = reports
+    read, (report,) = _read("records", tmp_path, isolated="false")
+    assert [row["offset"] for part in read for row in part.to_pylist()] == [0, 1, 2, 3, 4, 5, 10]
     assert (report.rows, report.batches, report.records) == (7, 3, 11)
     assert [(one.code, one.position, one.records) for one in report.skipped] == [("record-count-too-high", len(data[0]), 4)]
     rows = _rows("records", tmp_path, unreadable="row")
     assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
     assert len(rows) == 8
-
-
-def test_a_killed_process_is_not_a_crash_of_a_codec(tmp_path: Path) -> None:
-    for number in range(5):
-        _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
-    with (
-        _crashing(file_name(2, ".log"), signal.SIGKILL),
-        pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"),
-    ):
-        _rows("records", tmp_path, unreadable="skip")
-
-
-def test_a_package_that_is_missing_is_not_damage(tmp_path: Path) -> None:
-    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()], codec="lz4"))
-    missing = mock.patch.object(record_readers, "read", side_effect=MissingPackage("lz4 payloads need the package lz4"))
-    for isolated in ("true", "false"):
-        with missing, pytest.raises(MissingPackage, match=r"\.log: lz4 payloads need the package lz4"):
-            _rows("records", tmp_path, unreadable="skip", isolated=isolated)
 
 
 @pytest.mark.slow
@@ -784,16 +745,8 @@ def test_findings_of_several_tasks_are_those_of_a_check() -> None:
 def test_brokers_below_one_directory_are_checked_as_what_they_are(brokers: Path) -> None:
     assert {finding.code for finding in kdump.check(brokers)} == {finding.code for finding in kdump.check(brokers / "one")}
     assert _identities(_rows("findings", brokers)).total() == len(list(kdump.check(brokers, level="full")))
-
-
-def test_links_that_lead_round_in_circles_are_not_followed(brokers: Path) -> None:
-    (brokers / "round").symlink_to(brokers)
-    (brokers / "one" / "round").symlink_to(brokers)
+    for path in (brokers, brokers / "one"):  # links round in circles are not followed
+        (path / "round").symlink_to(brokers)
     found = _found(brokers)
     assert len(found) == len(set(found)) == 12
     assert len(_rows("batches", brokers)) == 2
-
-
-def test_a_set_of_messages_is_read_as_well(tmp_path: Path) -> None:
-    _log(tmp_path / "a-0" / file_name(0, ".log"), message_set(messages=[message(value=b"v", magic=0)]))
-    assert _picked(_rows("batches", tmp_path), "lastOffset", "baseOffset", "magic", "count") == [(0, None, 0, None)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,10 +48,8 @@ def _log(data: Path, partition: int) -> Path:
 
 
 def _scan(data: Path, *options: str, size: str = "16k") -> int:
-    out = str(data.parent / "out")
-    return main(
-        ["scan", str(data), "--tables-to", out, "--engine", "local", "--records", "--target-bytes", size, "--jobs", "2", *options]
-    )
+    tables = ["--tables-to", str(data.parent / "out"), "--records", "--target-bytes", size]
+    return main(["scan", str(data), "--engine", "local", "--jobs", "2", *tables, *options])
 
 
 def _rows(data: Path, table: str) -> list[dict[str, Any]]:
@@ -125,21 +124,14 @@ def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_cl
     with _killing("read", record_readers.read, lambda path: "/t-2/" in path):
         assert _scan(data, "--output", "json") == 3
     assert _offsets(data) == [row for row in EXACT if row[0] != 2]
-    assert _found(data)
-    assert set(_found(data)) == {
-        (
-            "scan-rows-missing",
-            2,
-            "Rows of this file are missing in the table records:"
-            " the process that read files was killed by SIGKILL, perhaps because the machine ran out of memory.",
-        )
-    }
+    why = "the process that read files was killed by SIGKILL, perhaps because the machine ran out of memory."
+    assert {*_found(data)} == {("scan-rows-missing", 2, f"Rows of this file are missing in the table records: {why}")}
     assert {row["path"] for row in _rows(data, "findings") if row["code"] in SCAN} == {str(_log(data, 2))}
     summary = json.loads(capsys.readouterr().out)
     assert (summary["exitCode"], summary["incompleteTables"]) == (3, [])
 
 
-def test_a_crash_of_a_codec_is_named(data: Path) -> None:
+def test_a_crash_of_a_codec_and_an_error_that_comes_again_are_named(data: Path) -> None:
     def crash(source: Any, *others: Any, **named: Any) -> Any:
         if "/t-1/" in source.path:
             signal.signal(signal.SIGABRT, signal.SIG_DFL)
@@ -151,11 +143,8 @@ def test_a_crash_of_a_codec_is_named(data: Path) -> None:
         assert _scan(data, size="64m") == 3
     assert _offsets(data) == [row for row in EXACT if row[0] != 1]
     ((code, partition, message),) = _found(data)
-    assert (code, partition) == ("scan-rows-missing", 1)
-    assert "was killed by SIGABRT" in message
-
-
-def test_an_error_that_comes_again_is_named(data: Path) -> None:
+    assert (code, partition, "was killed by SIGABRT" in message) == ("scan-rows-missing", 1, True)
+    shutil.rmtree(data.parent / "out")
     with mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero")):
         assert _scan(data, size="64m") == 3
     assert _offsets(data) == []
@@ -231,13 +220,8 @@ def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None
 
     with mock.patch.object(tasks, "attempt", replacing):
         assert _scan(data, "--jobs", "1", size="64m") == 3
-    assert _found(data) == [
-        (
-            "scan-tables-disagree",
-            3,
-            "The rows of this file in the tables batches, records, segments do not add up: it was replaced, or truncated.",
-        )
-    ]
+    message = "The rows of this file in the tables batches, records, segments do not add up: it was replaced, or truncated."
+    assert _found(data) == [("scan-tables-disagree", 3, message)]
 
 
 # --- Rows twice, rows lost
@@ -282,10 +266,12 @@ def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
     report.cover(100, 150)
     report.cover(150, 200)
     assert (report.first, report.last) == (100, 200)
-    with pytest.raises(KdumpError, match=r"x\.log: the walk went from byte 200 to byte 150, so batches would be there twice"):
-        report.cover(150, 220)
-    with pytest.raises(KdumpError, match="from byte 200 to byte 201, so batches would be lost"):
-        report.cover(201, 220)
+    for start, words in (
+        (150, r"x\.log: the walk went from byte 200 to byte 150, so batches would be there twice"),
+        (201, "from byte 200 to byte 201, so batches would be lost"),
+    ):
+        with pytest.raises(KdumpError, match=words):
+            report.cover(start, 220)
 
 
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:
@@ -309,46 +295,42 @@ def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:
     assert len(_offsets(data)) == PARTITIONS * OFFSETS + 3
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-def test_the_table_of_batches_has_a_row_for_each_batch(data: Path, rows: int) -> None:
+def _disagreements(data: Path, table: str, start: int, end: int, *, rows: int = 0, batches: int = 0) -> list[str]:
+    """What is said of a log of 20 bytes, of which some are read, with some batches in so many rows."""
     report = SliceReport(str(_log(data, 0)))
     report.size, report.inode, report.rows = 20, 1, rows
-    report.cover(0, 20)
-    report.count(2, 6)
+    report.cover(start, end)
+    report.count(batches, 3 * batches)
     whole = Reconciliation(str(data))
-    whole._logs[report.path] = {"batches": report}
+    whole._logs[report.path] = {table: report}
     whole.finish()
-    found = [message for _, _, message in whole.disagreements]
-    assert found == ([] if rows == 2 else [f"{rows} batches are in the table, but 2 were found"])
+    return [message for _, _, message in whole.disagreements]
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "words"),
-    [
+def test_the_table_of_batches_has_a_row_for_each_batch_and_each_byte_is_read(data: Path) -> None:
+    for rows, words in (
+        (1, ["1 batches are in the table, but 2 were found"]),
+        (2, []),
+        (3, ["3 batches are in the table, but 2 were found"]),
+    ):
+        assert _disagreements(data, "batches", 0, 20, rows=rows, batches=2) == words
+    for start, end, words in (
         (0, 20, []),
         (5, 20, ["bytes 0 to 4 were not read"]),
         (0, 15, ["bytes 15 to 19 were not read"]),
         (0, 25, ["25 bytes were read of 20"]),
-    ],
-)
-def test_each_byte_of_a_log_has_to_be_read(data: Path, start: int, end: int, words: list[str]) -> None:
-    report = SliceReport(str(_log(data, 0)))
-    report.size, report.inode = 20, 1
-    report.cover(start, end)
-    whole = Reconciliation(str(data))
-    whole._logs[report.path] = {"segments": report}
-    whole.finish()
-    assert [message for _, _, message in whole.disagreements] == words
+    ):
+        assert _disagreements(data, "segments", start, end) == words
 
 
-@pytest.mark.parametrize(("records", "words"), [(None, "Some records"), (1, "1 record"), (2, "2 records")])
-def test_the_number_of_records_that_do_not_decode_is_reported(data: Path, records: int | None, words: str) -> None:
+def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> None:
     item = next(discovery.discover(str(_log(data, 0))))
-    whole = Reconciliation(str(data))
-    whole.skipped.append((item, "records", Skipped("some-code", "why", 7, records, True)))
-    ((message,),) = ([row["message"] for row in found.to_pylist()] for found in whole.findings())
-    verb = "is" if records == 1 else "are"
-    assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
+    for records, words in ((None, "Some records"), (1, "1 record"), (2, "2 records")):
+        whole = Reconciliation(str(data))
+        whole.skipped.append((item, "records", Skipped("some-code", "why", 7, records, True)))
+        ((message,),) = ([row["message"] for row in found.to_pylist()] for found in whole.findings())
+        verb = "is" if records == 1 else "are"
+        assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
 
 
 def test_every_code_about_tables_is_shown_by_a_test_here() -> None:

@@ -15,6 +15,7 @@ import kdump
 from kdump.errors import KdumpError
 from kdump.workers import pool as pools
 from kdump.workers.pool import Died, NoWorker, Outlet, Pool
+from tests.loops import each
 from tests.support import HANG, wait_until
 
 PACKAGE = Path(kdump.__file__).parent
@@ -34,7 +35,9 @@ def test_all_messages_of_all_tasks_arrive_in_order() -> None:
     for count in (1, 3):
         with Pool(slow_at_first, count) as pool:
             results = list(pool.results(range(12), in_order=True))
+            workers = list(pool._workers)
         assert results == [(number, message) for number in range(12) for message in (number, number**2)]
+        assert workers and {worker._status for worker in workers} == {0}  # each ended by itself
 
 
 def test_what_is_done_first_arrives_first_where_no_order_is_asked_for(tmp_path: Path) -> None:
@@ -66,7 +69,7 @@ def test_a_task_is_taken_only_when_a_worker_is_free_for_it() -> None:
         assert len(list(results)) == 19
 
 
-@pytest.mark.parametrize("in_order", [True, False])
+@each("in_order", [True, False])
 def test_a_death_ends_one_task_which_may_be_done_again_in_its_place(in_order: bool) -> None:
     def work(task: list[int], outlet: Outlet) -> None:
         number, attempt = task
@@ -204,10 +207,3 @@ def test_nothing_forks_but_the_pool_and_the_drop_in_form() -> None:
         if re.search(r"os\.fork\(|import .*\bmultiprocessing|from kdump.workers.process import .*\bstart\b", path.read_text())
     }
     assert forking == {"dropin/parallel_text.py", "workers/pool.py", "workers/process.py"}
-
-
-def test_a_worker_without_a_task_ends_by_itself_at_the_end() -> None:
-    with Pool(_squares, 2) as pool:
-        assert len(list(pool.results(range(4)))) == 8
-        workers = list(pool._workers)
-    assert workers and [worker._status for worker in workers] == [0] * len(workers)

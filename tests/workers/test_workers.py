@@ -14,6 +14,7 @@ from kdump.workers import messages, process
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import FAILED, start
 from kdump.workers.slots import SharedSlots
+from tests.loops import each
 from tests.support import HANG
 
 
@@ -118,9 +119,6 @@ def test_a_text_counts_with_the_numbers_that_are_put_after_it() -> None:
     assert last.text() == b"first"
     last.put(2)
     assert (last.numbers(), last.text()) == ((2,), b"")
-
-
-def test_a_text_that_is_too_long_for_its_page_is_cut_off() -> None:
     last = LastPosition(1, 20)  # 8 bytes for the number, 4 for the length of the text
     last.put_text(b"0123456789")
     last.put(5)
@@ -217,8 +215,8 @@ class _Pipes:
         return [] if len(self.waits) <= self.empty else [(self.descriptor, select.POLLIN)]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "empty", "waits", "found"),
+@each(
+    "seconds, empty, waits, found",
     [
         (None, 3, [500, 500, 500, 500], [7]),
         (1.2, 9, [500, 500, 200], []),
@@ -226,6 +224,7 @@ class _Pipes:
         (0.5, 9, [500], []),
         (0, 9, [0], []),
     ],
+    ids=str,
 )
 def test_no_call_waits_so_long_that_a_signal_is_not_heard(
     seconds: float | None, empty: int, waits: list[float], found: list[int], monkeypatch: pytest.MonkeyPatch
