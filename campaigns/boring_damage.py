@@ -163,12 +163,7 @@ def _swapped(size: int) -> Kind:
         segment = source.hurt()
         a, b = _pages(source, segment, size, 2)
         return _apply(
-            damaged,
-            segment,
-            [
-                Edit(a, a + size, (kept(segment, b, b + size),)),
-                Edit(b, b + size, (kept(segment, a, a + size),)),
-            ],
+            damaged, segment, [Edit(a, a + size, (kept(segment, b, b + size),)), Edit(b, b + size, (kept(segment, a, a + size),))]
         )
 
     return kind

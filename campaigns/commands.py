@@ -269,11 +269,7 @@ class Bench:
         earlier = _contents(out)
         arguments = [sys.executable, *program, *words(command or COMMANDS[name])]
         printed = [self.folder / stream for stream in ("stdout", "stderr")]
-        with (
-            min(partition.glob("*.log")).open("rb") as stdin,
-            printed[0].open("wb") as stdout,
-            printed[1].open("wb") as stderr,
-        ):
+        with min(partition.glob("*.log")).open("rb") as stdin, printed[0].open("wb") as stdout, printed[1].open("wb") as stderr:
             prepare()
             process = subprocess.Popen(
                 ["sh", "-c", script, "sh", *arguments] if script else arguments,

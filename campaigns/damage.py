@@ -17,15 +17,7 @@ import snappy
 import zstandard
 
 from tests.builders.checksums import crc32c
-from tests.builders.compression import (
-    XERIAL_MAGIC,
-    Compressor,
-    gzip_members,
-    lz4_frame,
-    snappy_raw,
-    snappy_xerial,
-    zstd_frames,
-)
+from tests.builders.compression import XERIAL_MAGIC, Compressor, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.records import varlong
 
 NO_COMPRESSION, GZIP, SNAPPY, LZ4, ZSTD = range(5)
@@ -441,17 +433,7 @@ def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damag
         return None
     token = chance.choice(tokens)
     value = chance.choice(
-        (
-            token.value + 1,
-            token.value - 1,
-            -1,
-            -2,
-            0,
-            chance.choice(TELLING_NUMBERS),
-            2**31 - 1,
-            -(2**31),
-            chance.getrandbits(20),
-        )
+        (token.value + 1, token.value - 1, -1, -2, 0, chance.choice(TELLING_NUMBERS), 2**31 - 1, -(2**31), chance.getrandbits(20))
     )
     encoded = varlong(value)
     if chance.random() < 0.15:
@@ -475,11 +457,7 @@ def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damage
     row = chance.randrange(len(starts))
     start, end = starts[row], (*starts, len(records))[row + 1]
     record, before, behind = records[start:end], records[:start], records[end:]
-    ways = [
-        (before + behind, "dropped"),
-        (before + record + record + behind, "doubled"),
-        (before + behind + record, "last"),
-    ]
+    ways = [(before + behind, "dropped"), (before + record + record + behind, "doubled"), (before + behind + record, "last")]
     data, what = chance.choice(ways)
     return Damaged(data, f"record {row} {what}")
 

@@ -118,10 +118,7 @@ def test_an_idempotent_batch_and_its_commit_marker() -> None:
     )
 
 
-MAGIC_1_MESSAGES = [
-    message(key=b"k1", value=b"v1", timestamp=1_700_000_000_000),
-    message(key=b"k2", timestamp=1_700_000_000_005),
-]
+MAGIC_1_MESSAGES = [message(key=b"k1", value=b"v1", timestamp=1_700_000_000_000), message(key=b"k2", timestamp=1_700_000_000_005)]
 MAGIC_0_MESSAGES = [message(magic=0, key=b"k1", value=b"v1"), message(magic=0, key=b"k2")]
 
 

@@ -193,11 +193,7 @@ def test_a_check_of_sound_files_imports_no_module_that_is_slow_to_import(tmp_pat
     sound = [batch(records=[record(value=b"v" * 5000)], base_offset=offset) for offset in range(2)]
     write_partition(tmp_path, topic="a", segments={0: sound})
     imported = _imported_by(["check", str(tmp_path / "a-0")])
-    slow = HEAVY - {"re"} | {
-        "datetime",
-        "pickle",
-        "textwrap",
-    }  # leader epochs are read with re
+    slow = HEAVY - {"re"} | {"datetime", "pickle", "textwrap"}  # leader epochs are read with re
     assert {name for name in imported if name.split(".")[0] in slow} == {"typing"}  # of the forecast, which has named tuples
     assert not any(name.startswith(("kdump.decoders.consumer", "kdump.cli.click_parser")) for name in imported)
     assert "kdump.checks.catalogue.all_faults" not in imported

@@ -84,11 +84,7 @@ def test_what_the_others_compress_comes_out_again(codec: int, data: bytes) -> No
 
 
 _FRAMES: dict[int, list[Callable[[bytes], bytes]]] = {
-    LZ4: [
-        lambda data: compress(data, codec="lz4"),
-        lz4_frame,
-        lambda data: lz4_frame(data, has_block_checksums=True),
-    ],
+    LZ4: [lambda data: compress(data, codec="lz4"), lz4_frame, lambda data: lz4_frame(data, has_block_checksums=True)],
     ZSTD: [
         lambda data: compress(data, codec="zstd"),
         lambda data: zstd_frames(data, has_checksum=True),

@@ -38,11 +38,7 @@ pytestmark = pytest.mark.both_kernels
 _NO_MEMORY = {
     GZIP: (zlib, "decompressobj", zlib.error("Error -4 while decompressing data")),
     SNAPPY: (snappy, "uncompress", MemoryError()),
-    ZSTD: (
-        zstandard,
-        "ZstdDecompressor",
-        zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory"),
-    ),
+    ZSTD: (zstandard, "ZstdDecompressor", zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory")),
 }
 
 

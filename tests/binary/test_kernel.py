@@ -41,17 +41,7 @@ from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
 from tests.builders.files import offset_index, time_index
-from tests.builders.records import (
-    TIMESTAMP,
-    batch,
-    commit_record,
-    encode_record,
-    message,
-    message_set,
-    record,
-    varint,
-    wrapper,
-)
+from tests.builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
 from tests.kernels import Printed, Sizes
 from tests.support import BATCHES, LOGS, damaged, opened, values_of
 

@@ -116,8 +116,7 @@ def test_nothing_is_read_of_an_empty_batch(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "batch",
-    [(b"", 0, 1, 0), (b"", -1, 0, 0), (b"ab", 2, 1, 0), (b"", 0, 0, -1), (b"", 1 << 62, 1 << 62, 1)],
+    "batch", [(b"", 0, 1, 0), (b"", -1, 0, 0), (b"ab", 2, 1, 0), (b"", 0, 0, -1), (b"", 1 << 62, 1 << 62, 1)]
 )
 def test_batches_outside_of_their_bytes_are_refused(batch: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match="out of bounds"):

@@ -116,11 +116,7 @@ def lz4_frame(
     for position, block in _lz4_blocks(data, block_size_code=block_size_code):
         dictionary = data[max(0, position - 64 * 1024) : position] if has_dependent_blocks else b""
         frame += _lz4_block(
-            block,
-            dictionary=dictionary,
-            is_stored=is_stored,
-            has_checksum=has_block_checksums,
-            checksum=block_checksum,
+            block, dictionary=dictionary, is_stored=is_stored, has_checksum=has_block_checksums, checksum=block_checksum
         )
     if has_end_mark:
         frame += bytes(4)

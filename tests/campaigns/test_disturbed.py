@@ -257,15 +257,12 @@ def _has_processes(count: int) -> Callable[[Run], bool]:
 CASES = {
     "check": Case("check --rate 1 PARTITION", _has_processes(2)),
     "check to a file": Case(
-        "check --rate 1 --output ndjson -o OUT/report PARTITION",
-        lambda run: _has_processes(2)(run) and list(run.out.iterdir()),
+        "check --rate 1 --output ndjson -o OUT/report PARTITION", lambda run: _has_processes(2)(run) and list(run.out.iterdir())
     ),
     "log to a file": Case("log --rate 1 -o OUT/batches PARTITION", lambda run: list(run.out.iterdir())),
     "log of stdin": Case("log --rate 1 -", lambda run: list(run.tmp.glob("*/*"))),
     "scan": Case(
-        "scan --engine local --jobs 2 --tables-to OUT/tables PARTITION",
-        _has_processes(3),
-        "kdump.pipeline.tasks.attempt",
+        "scan --engine local --jobs 2 --tables-to OUT/tables PARTITION", _has_processes(3), "kdump.pipeline.tasks.attempt"
     ),
     "scan after a crash, with checks in processes of their own": Case(
         "scan --engine local --jobs 1 --tables findings --tables-to OUT/tables PARTITION",
@@ -279,9 +276,7 @@ CASES = {
         "kdump.searching.parallel._searched_here",
     ),
     "drop-in": Case(
-        "--files LOGS --print-data-log --jobs 3",
-        _has_processes(3),
-        "kdump.dropin.parallel_text.Worker.take_stretch",
+        "--files LOGS --print-data-log --jobs 3", _has_processes(3), "kdump.dropin.parallel_text.Worker.take_stretch"
     ),
 }
 

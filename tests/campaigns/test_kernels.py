@@ -63,10 +63,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "option", "count"),
-    [
-        ("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS),
-        ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS),
-    ],
+    [("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS), ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS)],
 )
 def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int, all_cases: bool) -> None:
     code, text = sanitized.run(build, module, option, str(count if all_cases else count // PART), "--seed", str(SEED))

@@ -22,8 +22,7 @@ def _assert_alike(release: str, trials: Iterable[Trial]) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(
-    ("release", "decoder"),
-    [("4.3.1", ""), ("1.0.1", ""), ("4.3.1", "--offsets-decoder"), ("0.10.2.0", "--offsets-decoder")],
+    ("release", "decoder"), [("4.3.1", ""), ("1.0.1", ""), ("4.3.1", "--offsets-decoder"), ("0.10.2.0", "--offsets-decoder")]
 )
 def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str, decoder: str, all_cases: bool) -> None:
     numbers = range(COUNT_OF_ALL_CASES if all_cases else COUNT)

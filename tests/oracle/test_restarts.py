@@ -25,10 +25,7 @@ def test_the_log_manager_reports_what_it_keeps_cuts_and_overlooks(release: str, 
     requests = [Request(whole, recovery_points=["end"]), Request(damaged, ["unclean"], ["zero"]), Request(misled, ["clean"])]
     kept, cut, overlooked = restarts.run_many(release, requests)
 
-    assert [_in_short(row) for row in kept] == [
-        ("clean", "end", 4, "keep", 4, 0, []),
-        ("unclean", "end", 4, "keep", 4, 0, []),
-    ]
+    assert [_in_short(row) for row in kept] == [("clean", "end", 4, "keep", 4, 0, []), ("unclean", "end", 4, "keep", 4, 0, [])]
     assert [_in_short(row) for row in cut] == [("unclean", "zero", 0, "cut", 1, 207, [[2, 3]])]
     assert cut[0]["also"] == ["delete"]
     assert cut[0]["segments_gone"] == [f"{SECOND}.log"]
