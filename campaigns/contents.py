@@ -88,8 +88,7 @@ def _edited(data: bytes | None, other: bytes | None, chance: random.Random) -> t
     if kind in ("null", "empty") or not data:
         return (None if kind == "null" else b""), kind
     if kind == "bytes":
-        damaged = chance.choice(WAYS)(data, data, chance)
-        return (data, "as it was") if damaged is None else damaged
+        return damage.applied(chance.choice(WAYS), data, data, chance)
     changed = bytearray(data)
     if kind == "version":
         version = chance.randrange(-1, 8)

@@ -467,8 +467,8 @@ def log_at_random(directory: Path, chance: random.Random) -> str:
     """Damage of the bytes of a log that moves nothing to another place."""
     log = chance.choice(intact_logs(directory))
     damaged = chance.choice((damage.bits_flipped, damage.byte_set, damage.cut))(log.read_bytes(), b"", chance)
-    log.write_bytes(damaged.data if damaged else b"")
-    return f"{log.name} {damaged.what if damaged else ''}"
+    log.write_bytes(damaged.data)
+    return f"{log.name} {damaged.what}"
 
 
 def _one(directory: Path, suffix: str, chance: random.Random) -> Path | None:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from campaigns.damage import DAMAGES, Damage, Damaged, Entry, byte_set, cut, entries, entries_moved
+from campaigns.damage import DAMAGES, Damage, Damaged, Entry, applied, byte_set, cut, entries, entries_moved
 from golden_outputs.runs import CASES, cases
 from kdump.binary.source import Source
 from kdump.checks.check import run
@@ -158,7 +158,7 @@ def mutant(seed: int, number: int, logs: tuple[str, ...] = ()) -> Mutant:
     original, other = (chance.choice(originals(logs)) for _ in range(2))
     is_sealed = chance.random() < 0.35
     way = chance.choice(SEALED if is_sealed else WAYS)
-    damaged = way(original.data, other.data, chance) or Damaged(original.data, "nothing")
+    damaged = applied(way, original.data, other.data, chance)
     return Mutant(number, original, f"{way.__name__}: {damaged.what}", damaged.data, is_sealed)
 
 
