@@ -14,7 +14,7 @@ from crc32c import crc32c
 
 from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, compress, gzip_members, lz4_frame
 from .files import aborted_transaction, producer_entry
-from .hostile import SEED, Hostile, sound
+from .hostile import SEED, Hostile, log, sound
 from .messages import int16, int32, string
 from .records import TIMESTAMP, Record, control_record, encode_record, message, message_set, unsigned_varint, varint, wrapper
 
@@ -352,13 +352,9 @@ def lines(count: int, line: Callable[[int], str]) -> bytes:
     return f"0\n{count}\n{''.join(line(number) for number in range(count))}".encode()
 
 
-def _log(name: str, parts: int, build: Callable[[int], bytes], directory: str = "t-0") -> Hostile:
-    return Hostile(name, ".log", parts, lambda count: {".log": build(count)}, directory)
-
-
 def _same(name: str, parts: int, *kinds: bytes, step: int = 1) -> Hostile:
     """Batches that are the same but for their offsets, of several kinds in turn."""
-    return _log(name, parts, lambda count: cycled(count, *kinds, step=step))
+    return log(name, parts, lambda count: cycled(count, *kinds, step=step))
 
 
 def _beside(name: str, build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
@@ -433,44 +429,44 @@ def _points(name: str, line: Callable[[int], str]) -> Hostile:
 
 
 CONTENTS = (
-    _log("gzip members without contents", 100_000, lambda n: batch_of(_GZIP_RECORD + gzip_members(b"") * n, codec="gzip")),
-    _log("zstd frames without contents", 200_000, lambda count: batch_of(_ZSTD_RECORD + _EMPTY_ZSTD_FRAME * count, codec="zstd")),
-    _log("zstd frames to skip", 300_000, lambda count: batch_of(_ZSTD_RECORD + _ZSTD_FRAME_TO_SKIP * count, codec="zstd")),
-    _log("zstd blocks without contents", 1_000_000, tiny_zstd_blocks),
+    log("gzip members without contents", 100_000, lambda n: batch_of(_GZIP_RECORD + gzip_members(b"") * n, codec="gzip")),
+    log("zstd frames without contents", 200_000, lambda count: batch_of(_ZSTD_RECORD + _EMPTY_ZSTD_FRAME * count, codec="zstd")),
+    log("zstd frames to skip", 300_000, lambda count: batch_of(_ZSTD_RECORD + _ZSTD_FRAME_TO_SKIP * count, codec="zstd")),
+    log("zstd blocks without contents", 1_000_000, tiny_zstd_blocks),
     _same("zstd windows of 128 MiB", 20_000, in_wide_window([_RECORD])),
-    _log("lz4 blocks of a byte", 60_000, tiny_lz4_blocks),
-    _log("snappy blocks of a byte", 40_000, tiny_snappy_blocks),
+    log("lz4 blocks of a byte", 60_000, tiny_lz4_blocks),
+    log("snappy blocks of a byte", 40_000, tiny_snappy_blocks),
     _same("batches of one record in gzip", 20_000, batch_of(_GZIP_RECORD, codec="gzip")),
     _same("batches of one record in zstd", 20_000, batch_of(_ZSTD_RECORD, codec="zstd")),
     _same("batches of one record in snappy", 20_000, batch_of(bytes(snappy.compress(_RECORD)), codec="snappy")),
-    *(_log(f"payloads that are not {codec}", 20_000, broken_compressed(codec)) for codec in _CODECS),
+    *(log(f"payloads that are not {codec}", 20_000, broken_compressed(codec)) for codec in _CODECS),
     *(_same(f"payloads cut off in {codec}", 20_000, _cut_off(codec), step=10) for codec in _CODECS),
-    _log("wrappers in wrappers", 5_000, nested_wrappers),
+    log("wrappers in wrappers", 5_000, nested_wrappers),
     _same("wrappers of a wrapper", 10_000, wrapper(messages=[wrapper(messages=[message(value=b"v")])])),
     *(_same(f"small wrappers of magic {magic}", 15_000, wrapper(messages=[_OLD[magic]], magic=magic)) for magic in (0, 1)),
     _same("alternating magics", 30_000, *(message_set(messages=[one]) for one in _OLD), batch_of(_RECORD)),
-    _log("alternating faults", 30_000, alternating_faults),
-    _log("open transactions", 30_000, many_producers),
-    _log("many producers", 30_000, lambda count: many_producers(count, 0)),
-    _log("control batches", 30_000, control_batches),
+    log("alternating faults", 30_000, alternating_faults),
+    log("open transactions", 30_000, many_producers),
+    log("many producers", 30_000, lambda count: many_producers(count, 0)),
+    log("control batches", 30_000, control_batches),
     _same("control batches of a thousand records", 150, _THOUSAND_MARKERS, step=1000),
-    _log("random batches", 30_000, random_batches),
-    _log("rising leader epochs", 30_000, lambda n: b"".join(batch_of(_RECORD, base_offset=row, epoch=row) for row in range(n))),
+    log("random batches", 30_000, random_batches),
+    log("rising leader epochs", 30_000, lambda n: b"".join(batch_of(_RECORD, base_offset=row, epoch=row) for row in range(n))),
     _same("empty batches", 30_000, *(batch_of(b"", count=0, producer=(number, 0, number)) for number in range(100))),
     _same("two billion records claimed", 30_000, batch_of(_RECORD, count=2_000_000_000)),
-    _log("long varints", 50, long_varints),
+    log("long varints", 50, long_varints),
     *(_same(name, 150, batch_of(odd * 1000, count=1000), step=1000) for name, odd in ODD_RECORDS.items()),
-    _log("many headers", 100, many_headers),
-    _log("group of members", 150_000, group_of_members, _GROUPS),
-    _log("group of tags", 15_000, group_of_tags, _GROUPS),
-    _log("keys that end inside a field", 150, broken_keys, _GROUPS),
-    _log("commits that end inside a field", 150, broken_values(int16(1), _COMMIT), _GROUPS),
-    _log("changes that end inside a field", 150, broken_values(b"\1\5\0"), _METADATA),
-    _log("segments that end inside a field", 150, broken_values(b"\1\0\0"), _REMOTE),
-    _log("transaction of partitions", 500_000, transaction_of_partitions, _STATE),
-    _log("share state of batches", 100_000, share_state_of_batches, "__share_group_state-0"),
-    _log("partition changes", 50, partition_changes, _METADATA),
-    _log("topics", 50, topics_and_partitions, _METADATA),
+    log("many headers", 100, many_headers),
+    log("group of members", 150_000, group_of_members, _GROUPS),
+    log("group of tags", 15_000, group_of_tags, _GROUPS),
+    log("keys that end inside a field", 150, broken_keys, _GROUPS),
+    log("commits that end inside a field", 150, broken_values(int16(1), _COMMIT), _GROUPS),
+    log("changes that end inside a field", 150, broken_values(b"\1\5\0"), _METADATA),
+    log("segments that end inside a field", 150, broken_values(b"\1\0\0"), _REMOTE),
+    log("transaction of partitions", 500_000, transaction_of_partitions, _STATE),
+    log("share state of batches", 100_000, share_state_of_batches, "__share_group_state-0"),
+    log("partition changes", 50, partition_changes, _METADATA),
+    log("topics", 50, topics_and_partitions, _METADATA),
     Hostile(
         "KRaft snapshot of changes", _KRAFT_SNAPSHOT, 50, lambda count: {_KRAFT_SNAPSHOT: partition_changes(count)}, _METADATA
     ),
@@ -496,9 +492,9 @@ CONTENTS = (
     Hostile("meta.properties of many lines", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a=b\n"))),
     Hostile("meta.properties of a long line", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a\\\n  "))),
     Hostile("meta.properties of escapes", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"\\u0041"))),
-    _log("registry of schemas", 10_000, partial(registry, text=_record_schema), "_schemas-0"),
-    _log("registry of garbage", 20_000, partial(registry, text=lambda _: "[" * 50), "_schemas-0"),
-    _log("registry of references", 5_000, partial(registry, text=_record_schema, references=3), "_schemas-0"),
+    log("registry of schemas", 10_000, partial(registry, text=_record_schema), "_schemas-0"),
+    log("registry of garbage", 20_000, partial(registry, text=lambda _: "[" * 50), "_schemas-0"),
+    log("registry of references", 5_000, partial(registry, text=_record_schema, references=3), "_schemas-0"),
     Hostile("many segments", ".log", 5_000, _many(_segment)),
     Hostile("many deleted files", ".log", 30_000, _many(lambda number: {f"{number:020}.log.deleted": b""})),
     Hostile(
@@ -518,23 +514,23 @@ CONTENTS = (
 _HEADER, _MIB_HEADER = b"\2k\1", varint(1) + b"k" + varint(1 << 20) + bytes(1 << 20)
 
 MUCH_IN_LITTLE = (
-    _log("zstd record of headers", 33_000_000, lambda count: long_record("zstd", header=_HEADER, headers=count)),
-    _log("zstd record of headers of 1 MiB", 100, lambda n: long_record("zstd", header=_MIB_HEADER, headers=n)),
-    _log("record of headers", 30_000_000, lambda count: long_record("none", header=_HEADER, headers=count)),
-    _log("long value", 100 << 20, lambda count: long_record("none", value=count)),
-    _log("long key", 100 << 20, lambda count: long_record("none", key=count)),
-    _log("long zstd value", 250 << 20, lambda count: long_record("zstd", value=count)),
-    _log("zstd of tiny records", 30_000_000, partial(_tiny_records, "zstd")),
-    _log("tiny records", 15_000_000, partial(_tiny_records, "none")),
-    _log("gzip of zeros", 1000, partial(zeros_in, "gzip")),
-    _log("zstd of zeros", 1000, partial(zeros_in, "zstd")),
-    _log("lz4 of zeros", 1000, partial(zeros_in, "lz4")),
-    _log("snappy of zeros", 250, partial(zeros_in, "snappy")),
-    _log("zstd window of zeros", 1000, lambda count: in_wide_window(_copies(b"\0", count << 20))),
-    _log("wrapper of messages", 4_000_000, partial(wrapper_of, magic=1)),
-    _log("wrapper of messages of magic 0", 4_000_000, partial(wrapper_of, magic=0)),
-    _log("wrapper of a long message", 100 << 20, lambda count: wrapper_of(1, 1, value=count)),
-    _log("leader change of voters", 10_000_000, leader_change),
-    _log("metadata of a long record", 100 << 20, lambda count: long_record("none", value=count), _METADATA),
+    log("zstd record of headers", 33_000_000, lambda count: long_record("zstd", header=_HEADER, headers=count)),
+    log("zstd record of headers of 1 MiB", 100, lambda n: long_record("zstd", header=_MIB_HEADER, headers=n)),
+    log("record of headers", 30_000_000, lambda count: long_record("none", header=_HEADER, headers=count)),
+    log("long value", 100 << 20, lambda count: long_record("none", value=count)),
+    log("long key", 100 << 20, lambda count: long_record("none", key=count)),
+    log("long zstd value", 250 << 20, lambda count: long_record("zstd", value=count)),
+    log("zstd of tiny records", 30_000_000, partial(_tiny_records, "zstd")),
+    log("tiny records", 15_000_000, partial(_tiny_records, "none")),
+    log("gzip of zeros", 1000, partial(zeros_in, "gzip")),
+    log("zstd of zeros", 1000, partial(zeros_in, "zstd")),
+    log("lz4 of zeros", 1000, partial(zeros_in, "lz4")),
+    log("snappy of zeros", 250, partial(zeros_in, "snappy")),
+    log("zstd window of zeros", 1000, lambda count: in_wide_window(_copies(b"\0", count << 20))),
+    log("wrapper of messages", 4_000_000, partial(wrapper_of, magic=1)),
+    log("wrapper of messages of magic 0", 4_000_000, partial(wrapper_of, magic=0)),
+    log("wrapper of a long message", 100 << 20, lambda count: wrapper_of(1, 1, value=count)),
+    log("leader change of voters", 10_000_000, leader_change),
+    log("metadata of a long record", 100 << 20, lambda count: long_record("none", value=count), _METADATA),
 )
 """Those that would cost a careless reader more memory than they are worth."""

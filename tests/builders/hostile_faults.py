@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from .hostile import HOSTILE, SEED, Hostile
+from .hostile import HOSTILE, SEED, Hostile, log
 from .records import batch, message, message_set, record
 
 Fault: TypeAlias = Callable[[random.Random, bytearray], bytes]
@@ -81,7 +81,7 @@ def _of_several(*faults: Fault) -> Fault:
 
 def _kind(name: str, parts: int, fault: Fault, *, every: int = 2, whole: bytes = _BATCH, records: int = 3) -> Hostile:
     build = partial(with_faults, every=every, fault=fault, whole=whole, records=records)
-    return Hostile(name, ".log", parts, lambda count: {".log": build(count)})
+    return log(name, parts, build)
 
 
 FAULTS = (
