@@ -573,15 +573,14 @@ def _odd(*records: Any, **fields: Any) -> bytes:
     return batch(records=records or [record(value=b"v")], base_offset=100, **fields)
 
 
+_GROWING = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
+
+
 @each(
     ("what", "data", "stops"),
     [
         ("a payload that holds whole batches", _with_odd(_odd(record(value=b"".join(_batches(40))))), True),
-        (
-            "batches larger than stretches",
-            b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60)),
-            False,
-        ),
+        ("batches larger than stretches", _GROWING, False),
         ("a wrong checksum", _with_odd(_odd(crc=7)), False),
         ("no records", _with_odd(_odd(b"\x7f\x7f\x7f")), True),
         ("an impossible length", _with_odd(_odd(batch_length=5)), True),
