@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from campaigns import commands, disturbed
 from campaigns.commands import Bench, Outcome, Run, end_session, left_of, processes_of
-from campaigns.disturbed import CHANGES, FAILURES, HANDLED, SURROUNDINGS, Failure, Hold, Runs, can_be_made, in_surroundings
+from campaigns.disturbed import FAILURES, HANDLED, SURROUNDINGS, Failure, Hold, Runs, can_be_made, in_surroundings
 from tests.builders.files import file_name
 from tests.loops import each
 
@@ -128,7 +128,7 @@ def test_each_kind_of_call_is_counted_and_fails(bench: Bench, library: Path) -> 
 
 EIO, NO_MEMORY, FULL = Failure("pread", "5"), Failure("malloc", "12"), Failure("write", "28")
 UNREAD, NO_THREAD = Failure("write", str(errno.EPIPE)), Failure("mmap", "12")
-OLD, NEW = {"report.json": b"{}"}, {"report.json": b"{1}"}
+OLD, NEW, HALF = {"report.json": b"{}"}, {"report.json": b"{1}"}, {"report.json": b"{"}
 _HOOK = "Exception ignored in sys.unraisablehook: <bound method X.y of <Z object at 0x7f>>\n"
 _THREAD = "Exception ignored in: <bound method Thread._bootstrap of <Thread(x, started daemon 1)>>\nMemoryError\n"
 _BEGUN = "Exception ignored in thread started by: <x>\nMemoryError\n"
@@ -151,15 +151,11 @@ _THREAD_LOCAL = "cannot allocate memory for thread-local data: ABORT\n"
         (EIO, CLEAN._replace(exit=2, stderr="usage\n"), "exit 2"),
         (EIO, CLEAN._replace(exit=3), "says nothing"),
         (EIO, CLEAN._replace(exit=3, stderr="kdump: cannot be read\n"), None),
-        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", {"report.json": b"{"}), "leaves report.json, which is not whole"),
+        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", HALF), "leaves report.json, which is not whole"),
         (FULL, Outcome(4, "clean\n", "kdump: disk full\n", OLD, earlier=OLD), None),  # an earlier command made it
-        (
-            FULL,
-            Outcome(4, "clean\n", "kdump: disk full\n", {"report.json": b"{"}, earlier=OLD),
-            "leaves report.json, which is not whole",
-        ),
+        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", HALF, earlier=OLD), "leaves report.json, which is not whole"),
         (NO_MEMORY, Outcome(127, "", _THREAD_LOCAL, OLD, earlier=OLD), None),
-        (NO_MEMORY, Outcome(127, "", _THREAD_LOCAL, {"report.json": b"{"}, earlier=OLD), "exit 127"),
+        (NO_MEMORY, Outcome(127, "", _THREAD_LOCAL, HALF, earlier=OLD), "exit 127"),
         *((NO_THREAD, CLEAN._replace(stderr=said), None) for said in (_HOOK, _HOOK + "MemoryError: \n", _BEGUN, _THREAD)),
         (NO_THREAD, Outcome(0, "less\n", _BEGUN), "another answer with exit 0"),
         (NO_MEMORY, CLEAN._replace(stderr=f"{_ARROW}Aborted\n"), None),  # a worker process that Arrow ended
@@ -193,9 +189,8 @@ def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, ben
 
 @pytest.mark.slow
 def test_a_change_is_made_at_the_call_that_is_held(bench: Bench, library: Path) -> None:
-    change = next(change for change in CHANGES if change.__name__ == "_gone")
     runs = Runs(bench, "log", library)
-    outcome = runs.run(Hold("open", 1, change, f"{0:020d}.log", 0))
+    outcome = runs.run(Hold("open", 1, "gone", f"{0:020d}.log", 0))
     assert (runs.before.exit, outcome.failed, outcome.exit) == (0, 1, 3)
     assert f"{0:020d}.log: " in outcome.said
 
@@ -218,7 +213,7 @@ GONE = Outcome(3, "", "kdump: a.log: no such file")
     ],
 )
 def test_an_outcome_of_a_change_is_bad_if_it_misleads(outcome: Outcome, fault: str | None) -> None:
-    assert disturbed.fault_of_change(Hold("open", 1, CHANGES[0], "a.log", 0), CLEAN, GONE, outcome) == fault
+    assert disturbed.fault_of_change(Hold("open", 1, "cut", "a.log", 0), CLEAN, GONE, outcome) == fault
 
 
 # --- signals
@@ -325,9 +320,8 @@ run()
 def test_a_signal_during_a_fork_is_not_lost(name: str, bench: Bench, long: Path) -> None:
     outcome = bench.run(name, partition=long, command=CASES[name].command, program=("-c", _SIGNAL_DURING_FORK))
     assert outcome == Outcome(130, outcome.stdout, outcome.stderr)
-    assert re.fullmatch(
-        "kdump: interrupted( after 0 files, .*)?\n", outcome.stderr
-    )  # Python prints what a hook raises, and goes on
+    # Python prints what a hook raises, and goes on
+    assert re.fullmatch("kdump: interrupted( after 0 files, .*)?\n", outcome.stderr)
 
 
 _SIGNAL_DURING_TEXT = """
