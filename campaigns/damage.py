@@ -17,13 +17,11 @@ import snappy
 import zstandard
 
 from tests.builders.checksums import crc32c
-from tests.builders.compression import XERIAL_MAGIC, Compressor, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
+from tests.builders.compression import Compressor, gzip_members, lz4_frame, snappy_blocks, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.records import varlong
 
 NO_COMPRESSION, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 CODEC_BITS, CONTROL_BIT = 0x07, 0x20
-
-XERIAL_HEADER_SIZE = 16
 
 # How producers write a codec: first as in Java clients, then as other clients do or might do.
 FRAMINGS: dict[int, tuple[Compressor, ...]] = {
@@ -42,19 +40,12 @@ FRAMINGS: dict[int, tuple[Compressor, ...]] = {
         partial(snappy_xerial, trailing=bytes(4)),
     ),
     LZ4: (
-        lz4_frame,
-        partial(lz4_frame, is_header_checksum_broken=True),
-        partial(lz4_frame, has_content_size=True),
-        partial(lz4_frame, has_block_checksums=True),
-        partial(lz4_frame, has_block_checksums=True, block_checksum=1),
-        partial(lz4_frame, has_content_checksum=True),
-        partial(lz4_frame, has_content_checksum=True, content_checksum=1),
-        partial(lz4_frame, has_content_size=True, content_size=1),
-        partial(lz4_frame, is_stored=True),
-        partial(lz4_frame, has_dependent_blocks=True),
-        partial(lz4_frame, block_size_code=3),
-        partial(lz4_frame, block_size_code=7),
-        partial(lz4_frame, has_end_mark=False),
+        *(lz4_frame, partial(lz4_frame, is_header_checksum_broken=True), partial(lz4_frame, is_stored=True)),
+        *(partial(lz4_frame, has_content_size=True), partial(lz4_frame, has_content_size=True, content_size=1)),
+        *(partial(lz4_frame, has_block_checksums=True), partial(lz4_frame, has_block_checksums=True, block_checksum=1)),
+        *(partial(lz4_frame, has_content_checksum=True), partial(lz4_frame, has_content_checksum=True, content_checksum=1)),
+        *(partial(lz4_frame, block_size_code=3), partial(lz4_frame, block_size_code=7)),
+        *(partial(lz4_frame, has_dependent_blocks=True), partial(lz4_frame, has_end_mark=False)),
         partial(lz4_frame, trailing=b"no frame"),
     ),
     ZSTD: (
@@ -376,14 +367,9 @@ def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged:
 
 def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """The key or value of a control record: version, type, coordinator epoch."""
-    entry = _any_entry(
-        data,
-        chance,
-        lambda log, entry: entry.magic >= 2 and bool(log[entry.position + 22] & CONTROL_BIT) and not _codec(log, entry),
-    )
-    numbers = [
-        token for token in varints_of(data[slice(*payload_range(data, entry))]) if token.name in ("keyLength", "valueLength")
-    ]
+    entry = _any_entry(data, chance, _is_plain_control)
+    found = varints_of(data[slice(*payload_range(data, entry))])
+    numbers = [token for token in found if token.name in ("keyLength", "valueLength")]
     if not numbers:
         raise CannotApply
     token = chance.choice(numbers)
@@ -589,6 +575,10 @@ def _codec(log: bytes, entry: Entry) -> int:
     return log[entry.position + (22 if entry.magic >= 2 else 17)] & CODEC_BITS
 
 
+def _is_plain_control(log: bytes, entry: Entry) -> bool:
+    return entry.magic >= 2 and bool(log[entry.position + 22] & CONTROL_BIT) and not _codec(log, entry)
+
+
 def is_compressed(log: bytes, entry: Entry) -> bool:
     return _codec(log, entry) != NO_COMPRESSION
 
@@ -643,14 +633,7 @@ def _decompress(codec: int, payload: bytes) -> bytes:
         return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
     if codec != SNAPPY:
         raise ValueError(codec)
-    if payload[:8] != XERIAL_MAGIC:
-        return _snappy_block(payload)
-    blocks, position = [], XERIAL_HEADER_SIZE
-    while position < len(payload):
-        size = _get(payload, position, "i")
-        blocks.append(_snappy_block(payload[position + 4 : position + 4 + size]))
-        position += 4 + max(0, size)
-    return b"".join(blocks)
+    return b"".join(map(_snappy_block, snappy_blocks(payload)))
 
 
 def _snappy_block(block: bytes) -> bytes:

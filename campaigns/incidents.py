@@ -40,15 +40,8 @@ OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 LEFT_OVER = ((".log", ".index", ".timeindex", ".txnindex"), (".log",), (".index", ".timeindex"), (".log", ".index"))
 REMOVED = (".log", ".index", ".index", ".timeindex", ".txnindex", ".snapshot", "checkpoint")
 EPOCHS = (
-    "0\n1\n0 0\n",
-    "0\n2\n0 0\n3 5\n",
-    "0\n1\n7 100\n",
-    "0\n1\n 0 0\n",
-    "0\n0\n",
-    "0\n",
-    "0\n1\n0 0\n\n",
-    "0\n1\n0  0\n",
-    "1\n",
+    *("0\n1\n0 0\n", "0\n2\n0 0\n3 5\n", "0\n1\n7 100\n", "0\n1\n 0 0\n", "0\n0\n", "0\n"),
+    *("0\n1\n0 0\n\n", "0\n1\n0  0\n", "1\n"),
 )
 Incident = Callable[[Path, random.Random], str]
 

@@ -3,13 +3,14 @@
 import gzip
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import lz4.frame
 import snappy
 import zstandard
 
 from .builders.checksums import crc32c
+from .builders.compression import snappy_blocks
 
 Header = tuple[bytes, bytes | None]
 
@@ -168,20 +169,8 @@ def _messages(batch: bytes, position: int, is_intact: bool, is_inner: bool = Fal
         raise NotReadable
     base = offset - found[-1].offset if magic and found and offset else 0
     append_time = time if attributes & 8 else None
-    return [
-        PlainRecord(
-            _as_long(each.offset + base),
-            each.timestamp if append_time is None else append_time,
-            each.key,
-            each.value,
-            (),
-            position,
-            -1,
-            is_intact,
-            True,
-        )
-        for each in found
-    ]
+    times = [each.timestamp if append_time is None else append_time for each in found]
+    return [replace(each, offset=_as_long(each.offset + base), timestamp=at) for each, at in zip(found, times, strict=True)]
 
 
 def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
@@ -227,7 +216,7 @@ def _decompressed(codec: int, data: bytes) -> bytes:
         if codec == 1:
             return gzip.decompress(data)
         if codec == 2:
-            return _unsnapped(data)
+            return b"".join(bytes(snappy.decompress(block)) for block in snappy_blocks(data))
         if codec == 3:
             return bytes(lz4.frame.decompress(data))
         if codec == 4:
@@ -235,14 +224,3 @@ def _decompressed(codec: int, data: bytes) -> bytes:
     except Exception as error:  # of five packages
         raise NotDecompressed from error
     raise NotDecompressed
-
-
-def _unsnapped(data: bytes) -> bytes:
-    if not data.startswith(b"\x82SNAPPY\0"):
-        return bytes(snappy.decompress(data))
-    blocks, at = [], 16
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        blocks.append(snappy.decompress(data[at + 4 : at + 4 + size]))
-        at += 4 + size
-    return b"".join(blocks)

@@ -51,6 +51,18 @@ def gzip_members(
     return b"".join(members) + trailing
 
 
+def snappy_blocks(payload: bytes) -> list[bytes]:
+    """The compressed blocks of a payload: after the header of a Java client with their sizes, else one without any."""
+    if not payload.startswith(XERIAL_MAGIC):
+        return [payload]
+    blocks, position = [], 16
+    while position < len(payload):
+        size = int.from_bytes(payload[position : position + 4], "big", signed=True)
+        blocks.append(payload[position + 4 : position + 4 + size])
+        position += 4 + max(0, size)
+    return blocks
+
+
 def snappy_xerial(
     data: bytes,
     *,
