@@ -109,10 +109,7 @@ _LZ4_OPTIONS = ("content_size", "block_checksums", "content_checksum")
             *((GZIP, one) for one in (partial(gzip_members, member_count=3), partial(gzip_members, level=0), gzip.compress)),
             *((SNAPPY, one) for one in (partial(snappy_xerial, block_size=100), snappy_raw)),
             (SNAPPY, partial(snappy_xerial, block_size=100, is_header_repeated=True)),
-            *(
-                (LZ4, partial(lz4_frame, **{f"has_{what}": True}))
-                for what in ("content_size", "block_checksums", "content_checksum")
-            ),
+            *((LZ4, partial(lz4_frame, **{f"has_{what}": True})) for what in _LZ4_OPTIONS),
             *((LZ4, partial(lz4_frame, is_stored=True)), (LZ4, partial(lz4_frame, block_size_code=7))),
             *((ZSTD, partial(zstd_frames, frame_count=3)), (ZSTD, partial(zstd_frames, level=19))),
             (ZSTD, partial(zstd_frames, has_content_size=True, has_checksum=True)),
