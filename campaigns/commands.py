@@ -176,7 +176,6 @@ class Outcome(NamedTuple):
 
     @property
     def said(self) -> str:
-        """All that was printed."""
         return self.stdout + self.stderr
 
 

@@ -240,7 +240,6 @@ class Cut(NamedTuple):
 
 
 def any_cut(partition: Partition, chance: random.Random) -> Cut:
-    """Random ranges and keys."""
     offsets = [one.offset for one_batch in partition.batches for one in one_batch.records] or [0]
     times = [one.timestamp for one_batch in partition.batches for one in one_batch.records] or [0]
 

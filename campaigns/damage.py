@@ -126,7 +126,6 @@ class Entry(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position after the entry."""
         return self.position + self.size
 
 
@@ -175,7 +174,6 @@ def entries(log: bytes) -> list[Entry]:
 
 
 def seal(log: bytearray, entry: Entry) -> None:
-    """Correct the CRC of an entry."""
     if entry.magic < 2:
         struct.pack_into(">I", log, entry.position + 12, zlib.crc32(log[entry.position + 16 : entry.end]))
     elif entry.size >= MAGIC2_HEADER_SIZE:
@@ -186,7 +184,6 @@ def seal(log: bytearray, entry: Entry) -> None:
 
 
 def bits_flipped(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """One to three bits."""
     changed = bytearray(data)
     places = [(_place(data, chance), chance.randrange(8)) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
     for position, bit in places:
@@ -195,13 +192,11 @@ def bits_flipped(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def byte_set(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """One byte."""
     position, value = _place(data, chance), chance.choice((0, 0xFF, 0x7F, 0x80, chance.randrange(256)))
     return Damaged(data[:position] + bytes([value]) + data[position + 1 :], f"byte {position} = {value}")
 
 
 def cut(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """The end is missing."""
     size = chance.choice((_place(data, chance), max(0, len(data) - chance.randrange(1, 40))))
     return Damaged(data[:size], f"cut to {size} bytes")
 
@@ -215,7 +210,6 @@ def inserted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def deleted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """Bytes too few."""
     start, end = _range(data, chance)
     return Damaged(data[:start] + data[end:], f"bytes {start} to {end} deleted")
 
@@ -227,7 +221,6 @@ def zeroed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def doubled(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """A range twice."""
     start, end = _range(data, chance)
     return Damaged(data[:end] + data[start:], f"bytes {start} to {end} doubled")
 

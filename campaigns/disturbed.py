@@ -100,7 +100,6 @@ FAILURES = (
 
 
 def build(folder: Path) -> Path:
-    """The library to preload."""
     library = folder / "failing_calls.so"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     source = Path(__file__).with_name("failing_calls.c")

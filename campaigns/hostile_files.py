@@ -156,7 +156,6 @@ def is_for(command: str, name: str) -> bool:
 
 
 def size_for(command: str, path: Path) -> int:
-    """The bytes that a command reads."""
     if "{}" in COMMANDS[command][1]:
         return path.stat().st_size
     return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())

@@ -64,7 +64,6 @@ class Mutant(NamedTuple):
 
 
 def mutant(seed: int, number: int) -> Mutant:
-    """The mutant of this number."""
     chance = random.Random(f"{seed}/{number}")
     suffix = chance.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
     source = chance.choice(_sources()[suffix])

@@ -48,7 +48,6 @@ NOT_SLOW = "not slow and not spark and not oracle"
 
 
 def tests_of(area: str) -> tuple[str, ...]:
-    """The tests of an area."""
     return TESTS.get(area, (f"tests/{area}",))
 
 
@@ -189,7 +188,6 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the selected errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", metavar="FILE", help="errors in this file, or with this id; patterns allowed")
     parser.add_argument("--random", type=int, metavar="COUNT", help="COUNT random errors in each package, not those of the list")

@@ -175,13 +175,11 @@ def _replaced(data: bytes, start: int, end: int, new: bytes, what: str) -> Damag
 
 
 def header_bit_flip(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """One bit of a header."""
     at, bit = chance.choice(entries(data)).position + chance.randrange(26), chance.randrange(8)
     return _replaced(data, at, at + 1, bytes([data[at] ^ 1 << bit]), f"bit {bit}")
 
 
 def byte_run(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """Random bytes in place of others."""
     start = chance.randrange(len(data))
     end = min(len(data), start + chance.choice((2, 8, 40, 200, 1000, 5000, len(data) // 8 + 2)))
     return _replaced(data, start, end, chance.randbytes(end - start), f"{end - start} random bytes")
@@ -197,7 +195,6 @@ def zero_page(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def insertion(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """Bytes too many."""
     start = chance.randrange(len(data) + 1)
     size = chance.choice((1, 2, 12, 17, 60, 600, 5000))
     new = chance.choice((chance.randbytes(size), bytes(size), b"text " * (size // 5 + 1)))
@@ -205,7 +202,6 @@ def insertion(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def cut_out(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """Bytes in the middle are missing."""
     start = chance.randrange(len(data))
     end = min(len(data), start + chance.choice((1, 2, 30, 300, 3000)))
     return _replaced(data, start, end, b"", f"{end - start} bytes cut out")
@@ -225,7 +221,6 @@ def planted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
 
 
 def forged_headers(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
-    """Headers without their batches."""
     length = chance.choice((49, 500, 5000, 1 << 20, (1 << 27) - 1))
     header = struct.pack(">qiibIhiqqqhii", 1 << 20, length, 0, 2, chance.getrandbits(32), 0, 0, 1, 1, -1, -1, -1, 1)
     at = chance.choice(entries(data)).end
@@ -394,7 +389,6 @@ def _covers(ranges: list[Range], start: int, end: int) -> bool:
 
 
 def measure(numbers: Sequence[int], seed: int, logs: tuple[str, ...] = ()) -> tuple[Counter[str], list[str]]:
-    """Test these mutants."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kdump-recall-") as folder:

@@ -24,7 +24,6 @@ MALFORMED = (b"\xff\xfe", b"a\xed\xa0\x80b", b"\xe2\x82")
 
 
 def messages() -> Iterator[Message]:
-    """All declared messages."""
     for pairs in (
         *(consumer_offsets.RECORDS, consumer_offsets.EARLIER_RECORDS, transaction_state.RECORDS),
         *(share_group_state.RECORDS, share_group_state.EARLIER_RECORDS),

@@ -43,7 +43,6 @@ class Import(NamedTuple):
 
     @property
     def places(self) -> tuple[str, str]:
-        """The packages of both."""
         return self.importing.split(".")[1], self.imported.split(".")[1]
 
     @property

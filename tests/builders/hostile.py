@@ -102,12 +102,10 @@ def aborted_transactions(count: int) -> bytes:
 
 
 def sound(count: int) -> bytes:
-    """Sound batches, one after the other."""
     return batches(count, lambda _: b"")
 
 
 def log(name: str, parts: int, build: Callable[[int], bytes], directory: str = "t-0") -> Hostile:
-    """A log of so many parts."""
     return Hostile(name, ".log", parts, lambda count: {".log": build(count)}, directory)
 
 

@@ -29,13 +29,11 @@ def with_faults(count: int, *, every: int, fault: Fault, whole: bytes = _BATCH, 
 
 
 def flipped(chance: random.Random, data: bytearray) -> bytes:
-    """With one bit changed, anywhere."""
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     return bytes(data)
 
 
 def torn(chance: random.Random, data: bytearray) -> bytes:
-    """Cut off anywhere."""
     return bytes(data[: chance.randrange(len(data))])
 
 
