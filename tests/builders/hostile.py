@@ -3,7 +3,7 @@
 import random
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .records import batch, message, message_set, record, transaction_marker
 
@@ -85,20 +85,12 @@ def messages_and_headers(count: int) -> bytes:
 
 def aborted_transactions(count: int) -> bytes:
     """Transactions of one record, each of which a marker aborts."""
-    parts = []
-    for number in range(count):
-        parts += [
-            batch(
-                records=[record(key=b"k")],
-                producer_id=1,
-                producer_epoch=0,
-                base_sequence=number,
-                is_transactional=True,
-                base_offset=2 * number,
-            ),
-            transaction_marker(is_commit=False, base_offset=2 * number + 1),
-        ]
-    return b"".join(parts)
+    of_producer: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True, "records": [record(key=b"k")]}
+    return b"".join(
+        batch(base_sequence=number, base_offset=2 * number, **of_producer)
+        + transaction_marker(is_commit=False, base_offset=2 * number + 1)
+        for number in range(count)
+    )
 
 
 def sound(count: int) -> bytes:

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from campaigns import directories, recovers  # what needs Arrow
-from campaigns.directories import GOLDEN, REPLICAS, WRITTEN
-from campaigns.nonsense import nonsense
+from campaigns.directories import GOLDEN, REPLICAS, WRITTEN, nonsense
 from tests.loops import each
 from tests.oracle.restarts import why_not_available
 

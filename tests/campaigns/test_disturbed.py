@@ -249,30 +249,25 @@ def _has_processes(count: int) -> Callable[[Run], bool]:
     return lambda run: len(processes_of(run.process.pid)) == count
 
 
+TWO, THREE = _has_processes(2), _has_processes(3)
+_TO_TABLES = "--tables-to OUT/tables PARTITION"
 CASES = {
-    "check": Case("check --rate 1 PARTITION", _has_processes(2)),
+    "check": Case("check --rate 1 PARTITION", TWO),
     "check to a file": Case(
-        "check --rate 1 --output ndjson -o OUT/report PARTITION", lambda run: _has_processes(2)(run) and list(run.out.iterdir())
+        "check --rate 1 --output ndjson -o OUT/report PARTITION", lambda run: TWO(run) and list(run.out.iterdir())
     ),
     "log to a file": Case("log --rate 1 -o OUT/batches PARTITION", lambda run: list(run.out.iterdir())),
     "log of stdin": Case("log --rate 1 -", lambda run: list(run.tmp.glob("*/*"))),
-    "scan": Case(
-        "scan --engine local --jobs 2 --tables-to OUT/tables PARTITION", _has_processes(3), "kdump.pipeline.tasks.attempt"
-    ),
+    "scan": Case(f"scan --engine local --jobs 2 {_TO_TABLES}", THREE, "kdump.pipeline.tasks.attempt"),
     "scan after a crash, with checks in processes of their own": Case(
-        "scan --engine local --jobs 1 --tables findings --tables-to OUT/tables PARTITION",
-        _has_processes(3),
-        "kdump.pipeline.reading.run",
-        crashes=True,
+        f"scan --engine local --jobs 1 --tables findings {_TO_TABLES}", THREE, "kdump.pipeline.reading.run", crashes=True
     ),
     "grep": Case(
         "grep --jobs 2 --prove-absent --certificate OUT/certificate 'no such key' PARTITION",
-        _has_processes(3),
+        THREE,
         "kdump.searching.parallel._searched_here",
     ),
-    "drop-in": Case(
-        "--files LOGS --print-data-log --jobs 3", _has_processes(3), "kdump.dropin.parallel_text.Worker.take_stretch"
-    ),
+    "drop-in": Case("--files LOGS --print-data-log --jobs 3", THREE, "kdump.dropin.parallel_text.Worker.take_stretch"),
 }
 
 
@@ -344,7 +339,7 @@ def test_nohup_keeps_a_command_going(bench: Bench, long: Path) -> None:
     program = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from kdump.cli.main import run; run()"
 
     def send(run: Run) -> None:
-        disturbed.sender(signal.SIGHUP, when=_has_processes(2))(run)
+        disturbed.sender(signal.SIGHUP, when=TWO)(run)
         run.process.send_signal(signal.SIGTERM)
 
     outcome = bench.run("check", partition=long, command=CASES["check"].command, program=("-c", program), meanwhile=send)
@@ -412,21 +407,27 @@ def test_without_worker_processes_the_answer_is_the_same(name: str, bench: Bench
     assert in_surroundings(bench, name, "no fork") == usual[name]
 
 
-def test_a_scan_says_that_it_has_no_worker_process(bench: Bench) -> None:
-    outcome = in_surroundings(bench, "scan tables", "no fork")
-    assert outcome == Outcome(3, outcome.stdout, "kdump: no worker process can be started: no process; take fewer with --jobs\n")
-
-
-@pytest.mark.parametrize("name", ["log parquet", "grep parquet", "scan"])
-def test_a_package_for_which_there_is_no_memory_is_not_missing(name: str, bench: Bench) -> None:
-    outcome = in_surroundings(bench, name, "64 MiB of addresses")
-    assert outcome == Outcome(3, "", "kdump: out of memory while loading the package pyarrow\n")
-
-
-def test_a_module_for_which_there_is_no_descriptor_is_no_output(bench: Bench) -> None:
-    outcome = in_surroundings(bench, "log parquet", "6 descriptors")
-    assert (outcome.exit, outcome.stdout) == (3, "")
-    assert re.fullmatch(r"kdump: a part of kdump cannot be loaded: \S+: Too many open files\n", outcome.stderr)
+@each(
+    ("name", "surroundings", "said"),
+    [
+        ("scan tables", "no fork", "no worker process can be started: no process; take fewer with --jobs"),
+        *(
+            (name, "64 MiB of addresses", "out of memory while loading the package pyarrow")  # which is not missing
+            for name in ("log parquet", "grep parquet", "scan")
+        ),
+        ("log parquet", "6 descriptors", r"a part of kdump cannot be loaded: \S+: Too many open files"),
+        (
+            "check stdin",
+            "no writable temporary directory",
+            "stdin cannot be kept in a temporary file: No usable temporary directory found.*",
+        ),
+    ],
+)
+def test_what_a_command_lacks_is_said_in_a_sentence(name: str, surroundings: str, said: str, bench: Bench) -> None:
+    outcome = in_surroundings(bench, name, surroundings)
+    assert outcome.exit == 3 and re.fullmatch(f"kdump: {said}\n", outcome.stderr), outcome
+    assert outcome.stdout == "" or name == "scan tables"
+    assert (outcome.files, outcome.leftover, outcome.temporary) == ({}, (), ()) or name == "check stdin"
 
 
 def test_a_report_in_a_file_is_not_all_that_is_said_where_something_was_not_examined(bench: Bench, tmp_path: Path) -> None:
@@ -437,12 +438,6 @@ def test_a_report_in_a_file_is_not_all_that_is_said_where_something_was_not_exam
     said = f"kdump: not everything could be examined: {bench.folder / 'out' / 'report.json'} says why\n"
     assert (outcome.exit, outcome.stdout, outcome.stderr) == (3, "", said)
     assert b"A symbolic link to nowhere" in outcome.files["report.json"]
-
-
-def test_stdin_needs_a_temporary_directory_and_says_so(bench: Bench) -> None:
-    outcome = in_surroundings(bench, "check stdin", "no writable temporary directory")
-    assert (outcome.exit, outcome.stdout) == (3, "")
-    assert outcome.stderr.startswith("kdump: stdin cannot be kept in a temporary file: No usable temporary directory found")
 
 
 def test_without_click_what_is_typed_plainly_works(bench: Bench, usual: dict[str, Outcome]) -> None:
