@@ -120,12 +120,11 @@ def _claims(rows: Sequence[Row]) -> dict[tuple[int, int], Row]:
 def _compared(case: Case, listed: dict[tuple[int, int], Row], fits: Callable[[Batch], bool]) -> Iterator[str]:
     """What is wrong with rows that should be those of the intact batches that fit."""
     truth = case.truth
-    nested = truth.nested()
     there = {(one.base, one.position): one for one in truth.found}
     missing = [
         one
         for place, one in there.items()
-        if one.is_exact and not one.is_foreign and place not in nested and place not in listed and fits(one.batch)
+        if one.is_exact and not one.is_foreign and place not in truth.nested and place not in listed and fits(one.batch)
     ]
     if missing:
         records = sum(one.batch.records for one in missing)
@@ -189,7 +188,7 @@ def judge_check(case: Case) -> Iterator[str]:
             yield f"exit code {answer.exit_code} and {bad}, of a sound log"
     files = {row["path"]: row for row in answer.of("file") if row["fileType"] == "log"}
     batches = sum(row["batchesIntact"] + row["batchesSalvaged"] for row in files.values())
-    low = sum(one.is_exact and not one.is_foreign for one in truth.found) - len(truth.nested())
+    low = sum(one.is_exact and not one.is_foreign for one in truth.found) - len(truth.nested)
     high = len(truth.found) + len(truth.inner)
     if not low <= batches <= high:
         yield f"{batches} batches are intact or salvaged, instead of {low} to {high}"
@@ -298,10 +297,8 @@ def judge_recover(case: Case) -> Iterator[str]:
             yield f"the new log of {base} is damaged at byte {end}"
     known = {batch.last: batch.data for batch in truth.batches}
     lost = [batch for batch in truth.exact.values() if made.get(batch.last) != batch.data]
-    nested = truth.nested()
-    inside = {one.batch.first for one in truth.found if (one.base, one.position) in nested}
-    inside -= {one.batch.first for one in truth.found if (one.base, one.position) not in nested and one.is_exact}
-    lost = [batch for batch in lost if batch.first not in inside]
+    outside = {one.batch.first for one in truth.found if (one.base, one.position) not in truth.nested and one.is_exact}
+    lost = [batch for batch in lost if batch.first not in truth.inside - outside]
     if lost:
         records = sum(batch.records for batch in lost)
         yield f"{len(lost)} of {len(truth.exact)} intact batches ({records} records) are not kept, such as offset {lost[0].first}"
@@ -338,7 +335,6 @@ def judge_recover(case: Case) -> Iterator[str]:
 def judge_grep(case: Case) -> Iterator[str]:
     """Keys of intact batches are found where these are; of keys that are gone nobody can say that they are absent."""
     truth = case.truth
-    nested = truth.nested()
     kept = [batch for batch in truth.exact.values() if batch.keys]
     for batch in case.chance.sample(kept, min(3, len(kept))):
         number = case.chance.choice(batch.keys)
@@ -346,10 +342,10 @@ def judge_grep(case: Case) -> Iterator[str]:
         hits = {(int(Path(row["file"]).stem), row["position"]) for row in answer.of("hit") if row["status"] != "damaged"}
         places = {(one.base, one.position) for one in truth.found if one.batch is batch}
         exact = {(one.base, one.position) for one in truth.found if one.batch is batch and one.is_exact}
-        if not exact - nested <= hits <= places:
+        if not exact - truth.nested <= hits <= places:
             yield f"{key_of(number).decode()} of offset {batch.first}: {sorted(hits)} instead of {sorted(exact)}"
         (verdict,) = answer.of("search-verdict")
-        if exact - nested and verdict["verdict"] != "found":
+        if exact - truth.nested and verdict["verdict"] != "found":
             yield f"{key_of(number).decode()} is {verdict['verdict']}, exit code {answer.exit_code}"
         offset = batch.first + batch.keys.index(number)
         if (
@@ -378,9 +374,7 @@ def judge_grep(case: Case) -> Iterator[str]:
 def judge_where(case: Case) -> Iterator[str]:
     """Offsets of intact batches are present; of those that damage took nothing else is said."""
     truth = case.truth
-    nested = truth.nested()
-    inside = {one.batch.first for one in truth.found if (one.base, one.position) in nested}
-    kept = [batch for batch in truth.exact.values() if batch.first not in inside]
+    kept = [batch for batch in truth.exact.values() if batch.first not in truth.inside]
     for batch in case.chance.sample(kept, min(3, len(kept))):
         offset = case.chance.randint(batch.first, batch.last)
         (row,) = said("where", f"{case.directory.name}@{offset}", case.directory, "--output", "ndjson").rows
@@ -410,9 +404,8 @@ def judge_parts(case: Case) -> Iterator[str]:
     answer = said("log", "--output", "ndjson", *options, case.directory)
     for fault in _compared(case, _claims(answer.rows), lambda batch: batch.last >= low and batch.first <= high):
         yield f"{' '.join(options)}: {fault}"
-    nested = truth.nested()
     asked = chance.choice(kept)
-    copies = {(one.base, one.position) for one in truth.found if one.batch is asked and one.is_exact} - nested
+    copies = {(one.base, one.position) for one in truth.found if one.batch is asked and one.is_exact} - truth.nested
     offset = chance.randint(asked.first, asked.last)
     answer = said("log", "--output", "ndjson", "--offset", str(offset), case.directory)
     if copies and not copies & _claims(answer.rows).keys():
@@ -420,7 +413,7 @@ def judge_parts(case: Case) -> Iterator[str]:
     log = case.directory / file_name(chance.choice(sorted(truth.data)), ".log")
     base = int(log.stem)
     places = [one.position for one in truth.found if one.base == base and one.is_exact and not one.is_foreign]
-    places = [place for place in places if (base, place) not in nested]
+    places = [place for place in places if (base, place) not in truth.nested]
     if not places:
         return
     count = chance.randint(1, min(50, len(places)))

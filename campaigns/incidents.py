@@ -548,6 +548,18 @@ CHANGES: tuple[Incident, ...] = (*(at_random,) * 11, remove, remove, leave_over,
 """What may happen to any directory, even one without an intact batch."""
 
 
+def changed_copy(source: Path, root: Path, directory: Path, chance: random.Random, counts: Sequence[int]) -> str:
+    """Copy the files of a directory below `root`, and change the copy so often. Returns what was done."""
+    directory.mkdir(parents=True)
+    for file in sorted(file for file in source.iterdir() if file.is_file()):
+        (directory / file.name).write_bytes(file.read_bytes())
+    about = [source.relative_to(root).as_posix()]
+    for _ in range(chance.choice(counts)):
+        change = chance.choice(CHANGES)
+        about.append(f"{change.__name__}: {change(directory, chance)}")
+    return "; ".join(about)
+
+
 def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident] = INCIDENTS) -> str:
     """Let one to three incidents befall a directory. Returns which."""
     about = []
