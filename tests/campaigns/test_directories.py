@@ -10,6 +10,7 @@ from campaigns import directories, recovers  # what needs Arrow
 from campaigns.directories import GOLDEN, REPLICAS, WRITTEN, nonsense
 from tests.loops import each
 from tests.oracle.restarts import why_not_available
+from tests.support import skip_if
 
 
 @pytest.mark.slow
@@ -35,9 +36,7 @@ def test_damaged_directories_are_judged_and_mended_without_a_slip(
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", recovers.RELEASES)
 def test_log_managers_keep_what_was_recovered(release: str) -> None:
-    missing = why_not_available(release)
-    if missing:
-        pytest.skip(missing)
+    skip_if(why_not_available(release))
     assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
 
 

@@ -7,13 +7,13 @@ import pytest
 from campaigns import with_kafka
 from campaigns.with_kafka import Trial
 from tests import oracle
+from tests.support import skip_if
 
 COUNT, COUNT_OF_ALL_CASES = 80, 200
 
 
 def _assert_alike(release: str, trials: Iterable[Trial]) -> None:
-    if missing := oracle.why_not_available(release):
-        pytest.skip(missing)
+    skip_if(oracle.why_not_available(release))
     answers = list(with_kafka.run(release, trials))
     differences = [difference.text for _, difference in answers if difference]
     assert len(answers) >= COUNT
