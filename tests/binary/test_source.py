@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -94,19 +95,13 @@ def test_a_file_that_may_not_be_read_is_reported_apart(tmp_path: Path) -> None:
 
 
 def test_a_refused_permission_is_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_arguments: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "open", mock.Mock(side_effect=PermissionError(13, "Permission denied")))
     assert _code_of(tmp_path / "secret.log") == "file-permission"
 
 
 def test_a_disk_that_fails_while_it_is_read_names_the_position(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_arguments: object) -> bytes:
-        raise OSError(5, "Input/output error")
-
     with Source(str(file)) as source:
-        monkeypatch.setattr(os, "pread", fail)
+        monkeypatch.setattr(os, "pread", mock.Mock(side_effect=OSError(5, "Input/output error")))
         with pytest.raises(Unreadable) as caught:
             source.read(64, 10)
     assert (caught.value.code, caught.value.position) == ("file-io-error", 64)
