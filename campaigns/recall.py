@@ -31,6 +31,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.reading import salvage
 from kdump.tables import Row
+from tests.builders.compression import Codec
 from tests.builders.records import batch, record
 from tests.support import bytes_read
 
@@ -39,6 +40,9 @@ LARGEST_OF_LOGS = 4 << 20
 TIMES_READ = 100
 """How often a check may read each byte on average; more would mean superlinear time. The most seen is 18 times."""
 NOW = 1_700_000_500_000
+BUILT: tuple[tuple[int, int, Codec], ...]
+BUILT = ((40, 10, "none"), (200, 100, "none"), (60, 3000, "none"), (80, 500, "gzip"), (30, 40, "zstd"))
+"""Logs that are built: how many batches, the largest value, and the codec."""
 
 Listed = dict[int, tuple[str, tuple[int, ...], int]]
 """The status, header and size of each batch, by position."""
@@ -127,13 +131,7 @@ def _is_sound(data: bytes) -> bool:
 def _built() -> list[Original]:
     chance = random.Random("recall")
     logs = []
-    for count, value_size, codec in (
-        (40, 10, "none"),
-        (200, 100, "none"),
-        (60, 3000, "none"),
-        (80, 500, "gzip"),
-        (30, 40, "zstd"),
-    ):
+    for count, value_size, codec in BUILT:
         for step in (1, 3):  # 3: as compaction leaves it
             offset, batches = 0, []
             for row in range(count):
@@ -142,7 +140,7 @@ def _built() -> list[Original]:
                 if row % 10 == 5 and codec == "none":
                     values[0] = batch(records=[record(value=b"nested")], base_offset=offset + 1)
                 made = [record(key=b"key", value=value) for value in values]
-                batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 30))  # type: ignore[arg-type]
+                batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 30))
                 offset += rows + chance.randrange(step)
             logs.append(b"".join(batches))
     same = b"".join(batch(records=[record(key=b"key", value=b"value")], base_offset=row) for row in range(100))
@@ -413,7 +411,6 @@ def main() -> int:
     numbers = range(options.count) if options.mutant is None else [options.mutant]
     started = time.monotonic()
     logs = tuple(options.logs)
-    measure(range(0), options.seed, logs)
     originals(logs)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     counts, failures = measure(numbers, options.seed, logs)

@@ -169,11 +169,7 @@ def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st
 
 
 MESSAGES = st.builds(
-    message,
-    magic=st.integers(0, 1),
-    value=st.none() | st.binary(max_size=20),
-    timestamp=INT64,
-    attributes=st.integers(-128, 127),
+    message, magic=st.integers(0, 1), value=st.none() | st.binary(max_size=20), timestamp=INT64, attributes=st.integers(-128, 127)
 ).map(lambda one: message_set(messages=[one]))
 
 
