@@ -131,8 +131,7 @@ def case_of(source: str, seed: int, number: int, folder: Path) -> Case:
     """Make a damaged directory, which depends only on where it is from, the seed and the number."""
     directory = folder / "orders-0"
     if source == GOLDEN:
-        chance = random.Random(f"{seed} {number}")
-        return Case(directory, incidents.changed_copy(chance.choice(_sources()), CASES, directory, chance, (1, 1, 2, 3, 5)))
+        return Case(directory, make(directory, seed, number))
     chance = random.Random(f"incidents {seed} {number}")
     directory, contents = incidents.write(chance, folder)
     if source == WRITTEN:
@@ -144,6 +143,12 @@ def case_of(source: str, seed: int, number: int, folder: Path) -> Case:
         about.append(incidents.rolled_elsewhere(replica, chance) if chance.random() < 0.5 else "")
         about[-1] += incidents.befall(replica, chance, incidents.BLOCKS)
     return Case(replicas[0], " | ".join(about), contents, replicas[1:], directory)
+
+
+def make(directory: Path, seed: int, number: int) -> str:
+    """Write a damaged directory of the goldens. Returns a description of the damage."""
+    chance = random.Random(f"{seed} {number}")
+    return incidents.changed_copy(chance.choice(_sources()), CASES, directory, chance, (1, 1, 2, 3, 5))
 
 
 @functools.cache
