@@ -42,7 +42,12 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("60-h21", "checks/rules/directories/neighbours.py", "True, facts.end >= facts.size", "True, True"),
     ("60-h22", "checks/rules/directories/neighbours.py", "if own_end > end or base_before < 0:", "if True:"),
     ("63-h16", "checks/rules/directories/offset_checkpoints.py", "(without if line.is_reset else OFFLINE)", "without"),
-    ("looks-of-no-segment", "checks/rules/framing/damaged_ranges.py", "min(_SAMPLE_BYTES, ", "min(1, "),
+    (
+        "looks-of-no-segment",
+        "checks/rules/framing/damaged_ranges.py",
+        "looks_of(self._context.source.read(start, ",
+        "looks_of(self._context.source.read(start + 1, ",
+    ),
     ("severity-of-tail", "checks/rules/framing/file_end.py", " if self._context.is_newest else ERROR", ""),
     ("disorder-of-both", "checks/rules/indexes/offset_index.py", "):\n                continue", "):\n                break"),
     ("60-h29", "checks/rules/indexes/offset_index_targets.py", " log.may_hold_more(position, end) or not", " not"),
