@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
+import struct
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -112,92 +114,60 @@ def _some(source: Source, segment: Segment, count: int, room: int = 0) -> list[B
     return [segment.batches[row] for row in sorted(source.chance.sample(rows, min(count, len(rows))))]
 
 
+def _of(way: Callable[..., Iterable[Edit]], *arguments: object) -> Kind:
+    """The segment in the middle is changed in this way."""
+
+    def kind(source: Source, damaged: Damaged) -> str:
+        segment = source.hurt()
+        return _apply(damaged, segment, list(way(source, segment, *arguments)))
+
+    return kind
+
+
 # --- disks
 
 
-def _flips(count: int) -> Kind:
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        places = source.chance.sample(range(len(segment.data) // 10, len(segment.data)), count)
-        return _apply(damaged, segment, [_flipped(segment, place, source.chance.randrange(8)) for place in places])
-
-    return kind
+def _flips(source: Source, segment: Segment, count: int) -> Iterator[Edit]:
+    places = source.chance.sample(range(len(segment.data) // 10, len(segment.data)), count)
+    return (_flipped(segment, place, source.chance.randrange(8)) for place in places)
 
 
-def _zeros(size: int, count: int) -> Kind:
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        return _apply(damaged, segment, [_written_over(segment, at, bytes(size)) for at in _pages(source, segment, size, count)])
-
-    return kind
+def _zeros(source: Source, segment: Segment, size: int, count: int) -> Iterator[Edit]:
+    return (_written_over(segment, at, bytes(size)) for at in _pages(source, segment, size, count))
 
 
-def _stale(size: int, count: int) -> Kind:
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        edits = []
-        for at in _pages(source, segment, size, count):
-            old = source.chance.randrange(at // size) * size
-            edits.append(Edit(at, at + size, (kept(segment, old, old + size),)))
-        return _apply(damaged, segment, edits)
-
-    return kind
+def _stale(source: Source, segment: Segment, size: int, count: int) -> Iterator[Edit]:
+    for at in _pages(source, segment, size, count):
+        old = source.chance.randrange(at // size) * size
+        yield Edit(at, at + size, (kept(segment, old, old + size),))
 
 
-def _foreign(size: int, offset: int | None) -> Kind:
+def _foreign(source: Source, segment: Segment, size: int, offset: int | None) -> Iterator[Edit]:
     """A page of another partition: with offsets from `offset` on, or with some that are below those around it."""
-
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        first = segment.base if offset is None else offset
-        (other,) = written(source.shape, FOREIGN_BYTES, 1, source.seed + 1, first, FOREIGN_NUMBERS)
-        (at,) = _pages(source, segment, size, 1)
-        start = source.chance.randrange(len(other.data) // size) * size
-        return _apply(damaged, segment, [Edit(at, at + size, (kept(other, start, start + size),))])
-
-    return kind
+    first = segment.base if offset is None else offset
+    (other,) = written(source.shape, FOREIGN_BYTES, 1, source.seed + 1, first, FOREIGN_NUMBERS)
+    (at,) = _pages(source, segment, size, 1)
+    start = source.chance.randrange(len(other.data) // size) * size
+    yield Edit(at, at + size, (kept(other, start, start + size),))
 
 
-def _swapped(size: int) -> Kind:
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        a, b = _pages(source, segment, size, 2)
-        return _apply(
-            damaged,
-            segment,
-            [
-                Edit(a, a + size, (kept(segment, b, b + size),)),
-                Edit(b, b + size, (kept(segment, a, a + size),)),
-            ],
-        )
-
-    return kind
+def _swapped(source: Source, segment: Segment, size: int) -> Iterator[Edit]:
+    a, b = _pages(source, segment, size, 2)
+    yield Edit(a, a + size, (kept(segment, b, b + size),))
+    yield Edit(b, b + size, (kept(segment, a, a + size),))
 
 
-def _headers(count: int, is_random: bool) -> Kind:
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        edits = []
-        for batch in _some(source, segment, count):
-            size = min(61, len(batch.data))
-            edits.append(_written_over(segment, batch.position, source.chance.randbytes(size) if is_random else bytes(size)))
-        return _apply(damaged, segment, edits)
-
-    return kind
+def _headers(source: Source, segment: Segment, count: int, is_random: bool) -> Iterator[Edit]:
+    for batch in _some(source, segment, count):
+        size = min(61, len(batch.data))
+        yield _written_over(segment, batch.position, source.chance.randbytes(size) if is_random else bytes(size))
 
 
-def _field(place: int, bits: Sequence[int], count: int = 1) -> Kind:
+def _field(source: Source, segment: Segment, place: int, bits: Sequence[int], count: int = 1) -> Iterator[Edit]:
     """A bit of the field of four bytes that starts at `place` in the header, or of the byte there for bits below 8."""
-
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        edits = []
-        for batch in _some(source, segment, count):
-            bit = source.chance.choice(bits)
-            edits.append(_flipped(segment, batch.position + place - bit // 8, bit % 8))
-        return _apply(damaged, segment, edits)
-
-    return kind
+    for batch in _some(source, segment, count):
+        bit = source.chance.choice(bits)
+        yield _flipped(segment, batch.position + place - bit // 8, bit % 8)
 
 
 # --- crashes
@@ -224,58 +194,42 @@ def _preallocated(source: Source, damaged: Damaged) -> str:
 # --- file systems and people
 
 
-def _missing_bytes(source: Source, damaged: Damaged) -> str:
-    segment = source.hurt()
+def _inside(source: Source, segment: Segment) -> int:
+    """A place inside of a batch."""
     (batch,) = _some(source, segment, 1)
-    at = source.chance.randrange(batch.position + 1, batch.end)
-    return _apply(damaged, segment, [Edit(at, min(at + source.chance.randrange(1, 8 << 10), len(segment.data)), ())])
+    return source.chance.randrange(batch.position + 1, batch.end)
 
 
-def _inserted_bytes(source: Source, damaged: Damaged) -> str:
-    segment = source.hurt()
-    (batch,) = _some(source, segment, 1)
-    at = source.chance.randrange(batch.position + 1, batch.end)
-    return _apply(damaged, segment, [Edit(at, at, (Piece(source.chance.randbytes(source.chance.randrange(1, 8 << 10))),))])
+def _missing_bytes(source: Source, segment: Segment) -> Iterator[Edit]:
+    at = _inside(source, segment)
+    yield Edit(at, min(at + source.chance.randrange(1, 8 << 10), len(segment.data)), ())
 
 
-def _missing_batches(source: Source, damaged: Damaged) -> str:
+def _inserted_bytes(source: Source, segment: Segment) -> Iterator[Edit]:
+    at = _inside(source, segment)
+    yield Edit(at, at, (Piece(source.chance.randbytes(source.chance.randrange(1, 8 << 10))),))
+
+
+def _missing_batches(source: Source, segment: Segment) -> Iterator[Edit]:
     """Whole batches are gone, more than the index has between two of its entries."""
-    segment = source.hurt()
     rows = len(segment.batches)
     first = source.chance.randrange(1, max(2, rows // 2))
     end = first + 1
     while end < rows - 2 and segment.batches[end].position - segment.batches[first].position < 3 * 4096 + rows:
         end += 1
-    return _apply(damaged, segment, [Edit(segment.batches[first].position, segment.batches[end].position, ())])
+    yield Edit(segment.batches[first].position, segment.batches[end].position, ())
 
 
-def _shifted_offsets(count: int) -> Kind:
+def _shifted_offsets(source: Source, segment: Segment, count: int) -> Iterator[Edit]:
     """Base offsets that are too high by a million, in batches one after the other."""
-
-    def kind(source: Source, damaged: Damaged) -> str:
-        segment = source.hurt()
-        (first,) = _some(source, segment, 1, room=count)
-        row = segment.batches.index(first)
-        edits = [
-            _written_over(
-                segment,
-                one.position,
-                (int.from_bytes(one.data[:8], "big", signed=True) + MILLION).to_bytes(8, "big", signed=True),
-            )
-            for one in segment.batches[row : row + count]
-        ]
-        return _apply(damaged, segment, edits)
-
-    return kind
+    (first,) = _some(source, segment, 1, room=count)
+    row = segment.batches.index(first)
+    for one in segment.batches[row : row + count]:
+        yield _written_over(segment, one.position, struct.pack(">q", struct.unpack_from(">q", one.data)[0] + MILLION))
 
 
-def _crlf(source: Source, damaged: Damaged) -> str:
-    segment = source.hurt()
-    places, at = [], segment.data.find(b"\n")
-    while at >= 0:
-        places.append(at)
-        at = segment.data.find(b"\n", at + 1)
-    return _apply(damaged, segment, [Edit(at, at, (Piece(b"\r"),)) for at in places])
+def _crlf(source: Source, segment: Segment) -> Iterator[Edit]:
+    return (Edit(found.start(), found.start(), (Piece(b"\r"),)) for found in re.finditer(b"\n", segment.data))
 
 
 def _index(suffix: str, change: Callable[[Source, bytes], bytes | None]) -> Kind:
@@ -316,43 +270,39 @@ def _joined(source: Source, damaged: Damaged) -> str:
     return f"log {segment.base} twice"
 
 
-def _sound(source: Source, damaged: Damaged) -> str:
-    return "nothing"
-
-
 KINDS: dict[str, Kind] = {
-    "sound": _sound,
-    "flip-1": _flips(1),
-    "flip-20": _flips(20),
-    "flip-1000": _flips(1000),
-    "zeros-512": _zeros(SECTOR, 20),
-    "zeros-4k": _zeros(PAGE, 5),
-    "zeros-64k": _zeros(LARGE_PAGE, 5),
-    "stale-4k": _stale(PAGE, 5),
-    "stale-64k": _stale(LARGE_PAGE, 1),
-    "stale-64k-5": _stale(LARGE_PAGE, 5),
-    "foreign-higher": _foreign(LARGE_PAGE, 5_000_000),
-    "foreign-lower": _foreign(LARGE_PAGE, None),
-    "swapped-4k": _swapped(PAGE),
-    "swapped-64k": _swapped(LARGE_PAGE),
-    "headers-zeroed": _headers(20, is_random=False),
-    "headers-random": _headers(20, is_random=True),
-    "flipped-delta": _field(26, range(32)),
-    "flipped-high-delta": _field(26, (28, 29, 30, 31)),
-    "flipped-length": _field(11, range(32)),
-    "flipped-magic": _field(16, range(8)),
-    "flipped-offset": _field(7, range(64)),
-    "flipped-offsets": _field(7, range(64), 20),
+    "sound": lambda source, damaged: "nothing",
+    "flip-1": _of(_flips, 1),
+    "flip-20": _of(_flips, 20),
+    "flip-1000": _of(_flips, 1000),
+    "zeros-512": _of(_zeros, SECTOR, 20),
+    "zeros-4k": _of(_zeros, PAGE, 5),
+    "zeros-64k": _of(_zeros, LARGE_PAGE, 5),
+    "stale-4k": _of(_stale, PAGE, 5),
+    "stale-64k": _of(_stale, LARGE_PAGE, 1),
+    "stale-64k-5": _of(_stale, LARGE_PAGE, 5),
+    "foreign-higher": _of(_foreign, LARGE_PAGE, 5_000_000),
+    "foreign-lower": _of(_foreign, LARGE_PAGE, None),
+    "swapped-4k": _of(_swapped, PAGE),
+    "swapped-64k": _of(_swapped, LARGE_PAGE),
+    "headers-zeroed": _of(_headers, 20, False),
+    "headers-random": _of(_headers, 20, True),
+    "flipped-delta": _of(_field, 26, range(32)),
+    "flipped-high-delta": _of(_field, 26, (28, 29, 30, 31)),
+    "flipped-length": _of(_field, 11, range(32)),
+    "flipped-magic": _of(_field, 16, range(8)),
+    "flipped-offset": _of(_field, 7, range(64)),
+    "flipped-offsets": _of(_field, 7, range(64), 20),
     "torn": _torn(0),
     "torn-zeros": _torn(300_000),
     "preallocated": _preallocated,
-    "missing-bytes": _missing_bytes,
-    "inserted-bytes": _inserted_bytes,
-    "missing-batches": _missing_batches,
-    "offset-shifted-1": _shifted_offsets(1),
-    "offset-shifted-2": _shifted_offsets(2),
-    "offset-shifted-3": _shifted_offsets(3),
-    "crlf": _crlf,
+    "missing-bytes": _of(_missing_bytes),
+    "inserted-bytes": _of(_inserted_bytes),
+    "missing-batches": _of(_missing_batches),
+    "offset-shifted-1": _of(_shifted_offsets, 1),
+    "offset-shifted-2": _of(_shifted_offsets, 2),
+    "offset-shifted-3": _of(_shifted_offsets, 3),
+    "crlf": _of(_crlf),
     "index-wrong": _index(".index", _wrong),
     "index-stale": _index(".index", lambda _, data: data[: len(data) // 16 * 8]),
     "index-zeroed": _index(".index", lambda _, data: bytes(len(data))),
@@ -370,15 +320,8 @@ FOR_MAGIC_2 = ("flipped-delta", "flipped-high-delta")
 """Kinds that damage fields which messages do not have."""
 
 NOTHING_LOST = (
-    "sound",
-    "preallocated",
-    "index-wrong",
-    "index-stale",
-    "index-zeroed",
-    "index-of-another",
-    "index-gone",
-    "timeindex-zeroed",
-    "joined",
+    *("sound", "preallocated", "joined"),
+    *("index-wrong", "index-stale", "index-zeroed", "index-of-another", "index-gone", "timeindex-zeroed"),
 )
 """Kinds after which each batch is still there, and nothing else that may have been one."""
 
@@ -401,12 +344,10 @@ def found_in(damaged: Damaged) -> list[Found]:
         data = b"".join(piece.data for piece in pieces)
         at = 0
         for piece in pieces:
-            if piece.segment is not None:
-                is_foreign = piece.segment not in damaged.segments
-                for one in _of_piece(base, data, at, piece, is_foreign):
-                    known = found.get((base, one.position))
-                    if known is None or (one.is_exact and not known.is_exact):
-                        found[base, one.position] = one
+            for one in _of_piece(base, data, at, piece, damaged.segments) if piece.segment is not None else ():
+                known = found.get((base, one.position))
+                if known is None or (one.is_exact and not known.is_exact):
+                    found[base, one.position] = one
             at += len(piece.data)
     return _without_overlaps([found[key] for key in sorted(found)])
 
@@ -427,10 +368,10 @@ def _without_overlaps(found: Sequence[Found]) -> list[Found]:
     return kept
 
 
-def _of_piece(base: int, data: bytes, at: int, piece: Piece, is_foreign: bool) -> list[Found]:
+def _of_piece(base: int, data: bytes, at: int, piece: Piece, own: Sequence[Segment]) -> list[Found]:
     assert piece.segment is not None
-    batches, end = piece.segment.batches, piece.origin + len(piece.data)
-    row = max(bisect_right(batches, piece.origin, key=_position) - 1, 0)
+    batches, end, is_foreign = piece.segment.batches, piece.origin + len(piece.data), piece.segment not in own
+    row = max(bisect_right(batches, piece.origin, key=lambda batch: batch.position) - 1, 0)
     found = []
     for batch in batches[row:]:
         if batch.position >= end:
@@ -447,7 +388,3 @@ def _of_piece(base: int, data: bytes, at: int, piece: Piece, is_foreign: bool) -
                 has_header = here[8:12] == batch.data[8:12] and here[16:17] == batch.data[16:17]
                 found.append(Found(base, position, batch, False, is_foreign, has_header))
     return found
-
-
-def _position(batch: Batch) -> int:
-    return batch.position

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import random
 import struct
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import crc32c
-
-from tests.builders.compression import CODEC_IDS, Codec, compress
+from tests.builders import records
+from tests.builders.compression import Codec
 from tests.builders.files import (
     checkpoint,
     file_name,
@@ -25,7 +23,7 @@ from tests.builders.files import (
 
 START_MS = 1_700_000_000_000
 INDEX_INTERVAL = 4096
-TRANSACTIONAL, CONTROL = 0x10, 0x20
+TRANSACTIONAL = 0x10
 COORDINATOR_EPOCH = 7
 
 Batches = Iterator["Batch"]
@@ -236,35 +234,45 @@ class _Writer:
         """The next batch, and the marker that follows it, if it ends a transaction. `done` is the share of the log so far."""
         shape = self.shape.upgrades_to if self.shape.upgrades_to and done >= 0.5 else self.shape
         values = self._values(shape)
-        time = START_MS + self.offset
-        keys = tuple(range(self.number, self.number + len(values)))
-        self.number += len(values)
+        count, offset, time = len(values), self.offset, START_MS + self.offset
+        keys = tuple(range(self.number, self.number + count))
+        self.number += count
         if shape.magic < 2:
-            data = _message_set(shape, self.offset, time, keys, values)
-            newest = time + len(values) - 1 if shape.magic else -1
-            yield self._placed(position, data, len(values), newest, 0, shape.magic, keys)
+            data = _message_set(shape, offset, time, keys, values)
+            yield self._placed(position, data, count, time + count - 1 if shape.magic else -1, 0, shape.magic, keys)
             return
         epoch = 3 + int(done * shape.epochs) * 2
-        producer, sequence, attributes = -1, -1, CODEC_IDS[shape.codec]
+        producer, sequence = -1, -1
         if shape.producers:
             producer = 1000 + self.chance.randrange(shape.producers)
             sequence = self.sequences.get(producer, 0)
-            self.sequences[producer] = sequence + len(values)
-        if shape.is_transactional:
-            attributes |= TRANSACTIONAL
-            self.in_transaction[producer] = self.in_transaction.get(producer, 0) + 1
-        payload = compress(_records(keys, values), codec=shape.codec)
-        data = _batch(self.offset, epoch, attributes, len(values), time, producer, sequence, payload)
-        batch = self._placed(position, data, len(values), time + len(values) - 1, epoch, 2, keys)
-        yield batch
-        if shape.is_transactional and self.in_transaction[producer] >= 5:
+            self.sequences[producer] = sequence + count
+        data = records.batch(
+            records=[
+                records.record(key=key_of(keys[row]), value=value, timestamp=time + row) for row, value in enumerate(values)
+            ],
+            base_offset=offset,
+            partition_leader_epoch=epoch,
+            codec=shape.codec,
+            is_transactional=shape.is_transactional,
+            producer_id=producer,
+            producer_epoch=min(producer, 0),
+            base_sequence=sequence,
+        )
+        one = self._placed(position, data, count, time + count - 1, epoch, 2, keys)
+        yield one
+        self.in_transaction[producer] = self.in_transaction.get(producer, 0) + shape.is_transactional
+        if self.in_transaction[producer] == 5:
             self.in_transaction[producer] = 0
-            marker = (
-                b"\0\0\0\x08" + struct.pack(">hh", 0, 1) + b"\x0c" + struct.pack(">hi", 0, COORDINATOR_EPOCH) + b"\0"
-            )  # COMMIT
-            marker = _varint(len(marker)) + marker
-            data = _batch(self.offset, epoch, TRANSACTIONAL | CONTROL, 1, START_MS + self.offset, producer, -1, marker)
-            yield self._placed(batch.end, data, 1, START_MS + self.offset, epoch, 2, ())
+            end = START_MS + self.offset
+            data = records.transaction_marker(
+                base_offset=self.offset,
+                timestamp=end,
+                partition_leader_epoch=epoch,
+                producer_id=producer,
+                coordinator_epoch=COORDINATOR_EPOCH,
+            )
+            yield self._placed(one.end, data, 1, end, epoch, 2, ())
 
     def _values(self, shape: Shape) -> list[bytes]:
         count = self.chance.randint(*shape.records)
@@ -296,57 +304,12 @@ def _texts(chance: random.Random) -> bytes:
     return " ".join(f"{chance.randrange(1 << 20):x}" for _ in range(1 << 17)).encode()
 
 
-def _varint(value: int) -> bytes:
-    """A zigzag varint of a value that is not negative."""
-    value <<= 1
-    if value < 0x80:
-        return bytes((value,))
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-_known_varint: Callable[[int], bytes] = functools.lru_cache(maxsize=1 << 14)(_varint)
-
-
-def _records(keys: tuple[int, ...], values: list[bytes]) -> bytes:
-    """Records of magic 2: a millisecond apart, with a key and a value, without headers."""
-    parts: list[bytes] = []
-    for row, (number, value) in enumerate(zip(keys, values, strict=True)):
-        key = key_of(number)
-        delta = _known_varint(row)
-        head = b"\0" + delta + delta + _known_varint(len(key)) + key + _known_varint(len(value))
-        parts += (_known_varint(len(head) + len(value) + 1), head, value, b"\0")
-    return b"".join(parts)
-
-
-def _batch(base: int, epoch: int, attributes: int, count: int, time: int, producer: int, sequence: int, payload: bytes) -> bytes:
-    producer_epoch = -1 if producer < 0 else 0
-    covered = (
-        struct.pack(">hiqqqhii", attributes, count - 1, time, time + count - 1, producer, producer_epoch, sequence, count)
-        + payload
-    )
-    return struct.pack(">qiibI", base, len(covered) + 9, epoch, 2, crc32c.crc32c(covered)) + covered
-
-
 def _message_set(shape: Shape, first: int, time: int, keys: tuple[int, ...], values: list[bytes]) -> bytes:
-    """A message, or a wrapper with these inside; inner offsets are absolute in magic 0 and relative in magic 1."""
+    """A message, or a wrapper with these inside."""
+    messages = [
+        records.message(magic=shape.magic, key=key_of(keys[row]), value=value, timestamp=time + row)
+        for row, value in enumerate(values)
+    ]
     if shape.codec == "none":
-        return _message(first, shape.magic, 0, time, key_of(keys[0]), values[0])
-    inner = b"".join(
-        _message(row if shape.magic else first + row, shape.magic, 0, time + row, key_of(number), value)
-        for row, (number, value) in enumerate(zip(keys, values, strict=True))
-    )
-    payload = compress(inner, codec=shape.codec, magic=shape.magic)
-    count = len(values)
-    return _message(first + count - 1, shape.magic, CODEC_IDS[shape.codec], time + count - 1, None, payload)
-
-
-def _message(offset: int, magic: int, attributes: int, time: int, key: bytes | None, value: bytes) -> bytes:
-    head = struct.pack(">bbq", magic, attributes, time) if magic else struct.pack(">bb", magic, attributes)
-    key_part = struct.pack(">i", -1) if key is None else struct.pack(">i", len(key)) + key
-    body = head + key_part + struct.pack(">i", len(value)) + value
-    return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
+        return records.message_set(messages=messages, base_offset=first)
+    return records.wrapper(messages=messages, magic=shape.magic, codec=shape.codec, base_offset=first)

@@ -59,9 +59,8 @@ class Truth:
     @functools.cached_property
     def gone_or_changed(self) -> list[Range]:
         """The offsets of which nothing is left that is as it was and can be told from the payload of a damaged batch."""
-        nested = self.nested()
         own = (one for one in self.found if one.is_exact and not one.is_foreign)
-        told = {one.batch.first for one in own if (one.base, one.position) not in nested}
+        told = {one.batch.first for one in own if (one.base, one.position) not in self.nested}
         return joined((one.first, one.last) for one in self.batches if one.first not in told)
 
     @functools.cached_property
@@ -84,6 +83,12 @@ class Truth:
                     yield (base, start), data[start:end]
             at = data.find(_KEY, at + 1)
 
+    @functools.cached_property
+    def inside(self) -> set[int]:
+        """First offsets of batches of which there is a copy in a damaged one."""
+        return {one.batch.first for one in self.found if (one.base, one.position) in self.nested}
+
+    @functools.cached_property
     def nested(self) -> set[tuple[int, int]]:
         """Log and position of batches inside of the bytes of a damaged one whose length leads to a header, or to the end.
 
@@ -220,8 +225,7 @@ def start(truth: Truth, recovery_point: int) -> Start:
             cut_in = base
     if truth.damaged.logs and not result.is_known:
         return result
-    nested = truth.nested()
-    found = [one for one in truth.found if one.has_length and (one.base, one.position) not in nested]
+    found = [one for one in truth.found if one.has_length and (one.base, one.position) not in truth.nested]
     left = [one for one in found if one.position < result.sizes.get(one.base, 0)]
     result.lost = [one for one in found if one.position >= result.sizes.get(one.base, 0)]
     result.lost_records = sum(one.batch.records for one in result.lost)

@@ -31,17 +31,8 @@ ODD_CLASSES = ("", "java.lang.String", "no.such.Class", "string", "-")
 KNOWN_SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 ODD_SUFFIXES = (".deleted", ".cleaned", ".swap", ".txt", "~", ".LOG", ".", *KNOWN_SUFFIXES)
 ODD_STEMS = (
-    "abc",
-    "-5",
-    "+7",
-    "",
-    "\u0663",
-    "5.extra",
-    "\u00e9t\u00e9",
-    "9223372036854775807",
-    "9223372036854775808",
-    "a b",
-    "7 ",
+    *("abc", "-5", "+7", "", "\u0663", "5.extra", "\u00e9t\u00e9", "a b", "7 "),
+    *("9223372036854775807", "9223372036854775808"),
 )
 ABSENT = ("gone", *(stem + suffix for stem in ("gone", "77") for suffix in (*KNOWN_SUFFIXES, ".txt")))
 
@@ -128,9 +119,8 @@ def _item(files: dict[str, bytes | None], chance: random.Random, working_folder:
     name = chance.choice(pool)
     if chance.random() < 0.85:
         return name
-    return chance.choice(
-        ("./{}", ".//{}", "{}/", "{}/.", "../case/{}", "{cwd}/{}", "{cwd}//{}", "folder/../{}", " {}", "{} ")
-    ).format(name, cwd=working_folder)
+    forms = ("./{}", ".//{}", "{}/", "{}/.", "../case/{}", "{cwd}/{}", "{cwd}//{}", "folder/../{}", " {}", "{} ")
+    return chance.choice(forms).format(name, cwd=working_folder)
 
 
 def _words(release: str, files: str, data: dict[str, bytes | None], chance: random.Random) -> list[str]:

@@ -176,7 +176,6 @@ class Outcome(NamedTuple):
 
     @property
     def said(self) -> str:
-        """All that was printed."""
         return self.stdout + self.stderr
 
 
@@ -214,9 +213,8 @@ class Bench:
         segment = [batch(base_offset=number, **one) for number in range(9)]
         write_partition(root / "transactions", segments={0: segment}, aborted_transactions={0: aborted})
         noise = random.Random(1)
-        large = [
-            batch(records=[record(value=noise.randbytes(1 << 17))], base_offset=number, codec="gzip") for number in range(20)
-        ]
+        values = [noise.randbytes(1 << 17) for _ in range(20)]
+        large = [batch(records=[record(value=one)], base_offset=number, codec="gzip") for number, one in enumerate(values)]
         write_partition(root / "large", segments={0: large})  # of which the drop-in form reads parts in worker processes
         registries.unpack(root / "registries")
         self.partitions = {"sound": sound, "damaged": damaged}
@@ -269,11 +267,7 @@ class Bench:
         earlier = _contents(out)
         arguments = [sys.executable, *program, *words(command or COMMANDS[name])]
         printed = [self.folder / stream for stream in ("stdout", "stderr")]
-        with (
-            min(partition.glob("*.log")).open("rb") as stdin,
-            printed[0].open("wb") as stdout,
-            printed[1].open("wb") as stderr,
-        ):
+        with min(partition.glob("*.log")).open("rb") as stdin, printed[0].open("wb") as stdout, printed[1].open("wb") as stderr:
             prepare()
             process = subprocess.Popen(
                 ["sh", "-c", script, "sh", *arguments] if script else arguments,
@@ -309,10 +303,8 @@ def small_partition(folder: Path) -> Path:
         return batch(records=records, base_offset=base_offset, producer_id=7, producer_epoch=0, base_sequence=base_offset)
 
     segments = {first: [made(offset) for offset in range(first, first + 400, 10)] for first in (0, 400, 800)}
-    entries = {
-        end: [producer_entry(producer_id=7, last_sequence=end - 1, last_offset=end - 1, offset_delta=9)]
-        for end in (400, 800, 1200)
-    }
+    ends = (400, 800, 1200)
+    entries = {n: [producer_entry(producer_id=7, last_sequence=n - 1, last_offset=n - 1, offset_delta=9)] for n in ends}
     return write_partition(folder, segments=segments, producer_snapshots=entries)
 
 

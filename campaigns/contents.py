@@ -15,16 +15,9 @@ MOST_RECORDS = 6
 
 # How records are packed: magic, codec, how often.
 PACKINGS: tuple[tuple[int, Codec, int], ...] = (
-    (0, "none", 24),
-    (1, "none", 30),
-    (2, "none", 24),
-    (0, "gzip", 3),
-    (0, "snappy", 3),
-    (1, "gzip", 3),
-    (1, "lz4", 3),
-    (2, "gzip", 4),
-    (2, "lz4", 3),
-    (2, "zstd", 3),
+    *((0, "none", 24), (0, "gzip", 3), (0, "snappy", 3)),
+    *((1, "none", 30), (1, "gzip", 3), (1, "lz4", 3)),
+    *((2, "none", 24), (2, "gzip", 4), (2, "lz4", 3), (2, "zstd", 3)),
 )
 OLD_TYPES = (b"\0\0", b"\0\1", b"\0\2")
 
@@ -88,8 +81,7 @@ def _edited(data: bytes | None, other: bytes | None, chance: random.Random) -> t
     if kind in ("null", "empty") or not data:
         return (None if kind == "null" else b""), kind
     if kind == "bytes":
-        damaged = chance.choice(WAYS)(data, data, chance)
-        return (data, "as it was") if damaged is None else damaged
+        return damage.applied(chance.choice(WAYS), data, data, chance)
     changed = bytearray(data)
     if kind == "version":
         version = chance.randrange(-1, 8)

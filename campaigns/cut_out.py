@@ -9,6 +9,7 @@ written down here once more: the records in order with all that belongs to them,
 """
 
 import contextlib
+import functools
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -175,19 +176,15 @@ class Writer:
         offsets = sorted(chance.sample(range(self._offset, self._offset + 2 * count), count))
         times = self._times(count) if magic else [-1] * count
         kind: TimestampType = "LogAppendTime" if magic and chance.random() < 0.3 else "CreateTime"
+        make, latest = functools.partial(message, magic=magic, timestamp_type=kind), max(times)
         messages: list[Message | bytes] = [
-            message(
-                key=chance.choice(KEYS), value=b"%d" % offset, magic=magic, offset=offset, timestamp=time, timestamp_type=kind
-            )
+            make(key=chance.choice(KEYS), value=b"%d" % offset, offset=offset, timestamp=time)
             for offset, time in zip(offsets, times, strict=True)
         ]
-        if codec == "none":
-            data = message_set(messages=messages)
-        else:
-            data = wrapper(
-                messages=messages, magic=magic, codec=codec, base_offset=offsets[0], timestamp=max(times), timestamp_type=kind
-            )
-        latest = max(times)
+        of_wrapper: dict[str, Any] = {"magic": magic, "codec": codec, "timestamp_type": kind}
+        data = message_set(messages=messages)
+        if codec != "none":
+            data = wrapper(messages=messages, base_offset=offsets[0], timestamp=latest, **of_wrapper)
         self._offset = offsets[-1] + 1
         written = [
             Written(one.offset or 0, latest if kind == "LogAppendTime" else time, one.key, one.value)
@@ -240,7 +237,6 @@ class Cut(NamedTuple):
 
 
 def any_cut(partition: Partition, chance: random.Random) -> Cut:
-    """Random ranges and keys."""
     offsets = [one.offset for one_batch in partition.batches for one in one_batch.records] or [0]
     times = [one.timestamp for one_batch in partition.batches for one in one_batch.records] or [0]
 
@@ -252,16 +248,9 @@ def any_cut(partition: Partition, chance: random.Random) -> Cut:
     if first is not None and last is not None:
         first, last = min(first, last), max(first, last)
     keys = tuple(key for key in KEYS if key is not None and chance.random() < 0.4)
-    by_key = chance.random()
-    return Cut(
-        None if by_time else first,
-        None if by_time else last,
-        maybe(times) if by_time else None,
-        maybe(times) if by_time else None,
-        chance.random() < 0.5,
-        keys if by_key < 0.2 else (),
-        keys if 0.2 <= by_key < 0.4 else (),
-    )
+    by_key, times_asked = chance.random(), (maybe(times), maybe(times)) if by_time else (None, None)
+    kept, dropped = (keys if by_key < 0.2 else ()), (keys if 0.2 <= by_key < 0.4 else ())
+    return Cut(*((None, None) if by_time else (first, last)), *times_asked, chance.random() < 0.5, kept, dropped)
 
 
 def expected(partition: Partition, cut: Cut) -> list[Written]:
@@ -309,18 +298,9 @@ def read_by_kafka(kafka: KafkaRecords, directory: Path) -> list[Written]:
     for log in sorted(directory.glob("*.log")):
         for record in kafka.read(log):
             is_control = record.is_control
-            found.append(
-                Written(
-                    record.offset,
-                    record.timestamp,
-                    None if is_control else record.key,
-                    None if is_control else record.value,
-                    record.producer_id,
-                    "t" in record.flags,
-                    is_control,
-                    is_control and record.key == b"\0\0\0\1",
-                )
-            )
+            key, value = (None, None) if is_control else (record.key, record.value)
+            of_producer = (record.producer_id, "t" in record.flags, is_control, is_control and record.key == b"\0\0\0\1")
+            found.append(Written(record.offset, record.timestamp, key, value, *of_producer))
     return found
 
 

@@ -17,21 +17,11 @@ import snappy
 import zstandard
 
 from tests.builders.checksums import crc32c
-from tests.builders.compression import (
-    XERIAL_MAGIC,
-    Compressor,
-    gzip_members,
-    lz4_frame,
-    snappy_raw,
-    snappy_xerial,
-    zstd_frames,
-)
+from tests.builders.compression import Compressor, gzip_members, lz4_frame, snappy_blocks, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.records import varlong
 
 NO_COMPRESSION, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 CODEC_BITS, CONTROL_BIT = 0x07, 0x20
-
-XERIAL_HEADER_SIZE = 16
 
 # How producers write a codec: first as in Java clients, then as other clients do or might do.
 FRAMINGS: dict[int, tuple[Compressor, ...]] = {
@@ -50,19 +40,12 @@ FRAMINGS: dict[int, tuple[Compressor, ...]] = {
         partial(snappy_xerial, trailing=bytes(4)),
     ),
     LZ4: (
-        lz4_frame,
-        partial(lz4_frame, is_header_checksum_broken=True),
-        partial(lz4_frame, has_content_size=True),
-        partial(lz4_frame, has_block_checksums=True),
-        partial(lz4_frame, has_block_checksums=True, block_checksum=1),
-        partial(lz4_frame, has_content_checksum=True),
-        partial(lz4_frame, has_content_checksum=True, content_checksum=1),
-        partial(lz4_frame, has_content_size=True, content_size=1),
-        partial(lz4_frame, is_stored=True),
-        partial(lz4_frame, has_dependent_blocks=True),
-        partial(lz4_frame, block_size_code=3),
-        partial(lz4_frame, block_size_code=7),
-        partial(lz4_frame, has_end_mark=False),
+        *(lz4_frame, partial(lz4_frame, is_header_checksum_broken=True), partial(lz4_frame, is_stored=True)),
+        *(partial(lz4_frame, has_content_size=True), partial(lz4_frame, has_content_size=True, content_size=1)),
+        *(partial(lz4_frame, has_block_checksums=True), partial(lz4_frame, has_block_checksums=True, block_checksum=1)),
+        *(partial(lz4_frame, has_content_checksum=True), partial(lz4_frame, has_content_checksum=True, content_checksum=1)),
+        *(partial(lz4_frame, block_size_code=3), partial(lz4_frame, block_size_code=7)),
+        *(partial(lz4_frame, has_dependent_blocks=True), partial(lz4_frame, has_end_mark=False)),
         partial(lz4_frame, trailing=b"no frame"),
     ),
     ZSTD: (
@@ -143,12 +126,15 @@ class Entry(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position after the entry."""
         return self.position + self.size
 
 
-# A damage function receives the file, another of its kind, and a random generator; it returns None if it cannot apply.
-Damage = Callable[[bytes, bytes, random.Random], Damaged | None]
+class CannotApply(Exception):
+    """A kind of damage has nothing to work on in these bytes."""
+
+
+Damage = Callable[[bytes, bytes, random.Random], Damaged]
+"""Damages a file, given another of its kind and a random generator. Raises CannotApply."""
 
 
 def damage(suffix: str, data: bytes, other: bytes, chance: random.Random) -> Damaged:
@@ -157,13 +143,21 @@ def damage(suffix: str, data: bytes, other: bytes, chance: random.Random) -> Dam
     done: list[str] = []
     wanted = chance.choices((1, 2, 3), weights=(80, 15, 5))[0]
     for _ in range(100):
-        damaged = chance.choice(ways)(data, other, chance)
-        if damaged is not None and damaged.data != data:
+        damaged = applied(chance.choice(ways), data, other, chance)
+        if damaged.data != data:
             data = damaged.data
             done.append(damaged.what)
             if len(done) == wanted:
                 break
     return Damaged(data, ", then ".join(done) or "nothing")
+
+
+def applied(way: Damage, data: bytes, other: bytes, chance: random.Random) -> Damaged:
+    """Bytes damaged in this way; as they were where it cannot apply."""
+    try:
+        return way(data, other, chance)
+    except CannotApply:
+        return Damaged(data, "nothing")
 
 
 def entries(log: bytes) -> list[Entry]:
@@ -180,7 +174,6 @@ def entries(log: bytes) -> list[Entry]:
 
 
 def seal(log: bytearray, entry: Entry) -> None:
-    """Correct the CRC of an entry."""
     if entry.magic < 2:
         struct.pack_into(">I", log, entry.position + 12, zlib.crc32(log[entry.position + 16 : entry.end]))
     elif entry.size >= MAGIC2_HEADER_SIZE:
@@ -190,34 +183,25 @@ def seal(log: bytearray, entry: Entry) -> None:
 # Any file
 
 
-def bits_flipped(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """One to three bits."""
-    if not data:
-        return None
+def bits_flipped(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     changed = bytearray(data)
-    places = [(chance.randrange(len(data)), chance.randrange(8)) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
+    places = [(_place(data, chance), chance.randrange(8)) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
     for position, bit in places:
         changed[position] ^= 1 << bit
     return Damaged(bytes(changed), f"bits flipped: {places}")
 
 
-def byte_set(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """One byte."""
-    if not data:
-        return None
-    position, value = chance.randrange(len(data)), chance.choice((0, 0xFF, 0x7F, 0x80, chance.randrange(256)))
+def byte_set(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    position, value = _place(data, chance), chance.choice((0, 0xFF, 0x7F, 0x80, chance.randrange(256)))
     return Damaged(data[:position] + bytes([value]) + data[position + 1 :], f"byte {position} = {value}")
 
 
-def cut(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """The end is missing."""
-    if not data:
-        return None
-    size = chance.choice((chance.randrange(len(data)), max(0, len(data) - chance.randrange(1, 40))))
+def cut(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    size = chance.choice((_place(data, chance), max(0, len(data) - chance.randrange(1, 40))))
     return Damaged(data[:size], f"cut to {size} bytes")
 
 
-def inserted(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def inserted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """Bytes too many, also at the end."""
     position = chance.choice((chance.randrange(len(data) + 1), len(data)))
     size = chance.choice((1, 2, 8, 12, 17, 18, chance.randrange(1, 80)))
@@ -225,40 +209,32 @@ def inserted(data: bytes, _other: bytes, chance: random.Random) -> Damaged | Non
     return Damaged(data[:position] + piece + data[position:], f"{size} bytes inserted at {position}")
 
 
-def deleted(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """Bytes too few."""
-    if not data:
-        return None
+def deleted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     start, end = _range(data, chance)
     return Damaged(data[:start] + data[end:], f"bytes {start} to {end} deleted")
 
 
-def zeroed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def zeroed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A range of zeros, as after a lost page."""
-    if not data:
-        return None
     start, end = _range(data, chance)
     return Damaged(data[:start] + bytes(end - start) + data[end:], f"bytes {start} to {end} zero")
 
 
-def doubled(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """A range twice."""
-    if not data:
-        return None
+def doubled(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     start, end = _range(data, chance)
     return Damaged(data[:end] + data[start:], f"bytes {start} to {end} doubled")
 
 
-def swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """Two neighbouring ranges in the wrong order."""
     if len(data) < 3:
-        return None
+        raise CannotApply
     first, second, third = sorted(chance.sample(range(len(data) + 1), 3))
     changed = data[:first] + data[second:third] + data[first:second] + data[third:]
     return Damaged(changed, f"bytes {first} to {second} and {second} to {third} swapped")
 
 
-def spliced(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
+def spliced(data: bytes, other: bytes, chance: random.Random) -> Damaged:
     """The start of one file and the end of another."""
     first, second = chance.randrange(len(data) + 1), chance.randrange(len(other) + 1)
     return Damaged(data[:first] + other[second:], f"{first} bytes, then those of another file from {second}")
@@ -267,11 +243,9 @@ def spliced(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
 # Logs
 
 
-def entry_field(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def entry_field(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A field of a batch or message header, with the CRC as it was or made right."""
     entry = _any_entry(data, chance)
-    if entry is None:
-        return None
     fields = MAGIC2_FIELDS if entry.magic >= 2 else MAGIC1_FIELDS if entry.magic == 1 else MAGIC0_FIELDS
     inside = [field for field in fields if field[1] + struct.calcsize(">" + field[2]) <= entry.size]
     name, position, code = chance.choice(inside)
@@ -283,11 +257,9 @@ def entry_field(data: bytes, _other: bytes, chance: random.Random) -> Damaged | 
     return Damaged(bytes(changed), f"{name} at {entry.position} = {value}{', CRC right' if is_sealed else ''}")
 
 
-def attribute_bit(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def attribute_bit(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """One bit of the attributes: codec, timestamp type, transactional, control, delete horizon."""
     entry = _any_entry(data, chance)
-    if entry is None:
-        return None
     position = entry.position + (22 if entry.magic >= 2 else 17)
     changed = bytearray(data)
     bit = chance.randrange(8)
@@ -296,11 +268,9 @@ def attribute_bit(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
     return Damaged(bytes(changed), f"attribute bit {bit} at {entry.position} flipped, CRC right")
 
 
-def entry_byte_sealed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def entry_byte_sealed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A byte after the CRC, with the CRC made right."""
     entry = _any_entry(data, chance)
-    if entry is None:
-        return None
     changed = bytearray(data)
     position = chance.randrange(entry.position + (21 if entry.magic >= 2 else 16), entry.end)
     changed[position] = chance.choice((0, 1, 0xFF, 0x80, changed[position] ^ 1 << chance.randrange(8)))
@@ -308,11 +278,9 @@ def entry_byte_sealed(data: bytes, _other: bytes, chance: random.Random) -> Dama
     return Damaged(bytes(changed), f"byte {position} = {changed[position]}, CRC right")
 
 
-def entry_resized(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def entry_resized(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """An entry cut or made longer, with length and CRC made right."""
     entry = _any_entry(data, chance)
-    if entry is None:
-        return None
     if chance.random() < 0.5:
         body = data[entry.position : max(entry.position + 26, entry.end - chance.randrange(1, 60))]
     else:
@@ -321,11 +289,11 @@ def entry_resized(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
     return _with_entry(data, entry, body, f"entry at {entry.position} of {entry.size} bytes made {len(body)}")
 
 
-def entries_moved(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
+def entries_moved(data: bytes, other: bytes, chance: random.Random) -> Damaged:
     """Whole entries swapped, doubled, dropped, or brought in from another file."""
     found, foreign = entries(data), entries(other)
     if not found:
-        return None
+        raise CannotApply
     first, second = sorted(chance.choices(found, k=2))
     bodies = [data[entry.position : entry.end] for entry in (first, second)]
     tail = data[second.end :]
@@ -345,28 +313,24 @@ def entries_moved(data: bytes, other: bytes, chance: random.Random) -> Damaged |
     return Damaged(*chance.choice(ways))
 
 
-def payload_damaged(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
+def payload_damaged(data: bytes, other: bytes, chance: random.Random) -> Damaged:
     """The bytes of a compressed payload, with lengths and CRC made right."""
     entry = _any_entry(data, chance, is_compressed)
-    if entry is None:
-        return None
     start, end = payload_range(data, entry)
     if start >= end:
-        return None
+        raise CannotApply
     way = chance.choice((bits_flipped, byte_set, cut, inserted, deleted, zeroed, doubled, swapped))
     head = min(end, start + chance.choice((8, 20, 64, end - start)))  # framings have their fields at the start
     damaged = way(data[start:head], other, chance)
-    if damaged is None:
-        return None
     return _with_payload(data, entry, damaged.data + data[head:end], f"in the payload, {damaged.what}")
 
 
-def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A payload compressed again, perhaps by another codec or with another framing."""
     entry = _any_entry(data, chance)
-    records = records_of(data, entry) if entry else None
-    if entry is None or records is None:
-        return None
+    records = records_of(data, entry)
+    if records is None:
+        raise CannotApply
     codec = chance.choice((GZIP, SNAPPY, LZ4, ZSTD))
     changed = bytearray(data)
     changed[entry.position + (22 if entry.magic >= 2 else 17)] &= ~CODEC_BITS
@@ -375,19 +339,17 @@ def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
     return _with_payload(bytes(changed), entry, payload, f"compressed again by {way}")
 
 
-def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
+def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged:
     """Something in the records of a batch or the messages of a wrapper, with all that encloses it made right."""
     entry = _any_entry(data, chance)
-    records = records_of(data, entry) if entry else None
-    if entry is None or not records:
-        return None
+    records = records_of(data, entry)
+    if not records:
+        raise CannotApply
     if entry.magic >= 2:
         way: Damage = chance.choice((varint_edited, varint_edited, record_moved, byte_set, bits_flipped, cut, inserted))
     else:
         way = chance.choice((entry_field, entry_field, entry_byte_sealed, entries_moved, entry_resized, cut, inserted))
     damaged = way(records, other, chance)
-    if damaged is None:
-        return None
     codec = _codec(data, entry)
     what = f"in the records, {damaged.what}"
     if codec == NO_COMPRESSION:
@@ -396,24 +358,17 @@ def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged 
     return _with_payload(data, entry, payload, f"{what}, {framing}")
 
 
-def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """The key or value of a control record: version, type, coordinator epoch."""
-    entry = _any_entry(
-        data,
-        chance,
-        lambda log, entry: entry.magic >= 2 and bool(log[entry.position + 22] & CONTROL_BIT) and not _codec(log, entry),
-    )
-    if entry is None:
-        return None
-    numbers = [
-        token for token in varints_of(data[slice(*payload_range(data, entry))]) if token.name in ("keyLength", "valueLength")
-    ]
+    entry = _any_entry(data, chance, _is_plain_control)
+    found = varints_of(data[slice(*payload_range(data, entry))])
+    numbers = [token for token in found if token.name in ("keyLength", "valueLength")]
     if not numbers:
-        return None
+        raise CannotApply
     token = chance.choice(numbers)
     position = payload_range(data, entry)[0] + token.end + chance.choice((0, 0, 2))
     if position + 2 > entry.end:
-        return None
+        raise CannotApply
     changed = bytearray(data)
     value = chance.choice((-1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 300))
     struct.pack_into(">h", changed, position, value)
@@ -434,24 +389,14 @@ class Varint(NamedTuple):
     record_start: int
 
 
-def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A varint: another value, or the same in more bytes than needed; the record's length perhaps made right."""
     tokens = varints_of(records)
     if not tokens:
-        return None
+        raise CannotApply
     token = chance.choice(tokens)
     value = chance.choice(
-        (
-            token.value + 1,
-            token.value - 1,
-            -1,
-            -2,
-            0,
-            chance.choice(TELLING_NUMBERS),
-            2**31 - 1,
-            -(2**31),
-            chance.getrandbits(20),
-        )
+        (token.value + 1, token.value - 1, -1, -2, 0, chance.choice(TELLING_NUMBERS), 2**31 - 1, -(2**31), chance.getrandbits(20))
     )
     encoded = varlong(value)
     if chance.random() < 0.15:
@@ -467,19 +412,15 @@ def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damag
     return Damaged(changed, what)
 
 
-def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A record dropped, doubled, or swapped with its neighbour."""
     starts = [token.start for token in varints_of(records) if token.name == "length"]
     if not starts:
-        return None
+        raise CannotApply
     row = chance.randrange(len(starts))
     start, end = starts[row], (*starts, len(records))[row + 1]
     record, before, behind = records[start:end], records[:start], records[end:]
-    ways = [
-        (before + behind, "dropped"),
-        (before + record + record + behind, "doubled"),
-        (before + behind + record, "last"),
-    ]
+    ways = [(before + behind, "dropped"), (before + record + record + behind, "doubled"), (before + behind + record, "last")]
     data, what = chance.choice(ways)
     return Damaged(data, f"record {row} {what}")
 
@@ -530,10 +471,10 @@ def index_field(entry_fields: Sequence[Field], header_size: int = 0) -> Damage:
     """A damage to one field of one entry."""
     size = entry_fields[-1][1] + struct.calcsize(">" + entry_fields[-1][2])
 
-    def field_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+    def field_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
         count = (len(data) - header_size) // size
         if count < 1:
-            return None
+            raise CannotApply
         row = chance.choice((0, count - 1, chance.randrange(count)))
         name, position, code = chance.choice(entry_fields)
         changed = bytearray(data)
@@ -546,7 +487,7 @@ def index_field(entry_fields: Sequence[Field], header_size: int = 0) -> Damage:
 def index_entries(size: int) -> Damage:
     """A damage to whole entries: swapped, doubled, dropped, zeros after."""
 
-    def entries_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
+    def entries_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
         rows = [data[position : position + size] for position in range(0, len(data), size)]
         if len(rows) < 2:
             return Damaged(data + bytes(size), "a zero entry after")
@@ -567,10 +508,10 @@ def index_entries(size: int) -> Damage:
 def sealed_snapshot(way: Damage) -> Damage:
     """A damage to a producer snapshot, with the CRC made right."""
 
-    def sealed(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
+    def sealed(data: bytes, other: bytes, chance: random.Random) -> Damaged:
         damaged = way(data, other, chance)
-        if damaged is None or len(damaged.data) < 6:
-            return None
+        if len(damaged.data) < 6:
+            raise CannotApply
         changed = bytearray(damaged.data)
         struct.pack_into(">I", changed, 2, crc32c(bytes(changed[6:])))
         return Damaged(bytes(changed), f"{damaged.what}, CRC right")
@@ -603,21 +544,32 @@ def put_number(data: bytearray, position: int, code: str, chance: random.Random)
     return _get(data, position, code)
 
 
+def _place(data: bytes, chance: random.Random) -> int:
+    """The place of any byte."""
+    if not data:
+        raise CannotApply
+    return chance.randrange(len(data))
+
+
 def _range(data: bytes, chance: random.Random) -> tuple[int, int]:
-    start = chance.randrange(len(data))
+    start = _place(data, chance)
     size = chance.choice((1, 4, 8, 12, chance.randrange(1, 64), chance.randrange(1, len(data) + 1)))
     return start, min(len(data), start + size)
 
 
-def _any_entry(
-    log: bytes, chance: random.Random, is_wanted: Callable[[bytes, Entry], bool] = lambda _log, _entry: True
-) -> Entry | None:
+def _any_entry(log: bytes, chance: random.Random, is_wanted: Callable[[bytes, Entry], bool] = lambda _log, _entry: True) -> Entry:
     found = [entry for entry in entries(log) if (entry.magic < 2 or entry.size >= MAGIC2_HEADER_SIZE) and is_wanted(log, entry)]
-    return chance.choice(found) if found else None
+    if not found:
+        raise CannotApply
+    return chance.choice(found)
 
 
 def _codec(log: bytes, entry: Entry) -> int:
     return log[entry.position + (22 if entry.magic >= 2 else 17)] & CODEC_BITS
+
+
+def _is_plain_control(log: bytes, entry: Entry) -> bool:
+    return entry.magic >= 2 and bool(log[entry.position + 22] & CONTROL_BIT) and not _codec(log, entry)
 
 
 def is_compressed(log: bytes, entry: Entry) -> bool:
@@ -647,12 +599,12 @@ def records_of(log: bytes, entry: Entry) -> bytes | None:
         return None
 
 
-def _with_payload(log: bytes, entry: Entry, payload: bytes, what: str) -> Damaged | None:
+def _with_payload(log: bytes, entry: Entry, payload: bytes, what: str) -> Damaged:
     start, end = payload_range(log, entry)
     head = bytearray(log[entry.position : start])
     if entry.magic < 2:
         if start >= end:
-            return None
+            raise CannotApply
         struct.pack_into(">i", head, len(head) - 4, len(payload))
     return _with_entry(log, entry, bytes(head) + payload, f"entry at {entry.position}: {what}")
 
@@ -674,14 +626,7 @@ def _decompress(codec: int, payload: bytes) -> bytes:
         return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
     if codec != SNAPPY:
         raise ValueError(codec)
-    if payload[:8] != XERIAL_MAGIC:
-        return _snappy_block(payload)
-    blocks, position = [], XERIAL_HEADER_SIZE
-    while position < len(payload):
-        size = _get(payload, position, "i")
-        blocks.append(_snappy_block(payload[position + 4 : position + 4 + size]))
-        position += 4 + max(0, size)
-    return b"".join(blocks)
+    return b"".join(map(_snappy_block, snappy_blocks(payload)))
 
 
 def _snappy_block(block: bytes) -> bytes:

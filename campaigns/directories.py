@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import functools
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -30,7 +31,6 @@ from typing import NamedTuple
 import kdump
 from campaigns import incidents, numbered, recovers, redactions
 from campaigns.damage import DAMAGES
-from campaigns.nonsense import nonsense
 from golden_outputs.runs import CASES
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import jobs
@@ -146,17 +146,9 @@ def case_of(source: str, seed: int, number: int, folder: Path) -> Case:
 
 
 def make(directory: Path, seed: int, number: int) -> str:
-    """Write a damaged directory. Returns a description of the damage."""
+    """Write a damaged directory of the goldens. Returns a description of the damage."""
     chance = random.Random(f"{seed} {number}")
-    source = chance.choice(_sources())
-    directory.mkdir(parents=True)
-    for file in _files(source):
-        (directory / file.name).write_bytes(file.read_bytes())
-    about = [source.relative_to(CASES).as_posix()]
-    for _ in range(chance.choice((1, 1, 2, 3, 5))):
-        change = chance.choice(incidents.CHANGES)
-        about.append(f"{change.__name__}: {change(directory, chance)}")
-    return "; ".join(about)
+    return incidents.changed_copy(chance.choice(_sources()), CASES, directory, chance, (1, 1, 2, 3, 5))
 
 
 @functools.cache
@@ -209,6 +201,42 @@ def _forecast(case: Case, _: Seen) -> list[str]:
 
 def _nonsense(texts: Iterable[str]) -> list[str]:
     return [f"{slip} in {text!r}" for text in texts for slip in nonsense(text)]
+
+
+# --- sentences that no person would write: those that contradict themselves, and those that show objects of Python
+
+_NUMBER = r"-?\d[\d,]*"
+_THINGS = "byte|batch|record|offset|entry|message|segment|file|partition|header|transaction|producer|key"
+_PLURALS = "bytes|batches|records|offsets|entries|messages|segments|files|partitions|headers|transactions|producers|keys"
+
+_PATTERNS = {
+    "says what it should say": r"says (\S+) and should be \1(?![\d,])",
+    "a range of one": rf"\b(?:bytes|offsets) ({_NUMBER}) to \1(?![\d,])",
+    "a negative count that no file claims": rf"(?<!says it is )(?<!says it has )(?<!says it holds )(?<!says that it has )"
+    rf"(?<!off by )(?<!its key is )(?<!its value is )(?<![\w,])-\d(?:[\d,]*\d)? (?:{_PLURALS})\b",
+    "one of several": rf"(?<![\d,.-])1 (?:{_PLURALS})\b",
+    "several of one": rf"(?<![\d,.-])(?!1 )(?<!of )\d[\d,]* (?:{_THINGS}) (?:is|are|has|have|follows?|cannot)\b",
+    "an object of Python": r"\b(?:None(?! of)|nan|inf|True|False)\b|<class|\bobject at 0x|\bb'|\{[a-z_]+\}",
+    "a gap": r"\(\)|''|\"\"| ,|,,|:\.|(?<!\.)\.\.(?!\.)",
+}
+
+
+def nonsense(text: str) -> Iterator[str]:
+    """What is wrong with a sentence, with the words that are."""
+    for what, pattern in _PATTERNS.items():
+        found = re.search(pattern, text)
+        if found is not None:
+            yield f"{what}: {found[0]!r}"
+    for first, last in re.findall(rf"\bbytes ({_NUMBER}) to ({_NUMBER})", text):
+        if _number(last) < _number(first):
+            yield f"a range that ends before it begins: {first} to {last}"
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+# --- tables, and what is mended
 
 
 def _agreed(case: Case, _: Seen) -> list[str]:

@@ -81,45 +81,25 @@ def _of(call: str, *numbers: int) -> list[Failure]:
 
 
 FAILURES = (
-    *(Failure(call, str(errno.EINTR)) for call in ("open", "pread", "read", "write")),
+    *(Failure(call, str(errno.EINTR)) for call in ("open", "pread", "read", "write", "poll")),
     *_of("open", errno.EIO, errno.EACCES, errno.EMFILE),
     *_of("pread", errno.EIO, errno.ENOMEM),
-    *_of("read", errno.EIO),
-    Failure("pread", "short"),
-    Failure("pread", "short", all_from_there=True),
-    Failure("pread", "end"),
-    Failure("pread", "end", all_from_there=True),
-    Failure("read", "short", all_from_there=True),
-    Failure("sector", str(errno.EIO)),
+    *(Failure("pread", how, always) for how in ("short", "end") for always in (False, True)),
+    *(Failure(call, "short", all_from_there=True) for call in ("read", "write", "copy")),
+    *(Failure("copy", "end"), Failure("sector", str(errno.EIO))),
     *_of("stat", errno.EIO, errno.EACCES),
-    *_of("fstat", errno.EIO),
     *_of("opendir", errno.EIO, errno.EMFILE),
-    *_of("readdir", errno.EIO),
-    *_of("fork", errno.EAGAIN),
-    *_of("mmap", errno.ENOMEM),
-    *_of("malloc", errno.ENOMEM),
     *_of("write", errno.EIO, errno.ENOSPC, errno.EPIPE),
-    Failure("write", "short", all_from_there=True),
-    *_of("rename", errno.EIO),
-    *_of("fsync", errno.EIO),
-    *_of("close", errno.ENOSPC),
     *_of("copy", errno.EXDEV, errno.EIO),
-    Failure("copy", "short", all_from_there=True),
-    Failure("copy", "end"),
-    *_of("mkdir", errno.EIO),
-    *_of("unlink", errno.EIO),
-    *_of("lseek", errno.EIO),
-    *_of("readlink", errno.EIO),
-    *_of("pipe", errno.EMFILE),
-    *_of("dup", errno.EMFILE),
-    Failure("poll", str(errno.EINTR)),
-    *_of("poll", errno.ENOMEM),
-    *_of("ask", errno.EPERM),
+    *(one for call in ("read", "fstat", "readdir", "rename", "fsync", "mkdir") for one in _of(call, errno.EIO)),
+    *(one for call in ("unlink", "lseek", "readlink") for one in _of(call, errno.EIO)),
+    *(one for call in ("mmap", "malloc", "poll") for one in _of(call, errno.ENOMEM)),
+    *(one for call in ("pipe", "dup") for one in _of(call, errno.EMFILE)),
+    *(*_of("fork", errno.EAGAIN), *_of("close", errno.ENOSPC), *_of("ask", errno.EPERM)),
 )
 
 
 def build(folder: Path) -> Path:
-    """The library to preload."""
     library = folder / "failing_calls.so"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     source = Path(__file__).with_name("failing_calls.c")
@@ -270,19 +250,15 @@ def _calls(options: argparse.Namespace) -> "Iterator[Tried]":
 
 CALLS = ("open", "pread", "stat", "fstat", "opendir", "readdir")
 
-Change = Callable[[Path, random.Random], None]
+Change = Callable[[Path, random.Random], object]
 
 
-def _cut(path: Path, chance: random.Random) -> None:
-    os.truncate(path, chance.choice((0, chance.randrange(path.stat().st_size + 1))))
-
-
-def _grown(path: Path, _: random.Random) -> None:
+def _grow(path: Path, _: random.Random) -> None:
     with path.open("ab") as file:
         file.write(batch(base_offset=1200, records=[record(key=b"key 7", value=b"new")]))
 
 
-def _replaced(path: Path, chance: random.Random) -> None:
+def _replace(path: Path, chance: random.Random) -> None:
     """By another file of the same size."""
     other = path.with_suffix(".other")
     data = bytearray(path.read_bytes())
@@ -292,7 +268,7 @@ def _replaced(path: Path, chance: random.Random) -> None:
     other.replace(path)
 
 
-def _changed_in_place(path: Path, chance: random.Random) -> None:
+def _change_in_place(path: Path, chance: random.Random) -> None:
     size = path.stat().st_size
     if size:
         with path.open("r+b") as file:
@@ -300,50 +276,31 @@ def _changed_in_place(path: Path, chance: random.Random) -> None:
             file.write(b"\xa5")
 
 
-def _about_to_be_deleted(path: Path, _: random.Random) -> None:
-    path.rename(f"{path}.deleted")
+def _turned(make: Callable[[Path], object]) -> Change:
+    """Something else is made in its place."""
+
+    def change(path: Path, _: random.Random) -> None:
+        path.unlink()
+        make(path)
+
+    return change
 
 
-def _gone(path: Path, _: random.Random) -> None:
-    path.unlink()
-
-
-def _a_directory(path: Path, _: random.Random) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _a_pipe(path: Path, _: random.Random) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def _a_link_to_itself(path: Path, _: random.Random) -> None:
-    path.unlink()
-    path.symlink_to(path)
-
-
-def _directory_gone(path: Path, _: random.Random) -> None:
-    shutil.rmtree(path.parent)
-
-
-def _directory_renamed(path: Path, _: random.Random) -> None:
-    path.parent.rename(path.parent.with_name("topic-0.0123456789abcdef0123456789abcdef-delete"))
-
-
-CHANGES: tuple[Change, ...] = (
-    _cut,
-    _grown,
-    _replaced,
-    _changed_in_place,
-    _about_to_be_deleted,
-    _gone,
-    _a_directory,
-    _a_pipe,
-    _a_link_to_itself,
-    _directory_gone,
-    _directory_renamed,
-)
+_DELETED_DIRECTORY = "topic-0.0123456789abcdef0123456789abcdef-delete"
+CHANGES: dict[str, Change] = {
+    "cut": lambda path, chance: os.truncate(path, chance.choice((0, chance.randrange(path.stat().st_size + 1)))),
+    "grown": _grow,
+    "replaced": _replace,
+    "changed in place": _change_in_place,
+    "about to be deleted": lambda path, _: path.rename(f"{path}.deleted"),
+    "gone": lambda path, _: path.unlink(),
+    "a directory": _turned(Path.mkdir),
+    "a pipe": _turned(os.mkfifo),
+    "a link to itself": _turned(lambda path: path.symlink_to(path)),
+    "directory gone": lambda path, _: shutil.rmtree(path.parent),
+    "directory renamed": lambda path, _: path.parent.rename(path.parent.with_name(_DELETED_DIRECTORY)),
+}
+"""What may become of a file, or of its directory."""
 
 
 class Hold(NamedTuple):
@@ -351,15 +308,15 @@ class Hold(NamedTuple):
 
     call: str
     number: int
-    change: Change
+    change: str
     file: str
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.call} {self.number}, {self.file} is {self.change.__name__[1:].replace('_', ' ')}"
+        return f"{self.call} {self.number}, {self.file} is {self.change}"
 
     def make(self, partition: Path) -> None:
-        self.change(partition / self.file, random.Random(self.seed))
+        CHANGES[self.change](partition / self.file, random.Random(self.seed))
 
 
 class Runs:
@@ -414,12 +371,8 @@ def fault_of_change(hold: Hold, before: Outcome, after: Outcome, outcome: Outcom
     if outcome.exit == 2 and after.exit != 2:
         return "exit 2"
     is_found = outcome.exit == after.exit == 1 and after.exit != before.exit  # some of what changed
-    if (
-        outcome.exit in (0, 1)
-        and not is_found
-        and not _SPEAKS_OF_IT.search(outcome.said)
-        and hold.change is not _changed_in_place
-    ):
+    is_silent = not is_found and not _SPEAKS_OF_IT.search(outcome.said)
+    if outcome.exit in (0, 1) and is_silent and hold.change != "changed in place":
         return f"another answer with exit {outcome.exit} (before: {before.exit}, after: {after.exit})"
     whole = [name for name in outcome.files if not is_partial(name)]
     if outcome.exit == 4 and whole:
@@ -441,7 +394,7 @@ def holds(runs: Runs, count: int, chance: random.Random) -> Iterator[Hold]:
     for _ in range(count):
         call = chance.choice([call for call in CALLS if counted[call]])
         number = chance.randint(1, counted[call])
-        yield Hold(call, number, chance.choice(CHANGES), chance.choice(names), chance.randrange(1 << 30))
+        yield Hold(call, number, chance.choice([*CHANGES]), chance.choice(names), chance.randrange(1 << 30))
 
 
 def _changes(options: argparse.Namespace) -> "Iterator[Tried]":

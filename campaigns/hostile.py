@@ -17,7 +17,7 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from campaigns import mutants
 from kdump.output.kafka.topics import native_messages, topic_records
@@ -32,13 +32,8 @@ NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7
 NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS, DECODED, BARE = range(8)
 JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES = range(64, 68)
 KEY_SIZE, VALUE_SIZE = 22, 23
-DECODERS = (
-    "offsets-decoder",
-    "transaction-log-decoder",
-    "cluster-metadata-decoder",
-    "share-group-state-decoder",
-    "remote-log-metadata-decoder",
-)
+TOPICS = ("offsets", "transaction-log", "cluster-metadata", "share-group-state", "remote-log-metadata")
+DECODERS = tuple(f"{topic}-decoder" for topic in TOPICS)
 DAMAGED = [one for one in HOSTILE if one.suffix == ".log" and one.name not in ("headers of batches", "02 00 00")]
 STATE_FIELDS = 4
 COLUMNS = 25
@@ -50,6 +45,14 @@ class Chance(random.Random):
     def number(self, near: int = 100) -> int:
         """A plausible or an impossible number."""
         return self.randrange(near + 1) if self.random() < 0.8 else self.choice(NUMBERS)
+
+    def mostly(self, *usual: int, near: int = 100) -> int:
+        """One of the usual numbers, or another one."""
+        return self.choice((*usual, self.number(near)))
+
+    def room(self, *sizes: int) -> Buffer:
+        """A buffer of zeros of one of these sizes."""
+        return exact(bytes(self.choice(sizes)))
 
     def log(self) -> bytes:
         """A damaged file of a golden, or a part of it; or a log of an internal topic with damaged keys and values."""
@@ -146,18 +149,10 @@ class Hostile:
     def __init__(self, native: ModuleType, seed: int) -> None:
         self._native = native
         self.chance = Chance(seed)
-        self.calls: dict[str, Callable[[], None]] = {
-            "dump": self.dump,
-            "dump again": self.dump,
-            "dump_log": self.dump_log,
-            "dump_index": self.dump_index,
-            "dump_time_index": self.dump_time_index,
-            "walks": self.walks,
-            "records": self.records,
-            "summaries": self.summaries,
-            "columns": self.columns,
-            "others": self.others,
-        }
+        self.calls: Sequence[Callable[[], None]] = (
+            *(self.dump, self.dump, self.dump_log, self.dump_index, self.dump_time_index),
+            *(self.walks, self.records, self.summaries, self.columns, self.others),
+        )
         self.done = self.refused = 0
 
     def call(self, name: str, *arguments: Any) -> Any:  # arguments and results of all types
@@ -200,9 +195,8 @@ class Hostile:
             else:
                 payload = exact(chance.log()[chance.choice((0, 61)) :])
         for _ in range(3):
-            state = array(
-                "q", [chance.number() for _ in range(STATE_FIELDS + 2 * gaps if chance.random() < 0.9 else chance.randrange(4))]
-            )
+            count = STATE_FIELDS + 2 * gaps if chance.random() < 0.9 else chance.randrange(4)
+            state = array("q", [chance.number() for _ in range(count)])
             payload = exact(chance.log()[61:]) if chance.random() < 0.3 else None
             near = (len(window), len(out))
             self.call("dump", plan, window, chance.number(near[0]), chance.number(), payload, out, chance.number(near[1]), state)
@@ -211,9 +205,7 @@ class Hostile:
         """Dump a whole log while there is progress, one window at a time; then once with impossible numbers."""
         chance = self.chance
         with tempfile.TemporaryFile() as file:
-            data = chance.log()
-            file.write(data)
-            file.flush()
+            data, _ = self._written(file)
             descriptor, end = file.fileno(), chance.choice((len(data), len(data) + 5, chance.randrange(len(data) + 1)))
             stop = chance.choice((end, chance.randrange(end + 1)))
             plan, out = self.call("compile_plan", exact(chance.plan())), exact(bytes(chance.choice((200, 1000, 20000, 200000))))
@@ -237,82 +229,58 @@ class Hostile:
             way = chance.choice((descriptor, -1))
             self.call("dump_log", plan, way, position, stop, end, window, start, held, out, filled, state)
 
+    def _written(self, file: IO[bytes]) -> tuple[bytes, int]:
+        """A log that is written to a file, and its descriptor, which sometimes is none."""
+        data = self.chance.log()
+        file.write(data)
+        file.flush()
+        return data, file.fileno() if self.chance.random() < 0.95 else -1
+
     def dump_index(self) -> None:
         """An offset index, and a log that may belong to it."""
         chance = self.chance
-        data = chance.log()
         with tempfile.TemporaryFile() as file:
-            file.write(data)
-            file.flush()
-            positions = [chance.choice((0, chance.randrange(len(data) + 1), chance.number())) & 0xFFFFFFFF for _ in range(6)]
+            data, descriptor = self._written(file)
+            positions = [chance.mostly(0, chance.randrange(len(data) + 1)) & 0xFFFFFFFF for _ in range(6)]
             entries = b"".join(struct.pack(">iI", row, position) for row, position in enumerate(positions))
-            program = exact(chance.program(has_texts=chance.random() < 0.1))
-            self.call(
-                "dump_index",
-                program,
-                exact(chance.choice((entries, chance.log()))),
-                chance.choice((0, 0, chance.number())),
-                chance.choice((0, 0, chance.number())),
-                chance.random() < 0.5,
-                file.fileno() if chance.random() < 0.95 else -1,
-                chance.choice((len(data), chance.number(len(data)))),
-                chance.choice((5 << 20, chance.number())),
-                exact(bytes(chance.choice((0, 64, 500, 5000)))),
-                chance.choice((0, 0, chance.number())),
-                array("q", bytes(8 * chance.randrange(9)))[:],
-                chance.choice((0, 0, chance.number(4))),
-            )
+            program, index = exact(chance.program(has_texts=chance.random() < 0.1)), exact(chance.choice((entries, chance.log())))
+            of_index = (program, index, chance.mostly(0, 0), chance.mostly(0, 0), chance.random() < 0.5)
+            of_log = (descriptor, chance.mostly(len(data), near=len(data)), chance.mostly(5 << 20))
+            out, pairs = chance.room(0, 64, 500, 5000), array("q", bytes(8 * chance.randrange(9)))[:]
+            self.call("dump_index", *of_index, *of_log, out, chance.mostly(0, 0), pairs, chance.mostly(0, 0, near=4))
 
     def dump_time_index(self) -> None:
         """A time index and an offset index, and a log that may belong to them."""
         chance = self.chance
-        data = chance.log()
         with tempfile.TemporaryFile() as file:
-            file.write(data)
-            file.flush()
+            data, descriptor = self._written(file)
+            size = len(data)
             entries = b"".join(struct.pack(">qi", chance.number(), chance.randrange(20)) for _ in range(6))
-            positions = [chance.choice((0, 0, chance.randrange(len(data) + 1))) for _ in range(6)]
+            positions = [chance.choice((0, 0, chance.randrange(size + 1))) for _ in range(6)]
             index = b"".join(struct.pack(">ii", row, position) for row, position in enumerate(positions))
-            program = exact(chance.program(has_texts=chance.random() < 0.1))
             walks = array("q", bytes(8 * self._native.LOG_WALKS))
             if chance.random() < 0.3:
                 for row in range(30):
-                    walks[row] = chance.choice((0, chance.number(len(data)), chance.number()))
-            self.call(
-                "dump_time_index",
-                program,
+                    walks[row] = chance.mostly(0, chance.number(size))
+            program, times = (
+                exact(chance.program(has_texts=chance.random() < 0.1)),
                 exact(chance.choice((entries, entries, chance.log()))),
-                chance.choice((0, 0, 0, chance.number())),
-                chance.number(),
-                chance.number(),
-                exact(chance.choice((index, index, b"", chance.log(), 400 * index))),
-                chance.random() < 0.5,
-                walks,
-                file.fileno() if chance.random() < 0.95 else -1,
-                chance.choice((len(data), chance.number(len(data)))),
-                exact(bytes(chance.choice((0, 64, 500, 5000)))),
-                chance.choice((0, 0, chance.number())),
-                array("q", bytes(8 * chance.randrange(12)))[:],
             )
-            position, window = chance.choice((0, 0, chance.number(len(data)))), exact(bytes(chance.choice((0, 1, 64, 500, 5000))))
-            summarized = self.call(
-                "summarize_log",
-                file.fileno() if chance.random() < 0.95 else -1,
-                position,
-                chance.choice((len(data), chance.number(len(data)))),
-                chance.choice((len(data), chance.number(len(data)), chance.number())),
-                chance.choice((0, 1, 100, -1, 1 << 40)),
-                chance.choice((4, chance.number(7))),
-                window,
-                chance.random() < 0.5,
-            )
+            of_times = (program, times, chance.mostly(0, 0, 0), chance.number(), chance.number())
+            of_index = (exact(chance.choice((index, index, b"", chance.log(), 400 * index))), chance.random() < 0.5)
+            of_log = (walks, descriptor, chance.mostly(size, near=size))
+            out, pairs = chance.room(0, 64, 500, 5000), array("q", bytes(8 * chance.randrange(12)))[:]
+            self.call("dump_time_index", *of_times, *of_index, *of_log, out, chance.mostly(0, 0), pairs)
+            position, window = chance.mostly(0, 0, near=size), chance.room(0, 1, 64, 500, 5000)
+            bounds = (position, chance.mostly(size, near=size), chance.mostly(size, chance.number(size)))
+            limits = (chance.choice((0, 1, 100, -1, 1 << 40)), chance.mostly(4, near=7))
+            summarized = self.call("summarize_log", descriptor, *bounds, *limits, window, chance.random() < 0.5)
             if summarized is not None and summarized[2]:
                 kept = data[position : summarized[0][self._native.SUMMARY.index("end")]]
                 assert window[: len(kept)].tobytes() == kept
-            self.call("walk_log", file.fileno(), chance.number(len(data)), chance.choice((len(data), chance.number())))
+            self.call("walk_log", file.fileno(), chance.number(size), chance.mostly(size))
 
     def walks(self) -> None:
-        """The walks through a window."""
         chance = self.chance
         window = exact(chance.log())
         start = chance.choice((0, chance.number(len(window))))
@@ -335,10 +303,10 @@ class Hostile:
             offset += chance.choice((1, 1, 2, 1 << 40, chance.number()))
             batches += struct.pack(">q", offset & 0x7FFFFFFFFFFFFFFF) + chance.log()[8:]
         window = exact(chance.choice((chance.log(), batches)))
-        start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
+        start, position = chance.choice((0, 0, chance.number(len(window)))), chance.mostly(0, near=1 << 40)
         self.call("producer_streaks", window, start, chance.number(9), position)
         for answer in (
-            self.call("summarize_batches", window, start, position, chance.choice((4, chance.number(7))), None),
+            self.call("summarize_batches", window, start, position, chance.mostly(4, near=7), None),
             self.call("summarize_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
         ):
             assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
@@ -361,7 +329,7 @@ class Hostile:
         first = chance.choice((0, 0, chance.number(1 << 40)))
         numbers = [first + step * row + chance.randrange(spread + 1) for row in range(chance.choice((0, 3, 256, 600, 1100)))]
         packed = array("q", [(number + (1 << 63)) % (1 << 64) - (1 << 63) for number in numbers])[:]
-        answer = self.call("pack", packed, chance.choice((0, 0, chance.number())))
+        answer = self.call("pack", packed, chance.mostly(0, 0))
         directory, data = answer or (b"", b"")
         if chance.random() < 0.3:
             directory = chance.changed(directory)
@@ -371,10 +339,9 @@ class Hostile:
         return array("q", directory[: len(directory) // 8 * 8])[:], exact(data), tail
 
     def records(self) -> None:
-        """The records of a batch."""
         chance = self.chance
         data = exact(chance.log()[chance.choice((0, 61)) :])
-        position, end = chance.choice((0, chance.number(len(data)))), chance.choice((len(data), chance.number(len(data))))
+        position, end = chance.mostly(0, near=len(data)), chance.mostly(len(data), near=len(data))
         self.call("walk_records", data, position, end, chance.number(9), chance.choice((1 << 40, chance.number())), [])
         rows: list[Any] = []
         self.call("walk_records", data, position, end, chance.number(9), 1 << 40, rows)
@@ -386,7 +353,7 @@ class Hostile:
         self._compressed(data, position, end)
         log = exact(chance.log())
         at = chance.choice((0, 61, chance.number(len(log))))
-        odd = self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
+        odd = self.call("ordinary_records", log, chance.mostly(0, 0), log[at:], chance.choice((False, True)))
         assert odd is None or len(odd) in (0, 40)
         self._record_columns()
 
@@ -413,9 +380,9 @@ class Hostile:
             log = chance.log()
             data, said = exact(log), int.from_bytes(log[57:61], "big", signed=True)
             position = chance.choice((61, 61, chance.number(len(data))))
-            end = chance.choice((len(data), chance.number(len(data))))
+            end = chance.mostly(len(data), near=len(data))
             count = said if 0 <= said < 1000 and chance.random() < 0.8 else chance.number(9)
-            numbers = [chance.choice((0, chance.number(1 << 40))) for _ in range(2)]
+            numbers = [chance.mostly(0, near=1 << 40) for _ in range(2)]
             batches.append((data, position, end, count, *numbers, chance.random() < 0.5, chance.choice((-1, chance.number(9)))))
         references = [sys.getrefcount(batch[0]) for batch in batches]
         wanted, max_headers = chance.choice((255, chance.number(255))), chance.choice((1 << 17, chance.number(9)))
@@ -426,7 +393,6 @@ class Hostile:
             assert all(len(column) in (4 * rows, 8 * rows) for column in found[2][:5] if column is not None)
 
     def others(self) -> None:
-        """Checksums, at all places."""
         chance = self.chance
         data = exact(chance.randbytes(chance.choice((0, 1, 7, 8, 9, 767, 768, 769, 12287, 12288, 12289, 20000))))
         self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
@@ -436,12 +402,11 @@ class Hostile:
         deadline = time.monotonic() + seconds
         while rounds > 0 and time.monotonic() < deadline:
             rounds -= 1
-            for one in self.calls.values():
+            for one in self.calls:
                 one()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run for the given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, help="call each function so many times, however long it takes")
@@ -454,10 +419,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from kdump.binary import _kernel
 
     hostile = Hostile(_kernel, options.seed)
-    if options.rounds is None:
-        hostile.run(seconds=options.seconds)
-    else:
-        hostile.run(rounds=options.rounds)
+    hostile.run(**({"seconds": options.seconds} if options.rounds is None else {"rounds": options.rounds}))
     print(f"{hostile.done} calls, {hostile.refused} of them refused")
     return 0
 

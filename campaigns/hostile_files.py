@@ -84,12 +84,7 @@ SUMMARIES = ("forecast", "log", "index", "timeindex", "txnindex", "snapshot", "c
 @contextlib.contextmanager
 def little_is_free() -> Iterator[None]:
     """What a search may do however small a file is would hide what each byte costs: it is little for a while."""
-    with contextlib.ExitStack() as stack:
-        for module, name, value in (
-            (tuning.DEFAULT, "free_crc_bytes", 1 << 16),
-            (tuning.DEFAULT, "free_tries", 1 << 10),
-        ):
-            stack.enter_context(mock.patch.object(module, name, value))
+    with mock.patch.multiple(tuning.DEFAULT, free_crc_bytes=1 << 16, free_tries=1 << 10):
         yield
 
 
@@ -161,7 +156,6 @@ def is_for(command: str, name: str) -> bool:
 
 
 def size_for(command: str, path: Path) -> int:
-    """The bytes that a command reads."""
     if "{}" in COMMANDS[command][1]:
         return path.stat().st_size
     return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())

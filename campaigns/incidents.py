@@ -40,15 +40,8 @@ OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 LEFT_OVER = ((".log", ".index", ".timeindex", ".txnindex"), (".log",), (".index", ".timeindex"), (".log", ".index"))
 REMOVED = (".log", ".index", ".index", ".timeindex", ".txnindex", ".snapshot", "checkpoint")
 EPOCHS = (
-    "0\n1\n0 0\n",
-    "0\n2\n0 0\n3 5\n",
-    "0\n1\n7 100\n",
-    "0\n1\n 0 0\n",
-    "0\n0\n",
-    "0\n",
-    "0\n1\n0 0\n\n",
-    "0\n1\n0  0\n",
-    "1\n",
+    *("0\n1\n0 0\n", "0\n2\n0 0\n3 5\n", "0\n1\n7 100\n", "0\n1\n 0 0\n", "0\n0\n", "0\n"),
+    *("0\n1\n0 0\n\n", "0\n1\n0  0\n", "1\n"),
 )
 Incident = Callable[[Path, random.Random], str]
 
@@ -467,8 +460,8 @@ def log_at_random(directory: Path, chance: random.Random) -> str:
     """Damage of the bytes of a log that moves nothing to another place."""
     log = chance.choice(intact_logs(directory))
     damaged = chance.choice((damage.bits_flipped, damage.byte_set, damage.cut))(log.read_bytes(), b"", chance)
-    log.write_bytes(damaged.data if damaged else b"")
-    return f"{log.name} {damaged.what if damaged else ''}"
+    log.write_bytes(damaged.data)
+    return f"{log.name} {damaged.what}"
 
 
 def _one(directory: Path, suffix: str, chance: random.Random) -> Path | None:
@@ -553,6 +546,18 @@ INCIDENTS: tuple[Incident, ...] = (
 )
 CHANGES: tuple[Incident, ...] = (*(at_random,) * 11, remove, remove, leave_over, leave_checkpoint, rename, write_epochs)
 """What may happen to any directory, even one without an intact batch."""
+
+
+def changed_copy(source: Path, root: Path, directory: Path, chance: random.Random, counts: Sequence[int]) -> str:
+    """Copy the files of a directory below `root`, and change the copy so often. Returns what was done."""
+    directory.mkdir(parents=True)
+    for file in sorted(file for file in source.iterdir() if file.is_file()):
+        (directory / file.name).write_bytes(file.read_bytes())
+    about = [source.relative_to(root).as_posix()]
+    for _ in range(chance.choice(counts)):
+        change = chance.choice(CHANGES)
+        about.append(f"{change.__name__}: {change(directory, chance)}")
+    return "; ".join(about)
 
 
 def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident] = INCIDENTS) -> str:

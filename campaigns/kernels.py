@@ -122,7 +122,6 @@ def _difference(printed_by_reference: Printed, printed: Printed) -> str:
 
 
 def main() -> int:
-    """Run the campaign; print the differences."""
     arguments = numbered.parser(__doc__, 10000).parse_args()
     missing = kernels.why_no_c()
     if missing:

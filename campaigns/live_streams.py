@@ -112,7 +112,6 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int) -> list[st
 
 
 def _settings(retained_size: int) -> dict[str, dict[str, str]]:
-    """The settings of each topic."""
     return {
         "plain": {"cleanup.policy": "delete", "retention.bytes": str(retained_size)},
         "compacted": COMPACTED,
@@ -275,7 +274,6 @@ def _query(folder: Path, is_last: bool) -> None:
 
 
 def batch_count(folder: Path) -> int:
-    """How many micro-batches are finished."""
     return max((int(path.name) for path in (folder / "checkpoint" / "commits").glob("[0-9]*")), default=-1) + 1
 
 

@@ -18,13 +18,8 @@ LARGEST_SOURCE = 24 * 1024
 # How often files of a type are damaged, and the commands for them: {} is the file, {stem} its name without the suffix.
 WEIGHTS = {".log": 70, ".index": 9, ".timeindex": 9, ".snapshot": 6, ".txnindex": 3, ".checkpoint": 3}
 LOG_RUNS = (
-    "--print-data-log --files {}",
-    "--print-data-log --files {}",
-    "--deep-iteration --files {}",
-    "--files {}",
-    "--files {}",
-    "--print-data-log --skip-record-metadata --files {}",
-    "--max-bytes {number} --deep-iteration --files {}",
+    *("--files {}", "--files {}", "--print-data-log --files {}", "--print-data-log --files {}", "--deep-iteration --files {}"),
+    *("--print-data-log --skip-record-metadata --files {}", "--max-bytes {number} --deep-iteration --files {}"),
 )
 INDEX_RUNS = (
     "--files {stem}.index",
@@ -69,7 +64,6 @@ class Mutant(NamedTuple):
 
 
 def mutant(seed: int, number: int) -> Mutant:
-    """The mutant of this number."""
     chance = random.Random(f"{seed}/{number}")
     suffix = chance.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
     source = chance.choice(_sources()[suffix])

@@ -1,8 +1,12 @@
-"""A deliberate error in the code, and a copy of the checkout in which errors are tried, many at a time."""
+"""A deliberate error in the code, and a copy of the checkout in which errors are tried, many at a time.
+
+It is also a plugin of pytest there: it notes which tests failed, and ends those that an error keeps from ending.
+"""
 
 import contextlib
 import importlib.util
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -10,11 +14,11 @@ import sys
 import sysconfig
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from campaigns.failed_tests import VARIABLE
+import pytest
 
 ROOT = Path(__file__).parent.parent
 COPIED = ("kdump", "tests", "campaigns", "golden_outputs", "benchmarks", "docs", "examples", "bin", "tools", ".github", ".ci")
@@ -157,7 +161,7 @@ class Copy:
         names = self._root / "failed-tests"
         names.write_bytes(b"")
         jobs = self._jobs if self._jobs > 1 and most > 1 else 0
-        base = [sys.executable, "-m", "pytest", "-q", f"-n{jobs}", "-p", "no:cacheprovider", "-p", "campaigns.failed_tests"]
+        base = [sys.executable, "-m", "pytest", "-q", f"-n{jobs}", "-p", "no:cacheprovider", "-p", "campaigns.mutation"]
         code, printed = self._run([*base, "--continue-on-collection-errors", f"--maxfail={most}", *options, *tests])
         gone = [test for test in tests if f"not found: {self._root / test}\n" in printed]
         if gone and len(gone) < len(tests):  # a case that another error made
@@ -203,3 +207,49 @@ class Copy:
                 process.wait()
             out.seek(0)
             return code, out.read().decode("utf-8", "replace")
+
+
+# --- the plugin
+
+VARIABLE = "KDUMP_FAILED_TESTS"
+"""Names the file to which the identifiers of failed tests are added, one a line."""
+
+TEST_SECONDS, MOST_ENDED = 120, 3
+DATA_BYTES = 8 << 30
+
+_ended: list[str] = []
+
+
+def pytest_configure() -> None:
+    """Give tests less memory than a machine has: an error may ask for all of it."""
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End a test that takes too long, and the run where several do."""
+
+    def end(*_: object) -> None:
+        _ended.append(item.nodeid)
+        raise TimeoutError(f"takes more than {TEST_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(TEST_SECONDS)
+    try:
+        done = yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    if len(_ended) >= MOST_ENDED:
+        pytest.exit("tests do not end", returncode=pytest.ExitCode.INTERRUPTED)
+    return done
+
+
+def pytest_runtest_logreport(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Note a test that failed, or a module that cannot be imported."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(os.environ[VARIABLE]).open("a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\n")
+
+
+pytest_collectreport = pytest_runtest_logreport

@@ -16,13 +16,13 @@ import sys
 import tempfile
 import time
 import traceback
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from campaigns.damage import DAMAGES, Entry, entries
+from campaigns.damage import DAMAGES, Damage, Damaged, Entry, applied, byte_set, cut, entries, entries_moved
 from golden_outputs.runs import CASES, cases
 from kdump.binary.source import Source
 from kdump.checks.check import run
@@ -31,6 +31,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.reading import salvage
 from kdump.tables import Row
+from tests.builders.compression import Codec
 from tests.builders.records import batch, record
 from tests.support import bytes_read
 
@@ -39,12 +40,14 @@ LARGEST_OF_LOGS = 4 << 20
 TIMES_READ = 100
 """How often a check may read each byte on average; more would mean superlinear time. The most seen is 18 times."""
 NOW = 1_700_000_500_000
+BUILT: tuple[tuple[int, int, Codec], ...]
+BUILT = ((40, 10, "none"), (200, 100, "none"), (60, 3000, "none"), (80, 500, "gzip"), (30, 40, "zstd"))
+"""Logs that are built: how many batches, the largest value, and the codec."""
 
 Listed = dict[int, tuple[str, tuple[int, ...], int]]
 """The status, header and size of each batch, by position."""
 
 Range = tuple[int, int]
-"""A byte range; if start and end are equal, bytes are missing there."""
 
 
 class Original(NamedTuple):
@@ -55,73 +58,31 @@ class Original(NamedTuple):
     batches: list[Entry]
 
 
-class Piece(NamedTuple):
-    """Bytes of a mutant; kept ones have a position in the clean file."""
-
-    data: bytes
-    origin: int | None
-
-
 class Mutant(NamedTuple):
-    """A damaged log. `is_blind`: all batches are valid and in order, so the change cannot be detected."""
+    """A damaged log, and how many bytes at its start and at its end are those of the clean one."""
 
     number: int
     original: Original
     what: str
-    pieces: list[Piece]
-    is_sealed: bool = False  # changed with a correct CRC, or with batches from elsewhere
+    data: bytes
+    is_sealed: bool = False
+    """Whether it was changed with a correct CRC, or with batches from elsewhere."""
 
     @property
-    def data(self) -> bytes:
-        return b"".join(piece.data for piece in self.pieces)
+    def kept(self) -> tuple[int, int]:
+        return _kept(self.original.data, self.data)
 
     def untouched(self) -> dict[int, Entry]:
         """The undamaged batches, by their position in the mutant."""
-        found: dict[int, Entry] = {}
-        starts = [entry.position for entry in self.original.batches]
-        position = 0
-        for piece in _joined(self.pieces):
-            if piece.origin is not None:
-                end = piece.origin + len(piece.data)
-                for entry in self.original.batches[max(0, bisect_right(starts, piece.origin - 1)) :]:
-                    if entry.end > end:
-                        break
-                    if entry.position >= piece.origin:
-                        found[position + entry.position - piece.origin] = entry
-            position += len(piece.data)
-        return found
+        start, tail = self.kept
+        clean, grown = len(self.original.data), len(self.data) - len(self.original.data)
+        before = {one.position: one for one in self.original.batches if one.end <= start}
+        return before | {one.position + grown: one for one in self.original.batches if one.position >= clean - tail}
 
-    def changes(self) -> list[Range]:
-        """Where bytes are new, and where some are missing."""
-        changed: list[Range] = []
-        position = expected = 0
-        for piece in _joined(self.pieces):
-            if piece.origin is None:
-                changed.append((position, position + len(piece.data)))
-                expected = -1
-            elif piece.origin != expected and expected >= 0:
-                changed.append((position, position))
-            position += len(piece.data)
-            if piece.origin is not None:
-                expected = piece.origin + len(piece.data)
-        if 0 <= expected < len(self.original.data):
-            changed.append((position, position))
-        return changed
-
-
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    joined: list[Piece] = []
-    for piece in pieces:
-        if not piece.data:
-            continue
-        last = joined[-1] if joined else None
-        if last is not None and last.origin is None and piece.origin is None:
-            joined[-1] = Piece(last.data + piece.data, None)
-        elif last is not None and last.origin is not None and last.origin + len(last.data) == piece.origin:
-            joined[-1] = Piece(last.data + piece.data, last.origin)
-        else:
-            joined.append(piece)
-    return joined
+    def change(self) -> Range:
+        """Where bytes are new; if start and end are equal, some are missing there."""
+        start, tail = self.kept
+        return start, len(self.data) - tail
 
 
 # --- originals
@@ -170,13 +131,7 @@ def _is_sound(data: bytes) -> bool:
 def _built() -> list[Original]:
     chance = random.Random("recall")
     logs = []
-    for count, value_size, codec in (
-        (40, 10, "none"),
-        (200, 100, "none"),
-        (60, 3000, "none"),
-        (80, 500, "gzip"),
-        (30, 40, "zstd"),
-    ):
+    for count, value_size, codec in BUILT:
         for step in (1, 3):  # 3: as compaction leaves it
             offset, batches = 0, []
             for row in range(count):
@@ -185,7 +140,7 @@ def _built() -> list[Original]:
                 if row % 10 == 5 and codec == "none":
                     values[0] = batch(records=[record(value=b"nested")], base_offset=offset + 1)
                 made = [record(key=b"key", value=value) for value in values]
-                batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 30))  # type: ignore[arg-type]
+                batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 30))
                 offset += rows + chance.randrange(step)
             logs.append(b"".join(batches))
     same = b"".join(batch(records=[record(key=b"key", value=b"value")], base_offset=row) for row in range(100))
@@ -198,157 +153,91 @@ def _built() -> list[Original]:
 def mutant(seed: int, number: int, logs: tuple[str, ...] = ()) -> Mutant:
     """The mutant of this number, of one of the `originals`."""
     chance = random.Random(f"recall/{seed}/{number}")
-    original = chance.choice(originals(logs))
-    if chance.random() < 0.25:
-        other = chance.choice(originals(logs))
-        way = chance.choice(DAMAGES[".log"])
-        damaged = way(original.data, other.data, chance)
-        if damaged is not None:
-            return Mutant(
-                number, original, f"{way.__name__}: {damaged.what}", _compared(original.data, damaged.data), is_sealed=True
-            )
-    way_of_own = chance.choice(WAYS)
-    pieces, what, is_sealed = way_of_own(original, chance)
-    return Mutant(number, original, f"{way_of_own.__name__}: {what}", pieces, is_sealed)
+    original, other = (chance.choice(originals(logs)) for _ in range(2))
+    is_sealed = chance.random() < 0.35
+    way = chance.choice(SEALED if is_sealed else WAYS)
+    damaged = applied(way, original.data, other.data, chance)
+    return Mutant(number, original, f"{way.__name__}: {damaged.what}", damaged.data, is_sealed)
 
 
-def _compared(clean: bytes, damaged: bytes) -> list[Piece]:
-    """Keep the common start and end of both."""
-    limit = min(len(clean), len(damaged))
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if clean[:middle] == damaged[:middle] else (low, middle - 1)
-    start = low
-    low, high = 0, limit - start
-    while low < high:
-        middle = (low + high + 1) // 2
-        same = clean[len(clean) - middle :] == damaged[len(damaged) - middle :]
-        low, high = (middle, high) if same else (low, middle - 1)
-    tail = Piece(clean[len(clean) - low :], len(clean) - low)
-    return [Piece(clean[:start], 0), Piece(damaged[start : len(damaged) - low], None), tail]
+def _kept(clean: bytes, damaged: bytes) -> tuple[int, int]:
+    """The sizes of the common start of two logs, and of the common end of what follows it."""
+    most = min(len(clean), len(damaged))
+    start = bisect_left(range(most), True, key=lambda row: clean[: row + 1] != damaged[: row + 1])
+    ends = range(most - start)
+    return start, bisect_left(ends, True, key=lambda row: clean[len(clean) - row - 1 :] != damaged[len(damaged) - row - 1 :])
 
 
-Way = Callable[[Original, random.Random], tuple[list[Piece], str, bool]]
+def _replaced(data: bytes, start: int, end: int, new: bytes, what: str) -> Damaged:
+    return Damaged(data[:start] + new + data[end:], f"{what} at {start}")
 
 
-def _replaced(original: Original, start: int, end: int, new: bytes, what: str) -> tuple[list[Piece], str, bool]:
-    data = original.data
-    if len(new) == end - start:
-        same = next((row for row, byte in enumerate(new) if byte != data[start + row]), len(new))
-        start, new = start + same, new[same:]
-        same = next((row for row in range(len(new)) if new[-1 - row] != data[end - 1 - row]), len(new))
-        end, new = end - same, new[: len(new) - same]
-    return [Piece(data[:start], 0), Piece(new, None), Piece(data[end:], end)], f"{what} at {start}", False
+def header_bit_flip(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    at, bit = chance.choice(entries(data)).position + chance.randrange(26), chance.randrange(8)
+    return _replaced(data, at, at + 1, bytes([data[at] ^ 1 << bit]), f"bit {bit}")
 
 
-def bit_flip(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """One bit anywhere."""
-    at, bit = chance.randrange(len(original.data)), chance.randrange(8)
-    return _replaced(original, at, at + 1, bytes([original.data[at] ^ 1 << bit]), f"bit {bit}")
+def byte_run(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    start = chance.randrange(len(data))
+    end = min(len(data), start + chance.choice((2, 8, 40, 200, 1000, 5000, len(data) // 8 + 2)))
+    return _replaced(data, start, end, chance.randbytes(end - start), f"{end - start} random bytes")
 
 
-def header_bit_flip(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """One bit of a header."""
-    at, bit = chance.choice(original.batches).position + chance.randrange(26), chance.randrange(8)
-    return _replaced(original, at, at + 1, bytes([original.data[at] ^ 1 << bit]), f"bit {bit}")
-
-
-def byte_run(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Random bytes in place of others."""
-    start = chance.randrange(len(original.data))
-    end = min(len(original.data), start + chance.choice((2, 8, 40, 200, 1000, 5000, len(original.data) // 8 + 2)))
-    return _replaced(original, start, end, chance.randbytes(end - start), f"{end - start} random bytes")
-
-
-def zero_page(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
+def zero_page(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """Zeros in place of a page, aligned or not."""
     size = chance.choice((17, 512, 4096, 4096))
-    start = chance.randrange(len(original.data))
+    start = chance.randrange(len(data))
     start = start // size * size if chance.random() < 0.7 else start
-    end = min(len(original.data), start + size)
-    return _replaced(original, start, end, bytes(end - start), f"{end - start} zeros")
+    end = min(len(data), start + size)
+    return _replaced(data, start, end, bytes(end - start), f"{end - start} zeros")
 
 
-def cut_off(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """The end is missing."""
-    size = chance.randrange(1, len(original.data))
-    return [Piece(original.data[:size], 0)], f"cut to {size}", False
-
-
-def cut_out(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Bytes in the middle are missing."""
-    start = chance.randrange(len(original.data))
-    end = min(len(original.data), start + chance.choice((1, 2, 30, 300, 3000)))
-    return _replaced(original, start, end, b"", f"{end - start} bytes cut out")
-
-
-def insertion(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Bytes too many."""
-    start = chance.randrange(len(original.data) + 1)
+def insertion(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    start = chance.randrange(len(data) + 1)
     size = chance.choice((1, 2, 12, 17, 60, 600, 5000))
     new = chance.choice((chance.randbytes(size), bytes(size), b"text " * (size // 5 + 1)))
-    return _replaced(original, start, start, new, f"{len(new)} bytes inserted")
+    return _replaced(data, start, start, new, f"{len(new)} bytes inserted")
 
 
-def zeros_behind(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
+def cut_out(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
+    start = chance.randrange(len(data))
+    end = min(len(data), start + chance.choice((1, 2, 30, 300, 3000)))
+    return _replaced(data, start, end, b"", f"{end - start} bytes cut out")
+
+
+def zeros_behind(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """As a preallocated file ends."""
-    size = chance.choice((1, 17, 18, 511, 4096, 1 << 20))
-    return [Piece(original.data, 0), Piece(bytes(size), None)], f"{size} zeros after", False
+    return _replaced(data, len(data), len(data), bytes(chance.choice((1, 17, 18, 511, 4096, 1 << 20))), "zeros")
 
 
-def swapped_batches(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Two swapped batches."""
-    first, second = sorted((chance.choice(original.batches), chance.choice(original.batches)))
-    data = original.data
-    if first == second:
-        return duplicate(original, chance)
-    parts = ((0, first.position), (second.position, second.end), (first.end, second.position), (first.position, first.end))
-    pieces = [Piece(data[start:end], start) for start, end in (*parts, (second.end, len(data)))]
-    return pieces, f"{first.position} and {second.position} swapped", True
-
-
-def duplicate(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """A duplicated batch."""
-    entry, place = chance.choice(original.batches), chance.choice(original.batches)
-    data = original.data
-    copy = Piece(data[entry.position : entry.end], entry.position)
-    return (
-        [Piece(data[: place.end], 0), copy, Piece(data[place.end :], place.end)],
-        f"{entry.position} again at {place.end}",
-        True,
-    )
-
-
-def planted(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
+def planted(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """Garbage that holds a whole batch, perhaps with a huge offset."""
     offset = chance.choice((0, 5, 1 << 40, (1 << 62) + 1))
     body = chance.randbytes(30) + batch(records=[record(value=b"planted")], base_offset=offset) + chance.randbytes(30)
-    at = chance.choice(original.batches).end
-    pieces, what, _ = _replaced(original, at, at, body, f"batch with offset {offset} in garbage")
-    return pieces, what, True
+    at = chance.choice(entries(data)).end
+    return _replaced(data, at, at, body, f"batch with offset {offset} in garbage")
 
 
-def forged_headers(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Headers without their batches."""
+def forged_headers(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     length = chance.choice((49, 500, 5000, 1 << 20, (1 << 27) - 1))
     header = struct.pack(">qiibIhiqqqhii", 1 << 20, length, 0, 2, chance.getrandbits(32), 0, 0, 1, 1, -1, -1, -1, 1)
-    at = chance.choice(original.batches).end
-    return _replaced(original, at, at, header * chance.choice((1, 3, 40)), f"headers that claim {length} bytes")
+    at = chance.choice(entries(data)).end
+    return _replaced(data, at, at, header * chance.choice((1, 3, 40)), f"headers that claim {length} bytes")
 
 
-def length_field(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
+def length_field(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """A length that is wrong, perhaps so that it leads to another batch."""
-    entry, other = chance.choice(original.batches), chance.choice(original.batches)
+    entry, other = chance.choice(entries(data)), chance.choice(entries(data))
     absurd = chance.choice((-1, 0, 13, 14, 48, 49, 1 << 20, 1 << 26, 1 << 30, (1 << 31) - 1, -(1 << 31)))
     length = chance.choice((absurd, other.end - entry.position - 12, entry.size - 12 + chance.randrange(-40, 40)))
-    return _replaced(original, entry.position + 8, entry.position + 12, struct.pack(">i", length), f"length {length}")
+    return _replaced(data, entry.position + 8, entry.position + 12, struct.pack(">i", length), f"length {length}")
 
 
-WAYS: tuple[Way, ...] = (
-    *(bit_flip, bit_flip, header_bit_flip, byte_run, zero_page, zero_page, cut_off, cut_out, insertion, zeros_behind),
-    *(swapped_batches, duplicate, planted, forged_headers, length_field, length_field),
+WAYS: tuple[Damage, ...] = (
+    *(byte_set, header_bit_flip, header_bit_flip, byte_run, zero_page, zero_page, cut, cut_out, insertion, zeros_behind),
+    *(forged_headers, length_field, length_field),
 )
+SEALED: tuple[Damage, ...] = (*DAMAGES[".log"], *(entries_moved,) * 4, *(planted,) * 3)
 
 
 # --- judging
@@ -399,7 +288,7 @@ def judge(one: Mutant, folder: Path) -> Judgement:
     _judge_untouched(one, listed, counts, failures)
     _judge_intact(one, data, listed, counts, failures)
     if not one.is_sealed:
-        _judge_change(one, data, findings, damaged, listed, counts, failures)
+        _judge_change(one, findings, damaged, counts, failures)
     return Judgement(counts, failures)
 
 
@@ -461,28 +350,20 @@ def _is_lawful(data: bytes) -> bool:
     return True
 
 
-def _judge_change(
-    one: Mutant,
-    data: bytes,
-    findings: list[Finding],
-    damaged: list[Range],
-    listed: Listed,
-    counts: Counter[str],
-    failures: list[str],
-) -> None:
-    if data == one.original.data or _is_lawful(data):
+def _judge_change(one: Mutant, findings: list[Finding], damaged: list[Range], counts: Counter[str], failures: list[str]) -> None:
+    clean, data = one.original.data, one.data
+    if data == clean or _is_lawful(data):
         counts["nothing can tell"] += 1
         return
     ranges = damaged + [(finding.start, finding.end) for finding in findings if finding.severity != "info"]
-    for start, end in one.changes():
-        counts["changes"] += 1
-        if _covers(ranges, start, end) or _is_elsewhere(one.original.data, data, ranges):
-            counts["changes covered"] += 1
-        else:
-            failures.append(f"not covered: bytes {start} to {end}")
+    start, end = one.change()
+    counts["changes"] += 1
+    if _covers(ranges, start, end) or _is_elsewhere(clean, data, ranges):
+        counts["changes covered"] += 1
+    else:
+        failures.append(f"not covered: bytes {start} to {end}")
     counts["damaged files"] += 1
-    is_preallocated = one.what.startswith("zeros_behind")
-    if is_preallocated or any(finding.severity == ERROR for finding in findings):
+    if one.what.startswith("zeros_behind") or any(finding.severity == ERROR for finding in findings):
         counts["told as an error"] += 1
     else:
         failures.append("no error")
@@ -492,11 +373,9 @@ def _is_elsewhere(clean: bytes, data: bytes, ranges: list[Range]) -> bool:
     """Whether a finding is at an equivalent place for the inserted or missing bytes: equal bytes cannot be distinguished."""
     if len(clean) == len(data):
         return False
-    head = _compared(clean, data)[0]
-    _, _, longest_tail = _compared(b"a" + clean, b"b" + data)
-    first, last = len(data) - len(longest_tail.data), len(head.data)
-    grown = max(0, len(data) - len(clean))
-    return first - grown <= last and any(low <= last and first - grown <= high for low, high in ranges)
+    last, longest_tail = _kept(clean, data)[0], _kept(b"a" + clean, b"b" + data)[1]
+    first = len(data) - longest_tail - max(0, len(data) - len(clean))
+    return first <= last and any(low <= last and first <= high for low, high in ranges)
 
 
 def _covers(ranges: list[Range], start: int, end: int) -> bool:
@@ -508,7 +387,6 @@ def _covers(ranges: list[Range], start: int, end: int) -> bool:
 
 
 def measure(numbers: Sequence[int], seed: int, logs: tuple[str, ...] = ()) -> tuple[Counter[str], list[str]]:
-    """Test these mutants."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kdump-recall-") as folder:
@@ -533,7 +411,6 @@ def main() -> int:
     numbers = range(options.count) if options.mutant is None else [options.mutant]
     started = time.monotonic()
     logs = tuple(options.logs)
-    measure(range(0), options.seed, logs)
     originals(logs)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     counts, failures = measure(numbers, options.seed, logs)

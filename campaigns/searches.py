@@ -266,9 +266,8 @@ def _commit(offset: int, group: str, partition: int) -> Row:
     key = int16(1) + string(group) + string("orders") + int32(partition)
     value = int16(3) + int64(offset * 10) + int32(0) + string(f"token-{offset:06}") + int64(1)
     shown = {"offset": offset * 10, "leaderEpoch": 0, "metadata": f"token-{offset:06}", "commitTimestamp": 1}
-    return Row(
-        offset, key, value, (), TIMESTAMP + offset * 1000, shown, {"group": group, "topic": "orders", "partition": partition}
-    )
+    shown_key = {"group": group, "topic": "orders", "partition": partition}
+    return Row(offset, key, value, (), TIMESTAMP + offset * 1000, shown, shown_key)
 
 
 # Where
@@ -308,14 +307,10 @@ def _faults_of_where(case: Case, path: Path) -> Iterator[str]:
     if code != (0 if answers.get(offset) == "present" else 1):
         yield f"@{offset}: exit code {code}"
     for key in sorted({row.key for row, _ in case.rows}):
-        wanted_fates = sorted(_fate_of(row, part) for row, part in case.rows if row.key == key)
+        wanted_fates = sorted((row.offset, part.answers.get(row.offset, "present")) for row, part in case.rows if row.key == key)
         fates = [(fate.offset, fate.answer) for fate in kdump.where(None, path, key=key)]
         if fates != wanted_fates:
             yield f"key {key!r}: {fates}, not {wanted_fates}"
-
-
-def _fate_of(row: Row, part: Part) -> tuple[int, str]:
-    return row.offset, part.answers.get(row.offset, "present")
 
 
 # Grep
@@ -339,12 +334,10 @@ def _questions(case: Case) -> Iterator[Question]:
     yield {"headers": {"trace": None}}, lambda row: bool(row.headers)
     yield {"tombstones": True}, lambda row: row.value is None
     yield {"producer": -1}, lambda row: case.magic_of(row) == 2
-    part = token[case.chance.randrange(len(token)) :] or token
-    yield {"pattern": re.escape(part) + b"[^0-9]", "kind": "regex"}, _expression(re.escape(part) + b"[^0-9]")
-    yield (
-        {"pattern": b"(K|OF)EN-0*" + b"%d" % offset, "kind": "regex", "ignore_case": True},
-        _expression(b"(?i)(k|of)en-0*%d" % offset),
-    )
+    part = re.escape(token[case.chance.randrange(len(token)) :]) + b"[^0-9]"
+    yield {"pattern": part, "kind": "regex"}, _expression(part)
+    words = b"(K|OF)EN-0*%d" % offset
+    yield {"pattern": words, "kind": "regex", "ignore_case": True}, _expression(b"(?i)" + words)
     piece = case.chance.choice([row.key for row, _ in case.rows] or [b"none"])[case.chance.randrange(3) :]
     yield {"pattern": piece, "fields": ["key"]}, lambda row: piece in row.key
     key = case.chance.choice([row.key for row, _ in case.rows] or [b"none"])
@@ -363,10 +356,8 @@ def _questions(case: Case) -> Iterator[Question]:
     else:
         yield {"where": [f"id={offset}"]}, lambda row: row.shown is not None and row.shown["id"] == offset
         yield {"where": ["value.user.name=ann"]}, lambda row: row.shown is not None and row.shown["user"]["name"] == "ann"
-        yield (
-            {"where": ["key.k=1", "user.name=bob"]},
-            (lambda row: row.shown_key["k"] == 1 and row.shown is not None and row.shown["user"]["name"] == "bob"),
-        )
+        both = {"where": ["key.k=1", "user.name=bob"]}
+        yield both, lambda row: row.shown_key["k"] == 1 and row.shown is not None and row.shown["user"]["name"] == "bob"
         yield {"where": ["usr.name=ann"]}, lambda row: False
 
 
@@ -378,9 +369,7 @@ NARROWING = {"from_offset", "to_offset", "from_time", "to_time", "producer"}
 def _expression(pattern: bytes) -> Callable[[Row], bool]:
     """Whether a pattern is in a key, a value or the value of a header."""
     compiled = re.compile(pattern)
-    return lambda row: any(
-        compiled.search(text) is not None for text in (row.key, row.value or b"", *(value for _, value in row.headers))
-    )
+    return lambda row: any(map(compiled.search, (row.key, row.value or b"", *(value for _, value in row.headers))))
 
 
 def _faults_of_grep(case: Case, path: Path) -> Iterator[str]:

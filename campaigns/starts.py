@@ -29,12 +29,8 @@ MAX_SIZE = 64 << 10
 LARGEST_BASE = 1 << 60
 
 SETTINGS: tuple[dict[str, str], ...] = (
-    {},
-    {},
-    {},
-    {"index.interval.bytes": "0"},
-    {"index.interval.bytes": "300"},
-    {"segment.index.bytes": "64"},
+    *({}, {}, {}),
+    *({"index.interval.bytes": "0"}, {"index.interval.bytes": "300"}, {"segment.index.bytes": "64"}),
 )
 
 
@@ -81,27 +77,15 @@ def _foretold(release: str, trial: Trial) -> Forecast:
 
 def _seeds(folder: Path) -> list[Path]:
     """Sufficiently small directories with a log, in the order of their names."""
-    return sorted(
-        {
-            log.parent
-            for log in folder.rglob("*.log")
-            if log.is_file() and sum(file.stat().st_size for file in log.parent.iterdir() if file.is_file()) < MAX_SIZE
-        }
-    )
+    found = {log.parent for log in folder.rglob("*.log") if log.is_file()}
+    return sorted(one for one in found if sum(file.stat().st_size for file in one.iterdir() if file.is_file()) < MAX_SIZE)
 
 
 def _trial(seeds: Sequence[Path], root: Path, seed: int, number: int) -> Trial:
     chance = random.Random(f"{seed} {number}")
     source = chance.choice(seeds)
     directory = root / "topic-0"
-    directory.mkdir(parents=True)
-    for file in sorted(source.iterdir()):
-        if file.is_file():
-            (directory / file.name).write_bytes(file.read_bytes())
-    about = [source.relative_to(source.parents[1]).as_posix()]
-    for _ in range(chance.choice((1, 1, 2, 3))):
-        change = chance.choice(incidents.CHANGES)
-        about.append(f"{change.__name__}: {change(directory, chance)}")
+    about = incidents.changed_copy(source, source.parents[1], directory, chance, (1, 1, 2, 3))
     numbers = [int(log.name[:20]) for log in directory.glob("*.log") if log.name[:20].isdigit()]
     bases = sorted(base for base in numbers if base < LARGEST_BASE) or [0]
     recovery_point = chance.choice((0, 0, bases[-1], chance.choice(bases), 1 << 40))
@@ -110,9 +94,9 @@ def _trial(seeds: Sequence[Path], root: Path, seed: int, number: int) -> Trial:
         (root / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {log_start}\n")
     config = chance.choice(SETTINGS)
     stop = chance.choice(("clean", "unclean"))
-    about.append(f"{stop} {recovery_point} log start {log_start} {config or ''}")
+    about += f"; {stop} {recovery_point} log start {log_start} {config or ''}"
     request = Request(directory, config=config, now=restarts.CLOCK)
-    return Trial(request, Start(stop, recovery_point), "; ".join(about))
+    return Trial(request, Start(stop, recovery_point), about)
 
 
 if __name__ == "__main__":

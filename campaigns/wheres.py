@@ -4,8 +4,8 @@
     python -m campaigns.wheres --seed 1 --number 1234
 
 A script appends, commits and aborts transactions, lets replicas fall behind, elects one that is behind, brings others back,
-compacts, deletes by retention and by DeleteRecords, damages batches, and keeps older copies. Where a key occurs in the files is
-read with the plain reader; what follows is decided here, from the model's batches, and shares no code with kdump.
+compacts, deletes by retention and by DeleteRecords, damages batches, and keeps older copies. Where a key occurs,
+and what follows, is decided here, from the model's batches, and shares no code with kdump.
 """
 
 import copy
@@ -20,7 +20,6 @@ from typing import NamedTuple
 import kdump
 from campaigns import numbered
 from kdump.output.rows.fates import Fate
-from tests import plain_reader
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import Record, abort_record, batch, commit_record
 
@@ -233,13 +232,8 @@ class History:
         replica = self.chance.choice(self.replicas)
         while len(replica.segments) > 1 and self.chance.random() < 0.6:
             gone = replica.segments.pop(0)
-            replica.first = (
-                replica.segments[0][0].base
-                if replica.segments[0]
-                else replica.end
-                if replica.batches
-                else (gone[-1].last + 1 if gone else replica.first)
-            )
+            after = gone[-1].last + 1 if gone else replica.first
+            replica.first = replica.segments[0][0].base if replica.segments[0] else replica.end if replica.batches else after
             if self.chance.random() < 0.5 and gone:
                 replica.deleted.append(gone)
         if replica.checkpointed_start is not None or self.chance.random() < 0.5:
@@ -276,12 +270,10 @@ class History:
             for segment in replica.deleted:
                 (partition / (file_name(segment[0].base, ".log") + ".deleted")).write_bytes(b"".join(one.data for one in segment))
             (partition / "leader-epoch-checkpoint").write_bytes(checkpoint(entries=replica.epochs))
-            for name, offset in (
-                ("log-start-offset-checkpoint", replica.checkpointed_start),
-                ("cleaner-offset-checkpoint", replica.cleaned_to),
-            ):
+            for name, offset in (("log-start", replica.checkpointed_start), ("cleaner", replica.cleaned_to)):
                 if offset is not None:
-                    (partition.parent / name).write_bytes(checkpoint(entries=[(TOPIC, PARTITION, offset)]))
+                    path = partition.parent / f"{name}-offset-checkpoint"
+                    path.write_bytes(checkpoint(entries=[(TOPIC, PARTITION, offset)]))
 
 
 def _names(replica: Replica) -> list[int]:
@@ -334,11 +326,8 @@ def expected(history: History, offset: int) -> Expected:
     served = history.copies
     best = max(served, key=lambda replica: (replica.epochs[-1][0] if replica.epochs else -1, replica.end))
     sound = [(replica, *has) for replica in served for has in replica.holding(offset) if not has[0].is_damaged]
-    damaged = frozenset(
-        replica.name
-        for replica in served
-        if _is_in_damage(replica, offset) and replica.name not in {has[0].name for has in sound}
-    )
+    is_sound_on = {has[0].name for has in sound}
+    damaged = frozenset(one.name for one in served if _is_in_damage(one, offset) and one.name not in is_sound_on)
 
     def is_stale(one: ModelBatch, replica: Replica, at: int) -> bool:
         epochs = [epoch for epoch, start in best.epochs if start <= at]
@@ -346,10 +335,8 @@ def expected(history: History, offset: int) -> Expected:
 
     old = [has for has in sound if is_stale(has[1], has[0], offset)]
     current = [has for has in sound if has not in old]
-    also = frozenset(
-        (epoch, frozenset(replica.name for replica, one, _ in old if one.epoch == epoch))
-        for epoch in {has[1].epoch for has in old}
-    )
+    epochs_of_old = {has[1].epoch for has in old}
+    also = frozenset((epoch, frozenset(has[0].name for has in old if has[1].epoch == epoch)) for epoch in epochs_of_old)
     holders = frozenset(replica.name for replica, _, _ in current)
 
     def answer(word: str, superseded_by: int | None = None) -> Expected:
@@ -409,12 +396,11 @@ def _is_behind(replica: Replica, best: Replica) -> bool:
     return end is None or replica.end <= end
 
 
+Holder = tuple[Replica, ModelBatch, ModelRecord | None]
+
+
 def _of_cleaner(
-    history: History,
-    offset: int,
-    current: list[tuple[Replica, ModelBatch, ModelRecord | None]],
-    cleaned_to: int,
-    answer: Callable[..., Expected],
+    history: History, offset: int, current: list[Holder], cleaned_to: int, answer: Callable[..., Expected]
 ) -> Expected:
     """A gap below the cleaner's checkpoint: why, if a copy still has the record."""
     record = next((record for _, _, record in current if record is not None), None)
@@ -447,7 +433,7 @@ def faults(history: History, folder: Path) -> Iterator[str]:
         if found != wanted:
             yield f"@{offset}: {found}, not {wanted}; {fate.evidence}"
     for key in KEYS:
-        offsets = sorted(set(_offsets_of(key, folder)))
+        offsets = sorted(set(_offsets_of(key, history)))
         fates = list(kdump.where(None, *paths, key=key))
         if [fate.offset for fate in fates if fate.offset is not None] != offsets:
             yield f"{key!r}: found at {[fate.offset for fate in fates]}, not {offsets}"
@@ -459,19 +445,16 @@ def faults(history: History, folder: Path) -> Iterator[str]:
 
 
 def _is_of_one_key(history: History, offset: int) -> bool:
-    held = [
-        record
-        for replica in history.copies
-        for segment in (*replica.segments, *replica.deleted)
-        for _, record in _at(segment, offset)
-    ]
+    segments = [segment for replica in history.copies for segment in (*replica.segments, *replica.deleted)]
+    held = [record for segment in segments for _, record in _at(segment, offset)]
     return len({None if record is None else record.key for record in held}) == 1
 
 
-def _offsets_of(key: bytes, folder: Path) -> Iterator[int]:
-    """Where the plain reader finds a key, in all files of logs."""
-    for path in folder.glob(f"*/{TOPIC}-{PARTITION}/*.log*"):
-        yield from (record.offset for record in plain_reader.read(path.read_bytes()).records if record.key == key)
+def _offsets_of(key: bytes, history: History) -> Iterator[int]:
+    """Where a key is, in all files of logs: damaged records can still be read."""
+    for replica in history.copies:
+        for segment in (*replica.segments, *replica.deleted):
+            yield from (record.offset for one in segment for record in one.records if record.key == key)
 
 
 def _as_expected(fate: Fate) -> Expected:

@@ -19,19 +19,11 @@ from tests.builders.records import unsigned_varint
 CODES = {"bool": "b", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
 NUMBERS: Sequence[int] = (0, 1, -1, 7, 99, 10_000, -1_234_567, (1 << 31) - 1, -(1 << 31), (1 << 63) - 1, -(1 << 63))
 DOUBLES = (0.0, -0.0, 1.0, -3.0, 1048576.0, 9999999.0, 10_000_000.0, 1.5e12, 123456789012345.0, 0.1, 1e-5, 1e300, float("nan"))
-TEXTS = (
-    b"",
-    b"g1",
-    b"consumer",
-    b"a topic of some length",
-    b'quotes " and \\ and \x01\n\x1f',
-    "käse \U0001f9c0".encode(),
-)
+TEXTS = (b"", b"g1", b"consumer", b"a topic of some length", b'quotes " and \\ and \x01\n\x1f', "käse \U0001f9c0".encode())
 MALFORMED = (b"\xff\xfe", b"a\xed\xa0\x80b", b"\xe2\x82")
 
 
 def messages() -> Iterator[Message]:
-    """All declared messages."""
     for pairs in (
         *(consumer_offsets.RECORDS, consumer_offsets.EARLIER_RECORDS, transaction_state.RECORDS),
         *(share_group_state.RECORDS, share_group_state.EARLIER_RECORDS),

@@ -59,6 +59,10 @@ class Store:
             stream.write(data)
         return f"s3://{BUCKET}/{key}"
 
+    def replace(self, key: str, data: bytes) -> None:
+        """Store an object in the place of another."""
+        self.put(key, data)
+
     def remove(self, key: str) -> None:
         self._files.delete_file(f"{BUCKET}/{key}")
 

@@ -109,6 +109,12 @@ def without_packages(*names: str) -> Iterator[None]:
             cached.cache_clear()
 
 
+def skip_if(missing: str | None) -> None:
+    """Skip a test for which something is missing."""
+    if missing:
+        pytest.skip(missing)
+
+
 HANG = 300.0
 """Seconds after which something that should have happened never will, on however busy a machine."""
 

@@ -11,6 +11,7 @@ from benchmarks.segments import Segment
 from benchmarks.workloads import WORKLOADS, Workload
 from tests.loops import each
 from tests.oracle import kafka_tool
+from tests.support import skip_if
 
 ROOT = Path(__file__).parent.parent
 SMALL = 20_000  # bytes
@@ -60,9 +61,7 @@ def test_batches_of_an_internal_topic_are_repeated(tmp_path: Path) -> None:
 
 @pytest.mark.oracle
 def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
-    missing = kafka_tool.why_not_available(RELEASE)
-    if missing:
-        pytest.skip(missing)
+    skip_if(kafka_tool.why_not_available(RELEASE))
     logs = [segments.made(segment, tmp_path) for segment in KINDS.values()]
     names = [f"{segments.NAME}{suffix}" for suffix in SUFFIXES]
     runs = [kafka_tool.Run(log.parent, ["--deep-iteration", "--files", name]) for log in logs for name in names]

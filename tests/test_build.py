@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import kernels
+from tests.support import skip_if
 from tools import kernel
 
 ROOT = Path(__file__).parent.parent
@@ -15,18 +16,14 @@ TOOLS_OF_RELEASES = ".ci/release.txt"
 
 
 def test_the_kernel_was_built_from_these_sources() -> None:
-    missing = kernels.why_no_c()
-    if missing:
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     from kdump.binary import _kernel
 
     assert _kernel.SOURCES in ("", kernel.digest())
 
 
 def test_tests_refuse_a_kernel_of_other_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = kernels.why_no_c()
-    if missing:
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     from kdump.binary import _kernel
 
     assert kernels.why_stale() is None

@@ -4,6 +4,7 @@ import gzip
 import random
 import re
 from pathlib import Path
+from typing import Any  # fields of several types
 
 import lz4.frame  # the package has no annotations
 import pytest
@@ -67,166 +68,126 @@ def test_the_checksums_are_the_published_ones() -> None:
 @each(
     ("value", "encoded"),
     [
-        (0, "00"),
-        (-1, "01"),
-        (1, "02"),
-        (63, "7e"),
-        (64, "8001"),
-        (-65, "8101"),
-        (2**31 - 1, "feffffff0f"),
-        (-(2**31), "ffffffff0f"),
+        *((0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (64, "8001"), (-65, "8101"), (-99_999, "bd9a0c")),
+        *((2**31 - 1, "feffffff0f"), (-(2**31), "ffffffff0f")),
+        *((2**63 - 1, "feffffffffffffffff01"), (-(2**63), "ffffffffffffffffff01")),
     ],
 )
-def test_a_varint_is_zig_zag(value: int, encoded: str) -> None:
-    assert varint(value).hex() == encoded
+def test_a_varint_is_zig_zag_of_up_to_ten_bytes(value: int, encoded: str) -> None:
     assert varlong(value).hex() == encoded
-
-
-def test_a_varlong_reaches_ten_bytes() -> None:
-    assert varlong(-99_999).hex() == "bd9a0c"
-    assert varlong(2**63 - 1).hex() == "feffffffffffffffff01"
-    assert varlong(-(2**63)).hex() == "ffffffffffffffffff01"
+    assert varint(value).hex() == encoded or abs(value) > 1 << 31
 
 
 # --- whole logs that Kafka's own writers made
 
 
-def test_an_idempotent_batch_and_its_commit_marker() -> None:
-    built = batch(
-        base_offset=5,
-        partition_leader_epoch=3,
-        producer_id=1234,
-        producer_epoch=7,
-        base_sequence=100,
-        records=[
-            record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
-            record(key=b"k2", timestamp=1_700_000_000_005),
-        ],
-    ) + transaction_marker(
-        base_offset=7,
-        partition_leader_epoch=3,
-        producer_id=1234,
-        producer_epoch=7,
-        coordinator_epoch=42,
-        timestamp=1_700_000_000_009,
-    )
-    assert built == bytes.fromhex(
-        "0000000000000005000000490000000302a90246480000000000010000018bcfe568000000018bcfe5680500000000000004d200070000"
-        "0064000000021c000000046b31047631020268027810000a02046b320100"
-        "0000000000000007000000420000000302e15f78f40030000000000000018bcfe568090000018bcfe5680900000000000004d20007ffff"
-        "ffff000000012000000008000000010c00000000002a00"
-    )
-
-
-MAGIC_1_MESSAGES = [
-    message(key=b"k1", value=b"v1", timestamp=1_700_000_000_000),
-    message(key=b"k2", timestamp=1_700_000_000_005),
-]
+MAGIC_1_MESSAGES = [message(key=b"k1", value=b"v1", timestamp=1_700_000_000_000), message(key=b"k2", timestamp=1_700_000_000_005)]
 MAGIC_0_MESSAGES = [message(magic=0, key=b"k1", value=b"v1"), message(magic=0, key=b"k2")]
+PRODUCER: dict[str, Any] = {"partition_leader_epoch": 3, "producer_id": 1234, "producer_epoch": 7}
+VOTER = Voter(
+    voter_id=1,
+    voter_directory_id=bytes.fromhex("0cb590cf547740f8b46d03302d1191e7"),
+    endpoints=[("CONTROLLER", "127.0.0.1", 29101)],
+    min_supported_version=0,
+    max_supported_version=1,
+)
+IDEMPOTENT_RECORDS = [
+    record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
+    record(key=b"k2", timestamp=1_700_000_000_005),
+]
+SNAPSHOT_START = [
+    snapshot_header_record(last_contained_log_timestamp=0x01A1FC6445A4),
+    kraft_version_record(kraft_version=1),
+    kraft_voters_record(voters=[VOTER]),
+]
+NEW_LEADER = leader_change_record(
+    leader_id=1,
+    voters=[Voter(voter_id=1), Voter(voter_id=2), Voter(voter_id=3)],
+    granting_voters=[Voter(voter_id=1), Voter(voter_id=3)],
+)
+EMPTIED_TIMES: dict[str, Any] = {"base_timestamp": -1, "max_timestamp": 1_700_000_000_000}
 
 
-def test_messages_of_magic_1() -> None:
-    assert message_set(base_offset=5, messages=MAGIC_1_MESSAGES) == bytes.fromhex(
-        "00000000000000050000001aa5da6a6201000000018bcfe56800000000026b31000000027631"
-        "000000000000000600000018dcbe14a101000000018bcfe56805000000026b32ffffffff"
-    )
-
-
-def test_a_gzip_wrapper_of_magic_1() -> None:
-    assert wrapper(base_offset=5, codec="gzip", messages=MAGIC_1_MESSAGES) == bytes.fromhex(
-        "000000000000000600000055831826bc01010000018bcfe56805ffffffff0000003f1f8b08000000000000ff63608003a9a5b7b2921881"
-        "0cc6eef34f3340224cd98620b2cc10aa02242971679fc842b82a56b02aa3ff4000003c0df1bd4a000000"
-    )
-
-
-def test_messages_of_magic_0() -> None:
-    assert message_set(base_offset=5, messages=MAGIC_0_MESSAGES) == bytes.fromhex(
-        "00000000000000050000001257e7496e0000000000026b310000000276310000000000000006000000108b23e3da0000000000026b32ffffffff"
-    )
-
-
-def test_a_snappy_wrapper_of_magic_0() -> None:
-    assert wrapper(base_offset=5, magic=0, codec="snappy", messages=MAGIC_0_MESSAGES) == bytes.fromhex(
-        "000000000000000600000056081906580002ffffffff0000004882534e41505059000000000100000001000000343a0000090120050000"
-        "001257e7496e050f1c026b310000000276010601015006000000108b23e3da0000000000026b32ffffffff"
-    )
-
-
-def test_an_emptied_batch_and_one_with_a_delete_horizon() -> None:
-    built = batch(
-        base_offset=0,
-        partition_leader_epoch=3,
-        last_offset_delta=9,
-        base_timestamp=-1,
-        max_timestamp=1_700_000_000_000,
-        producer_id=1234,
-        producer_epoch=7,
-        base_sequence=5,
-    ) + batch(
-        base_offset=10,
-        partition_leader_epoch=4,
-        delete_horizon_ms=1_700_000_099_999,
-        records=[record(key=b"k", timestamp=1_700_000_000_000)],
-    )
-    assert built == bytes.fromhex(
-        "000000000000000000000031000000030282914c58000000000009ffffffffffffffff0000018bcfe5680000000000000004d200070000"
-        "000500000000"
-        "000000000000000a0000003b000000040269dd29e90040000000000000018bcfe6ee9f0000018bcfe56800ffffffffffffffffffffffff"
-        "ffff000000011200bd9a0c00026b0100"
-    )
-
-
-def test_a_kraft_snapshot_starts_with_header_version_and_voters() -> None:
-    voter = Voter(
-        voter_id=1,
-        voter_directory_id=bytes.fromhex("0cb590cf547740f8b46d03302d1191e7"),
-        endpoints=[("CONTROLLER", "127.0.0.1", 29101)],
-        min_supported_version=0,
-        max_supported_version=1,
-    )
-    built = batch(
-        is_control=True,
-        base_timestamp=0x01A1FC6445A8,
-        records=[
-            snapshot_header_record(last_contained_log_timestamp=0x01A1FC6445A4),
-            kraft_version_record(kraft_version=1),
-            kraft_voters_record(voters=[voter]),
-        ],
-    )
-    assert built == bytes.fromhex(
-        "00000000000000000000009a0000000002eca9914d002000000002000001a1fc6445a8000001a1fc6445a8ffffffffffffffffffffffff"
-        "ffff000000032a0000000800000003160000000001a1fc6445a400001e00000208000000050a0000000100008201000004080000000"
-        "66e000002000000010cb590cf547740f8b46d03302d1191e7020b434f4e54524f4c4c45520a3132372e302e302e3171ad00000000010000"
-        "0000"
-    )
-
-
-def test_a_kraft_snapshot_ends_with_a_footer() -> None:
-    built = batch(base_offset=2, is_control=True, base_timestamp=0x01A1FC61CD4C, records=[snapshot_footer_record()])
-    assert built == bytes.fromhex(
-        "00000000000000020000003f0000000002d36361ce002000000000000001a1fc61cd4c000001a1fc61cd4cffffffffffffffffffffffff"
-        "ffff000000011a00000008000000040600000000"
-    )
-
-
-def test_a_new_leader_announces_itself() -> None:
-    built = batch(
-        base_offset=97,
-        partition_leader_epoch=2,
-        is_control=True,
-        base_timestamp=0x01A1FC6427B7,
-        records=[
-            leader_change_record(
-                leader_id=1,
-                voters=[Voter(voter_id=1), Voter(voter_id=2), Voter(voter_id=3)],
-                granting_voters=[Voter(voter_id=1), Voter(voter_id=3)],
-            )
-        ],
-    )
-    assert built == bytes.fromhex(
-        "00000000000000610000005e000000020229276b09002000000000000001a1fc6427b7000001a1fc6427b7ffffffffffffffffffffffff"
-        "ffff00000001580000000800000002440000000000010400000001000000000200000000030003000000010000000003000000"
-    )
+@each(
+    ("what", "built", "wanted"),
+    [
+        (
+            "an idempotent batch",
+            batch(base_offset=5, **PRODUCER, base_sequence=100, records=IDEMPOTENT_RECORDS),
+            "0000000000000005000000490000000302a90246480000000000010000018bcfe568000000018bcfe5680500000000000004d200070000"
+            "0064000000021c000000046b31047631020268027810000a02046b320100",
+        ),
+        (
+            "its commit marker",
+            transaction_marker(base_offset=7, **PRODUCER, coordinator_epoch=42, timestamp=1_700_000_000_009),
+            "0000000000000007000000420000000302e15f78f40030000000000000018bcfe568090000018bcfe5680900000000000004d20007ffff"
+            "ffff000000012000000008000000010c00000000002a00",
+        ),
+        (
+            "messages of magic 1",
+            message_set(base_offset=5, messages=MAGIC_1_MESSAGES),
+            "00000000000000050000001aa5da6a6201000000018bcfe56800000000026b31000000027631"
+            "000000000000000600000018dcbe14a101000000018bcfe56805000000026b32ffffffff",
+        ),
+        (
+            "a gzip wrapper of magic 1",
+            wrapper(base_offset=5, codec="gzip", messages=MAGIC_1_MESSAGES),
+            "000000000000000600000055831826bc01010000018bcfe56805ffffffff0000003f1f8b08000000000000ff63608003a9a5b7b2921881"
+            "0cc6eef34f3340224cd98620b2cc10aa02242971679fc842b82a56b02aa3ff4000003c0df1bd4a000000",
+        ),
+        (
+            "messages of magic 0",
+            message_set(base_offset=5, messages=MAGIC_0_MESSAGES),
+            "00000000000000050000001257e7496e0000000000026b310000000276310000000000000006000000108b23e3da0000000000026b32"
+            "ffffffff",
+        ),
+        (
+            "a snappy wrapper of magic 0",
+            wrapper(base_offset=5, magic=0, codec="snappy", messages=MAGIC_0_MESSAGES),
+            "000000000000000600000056081906580002ffffffff0000004882534e41505059000000000100000001000000343a0000090120050000"
+            "001257e7496e050f1c026b310000000276010601015006000000108b23e3da0000000000026b32ffffffff",
+        ),
+        (
+            "an emptied batch",
+            batch(base_offset=0, **PRODUCER, last_offset_delta=9, base_sequence=5, **EMPTIED_TIMES),
+            "000000000000000000000031000000030282914c58000000000009ffffffffffffffff0000018bcfe5680000000000000004d200070000"
+            "000500000000",
+        ),
+        (
+            "a batch with a delete horizon",
+            batch(
+                base_offset=10,
+                partition_leader_epoch=4,
+                delete_horizon_ms=1_700_000_099_999,
+                records=[record(key=b"k", timestamp=1_700_000_000_000)],
+            ),
+            "000000000000000a0000003b000000040269dd29e90040000000000000018bcfe6ee9f0000018bcfe56800ffffffffffffffffffffffff"
+            "ffff000000011200bd9a0c00026b0100",
+        ),
+        (
+            "the header, version and voters of a KRaft snapshot",
+            batch(is_control=True, base_timestamp=0x01A1FC6445A8, records=SNAPSHOT_START),
+            "00000000000000000000009a0000000002eca9914d002000000002000001a1fc6445a8000001a1fc6445a8ffffffffffffffffffffffff"
+            "ffff000000032a0000000800000003160000000001a1fc6445a400001e00000208000000050a0000000100008201000004080000000"
+            "66e000002000000010cb590cf547740f8b46d03302d1191e7020b434f4e54524f4c4c45520a3132372e302e302e3171ad00000000010000"
+            "0000",
+        ),
+        (
+            "the footer of a KRaft snapshot",
+            batch(base_offset=2, is_control=True, base_timestamp=0x01A1FC61CD4C, records=[snapshot_footer_record()]),
+            "00000000000000020000003f0000000002d36361ce002000000000000001a1fc61cd4c000001a1fc61cd4cffffffffffffffffffffffff"
+            "ffff000000011a00000008000000040600000000",
+        ),
+        (
+            "what a new leader announces",
+            batch(base_offset=97, partition_leader_epoch=2, is_control=True, base_timestamp=0x01A1FC6427B7, records=[NEW_LEADER]),
+            "00000000000000610000005e000000020229276b09002000000000000001a1fc6427b7000001a1fc6427b7ffffffffffffffffffffffff"
+            "ffff00000001580000000800000002440000000000010400000001000000000200000000030003000000010000000003000000",
+        ),
+    ],
+)
+def test_whole_logs_are_those_that_kafkas_own_writers_made(what: str, built: bytes, wanted: str) -> None:
+    assert built.hex() == wanted
 
 
 # --- compression
@@ -250,20 +211,12 @@ def xerial_blocks(framed: bytes) -> list[bytes]:
     return blocks
 
 
-def test_xerial_blocks_have_the_size_requested() -> None:
+def test_xerial_blocks_have_the_size_requested_and_their_header_may_be_repeated() -> None:
     blocks = xerial_blocks(snappy_xerial(TEN_KILOBYTES, block_size=1024))
     assert [len(block) for block in blocks] == [1024] * 10
-    assert b"".join(blocks) == TEN_KILOBYTES
-
-
-def test_the_xerial_header_may_be_repeated() -> None:
     framed = snappy_xerial(TEN_KILOBYTES, block_size=4096, is_header_repeated=True)
     assert framed.count(bytes.fromhex("82534e4150505900 00000001 00000001")) == 3
-    assert b"".join(xerial_blocks(framed)) == TEN_KILOBYTES
-
-
-def test_raw_snappy_has_no_framing() -> None:
-    assert snappy.decompress(snappy_raw(TEN_KILOBYTES)) == TEN_KILOBYTES
+    assert b"".join(blocks) == b"".join(xerial_blocks(framed)) == snappy.decompress(snappy_raw(TEN_KILOBYTES)) == TEN_KILOBYTES
 
 
 @pytest.mark.parametrize(
@@ -284,23 +237,16 @@ def test_lz4_frames_are_read_by_lz4(frame: bytes, descriptor: str) -> None:
     assert plain == TEN_KILOBYTES[: len(plain)] * (len(plain) // len(TEN_KILOBYTES) or 1)
 
 
-def test_zstd_is_streamed_without_a_content_size() -> None:
+def test_zstd_is_streamed_without_a_content_size_unless_it_is_wanted_also_in_several_frames() -> None:
     frame = zstd_frames(TEN_KILOBYTES)
     assert frame.startswith(bytes.fromhex("28b52ffd0058"))
     assert zstandard.ZstdDecompressor().decompress(frame, max_output_size=100_000) == TEN_KILOBYTES
-
-
-def test_zstd_may_have_a_content_size_and_a_checksum() -> None:
-    frame = zstd_frames(TEN_KILOBYTES, has_content_size=True)
-    assert frame.startswith(bytes.fromhex("28b52ffd60"))
-    assert zstandard.frame_content_size(frame) == 10_240
-    assert len(zstd_frames(TEN_KILOBYTES, has_checksum=True)) == len(zstd_frames(TEN_KILOBYTES)) + 4
-
-
-def test_zstd_may_come_in_several_frames_before_garbage() -> None:
+    assert len(zstd_frames(TEN_KILOBYTES, has_checksum=True)) == len(frame) + 4
+    sized = zstd_frames(TEN_KILOBYTES, has_content_size=True)
+    assert sized.startswith(bytes.fromhex("28b52ffd60"))
+    assert zstandard.frame_content_size(sized) == 10_240
     frames = zstd_frames(TEN_KILOBYTES, frame_count=4, trailing=b"garbage")
-    assert frames.count(bytes.fromhex("28b52ffd")) == 4
-    assert frames.endswith(b"garbage")
+    assert (frames.count(bytes.fromhex("28b52ffd")), frames[-7:]) == (4, b"garbage")
 
 
 # --- the files beside the log

@@ -35,6 +35,9 @@ JSON = """
 """
 
 
+NULLABLE, GONE = '"1+", "nullableVersions": "2+"', '{ "name": "Gone"'
+
+
 def _definitions(text: str = JSON) -> dict[str, Definition]:
     found = definition(text)
     assert found is not None
@@ -74,16 +77,8 @@ def test_the_same_definition_has_no_differences() -> None:
         ('"int32"', '"int64"', "field epoch: int32, in 0+, default -1 -> int64, in 0+, default -1"),
         ('"default": -1', '"default": "0"', "field epoch: int32, in 0+, default -1 -> int32, in 0+, default 0"),
         ('"tag": 0', '"tag": 1', "tag 0 in 2+, default None -> string, in 2+, null in 2+, tag 1 in 2+, default None"),
-        (
-            '"1+", "nullableVersions": "2+"',
-            '"1+"',
-            "field members: []Member, in 1+, null in 2+, common -> []Member, in 1+, common",
-        ),
-        (
-            '{ "name": "Gone"',
-            '{ "name": "New", "type": "uint16", "versions": "0+" }, { "name": "Gone"',
-            "field new: new: uint16, in 0+",
-        ),
+        (NULLABLE, '"1+"', "field members: []Member, in 1+, null in 2+, common -> []Member, in 1+, common"),
+        (GONE, f'{{ "name": "New", "type": "uint16", "versions": "0+" }}, {GONE}', "field new: new: uint16, in 0+"),
         ('{ "name": "Gone", "type": "bool", "versions": "0-1" },', "", "field gone: missing"),
         ('"Id", "type": "uuid"', '"Id", "type": "string"', f"uuid, in 1+, default {bytes(16)!r} -> string, in 1+, default ''"),
     ],
@@ -99,11 +94,7 @@ def test_each_change_is_one_line(old: str, new: str, change: str) -> None:
     [
         ('"tag": 0', '"tag": 0, "flexibleVersions": "2+"', "reason has what is not known here: flexibleVersions"),
         ('"apiKey": 3', '"apiKey": 3, "listeners": []', "GroupValue has what is not known here: listeners"),
-        (
-            '"1+", "nullableVersions": "2+"',
-            '"1+", "nullableVersions": "1"',
-            "members is nullable or tagged only in versions before",
-        ),
+        (NULLABLE, '"1+", "nullableVersions": "1"', "members is nullable or tagged only in versions before"),
     ],
 )
 def test_what_a_schema_cannot_say_is_an_error(old: str, new: str, error: str) -> None:

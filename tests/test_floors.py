@@ -21,31 +21,17 @@ from .kernels import why_no_c
 PACKAGE = Path(kdump.__file__).parent
 
 FLOORS = {
-    "errors": 0,
-    "exit_codes": 0,
-    "tables": 0,
-    "binary": 1,
-    "formats": 2,
-    "mending": 8,
-    "overview": 8,
-    "messages": 3,
-    "reading": 3,
-    "schemas": 4,
-    "checks": 5,
-    "decoders": 4,
-    "decoding": 5,
-    "forecasts": 6,
-    "library": 12,
-    "releases": 4,
-    "verdicts": 7,
-    "workers": 2,
-    "output": 9,
-    "dropin": 10,
-    "pipeline": 10,
-    "searching": 11,
-    "spark": 11,
-    "cli": 12,
+    name: floor
+    for floor, names in enumerate(
+        (
+            *("errors exit_codes tables", "binary", "formats workers", "messages reading", "schemas decoders releases"),
+            *("checks decoding", "forecasts", "verdicts", "mending overview", "output", "dropin pipeline"),
+            *("searching spark", "cli library"),
+        )
+    )
+    for name in names.split()
 }
+"""The floor of each package, from the lowest on."""
 
 
 class Import(NamedTuple):
@@ -57,7 +43,6 @@ class Import(NamedTuple):
 
     @property
     def places(self) -> tuple[str, str]:
-        """The packages of both."""
         return self.importing.split(".")[1], self.imported.split(".")[1]
 
     @property
@@ -100,13 +85,8 @@ def _all_imports() -> list[Import]:
 
 
 def _upward(*, is_for_types: bool) -> list[str]:
-    return sorted(
-        {
-            f"{found.importing} imports {found.imported}"
-            for found in _all_imports()
-            if found.is_for_types == is_for_types and not found.goes_down
-        }
-    )
+    wrong = [found for found in _all_imports() if found.is_for_types == is_for_types and not found.goes_down]
+    return sorted({f"{found.importing} imports {found.imported}" for found in wrong})
 
 
 def test_every_package_has_a_floor() -> None:
@@ -115,17 +95,9 @@ def test_every_package_has_a_floor() -> None:
     assert len(_all_imports()) > 50
 
 
-def test_imports_go_down() -> None:
-    assert _upward(is_for_types=False) == []
-
-
-def test_imports_for_types_go_down_too() -> None:
-    assert _upward(is_for_types=True) == []
-
-
-def test_imports_for_types_go_up_or_sideways_in_no_other_place() -> None:
-    known = ("kdump.decoders.", "kdump.errors imports kdump.tables")
-    assert [line for line in _upward(is_for_types=True) if not line.startswith(known)] == []
+@pytest.mark.parametrize("is_for_types", [False, True])
+def test_imports_go_down_also_those_for_types(is_for_types: bool) -> None:
+    assert _upward(is_for_types=is_for_types) == []
 
 
 def test_no_modules_import_each_other() -> None:
@@ -172,14 +144,7 @@ def _imported_by(arguments: list[str]) -> set[str]:
     return trace("-m", "kdump", *arguments) - trace("-c", "pass")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param([], id="shallow"),
-        pytest.param(["--deep-iteration"], id="deep"),
-        pytest.param(["--print-data-log"], id="data"),
-    ],
-)
+@pytest.mark.parametrize("options", [[], ["--deep-iteration"], ["--print-data-log"]], ids=["shallow", "deep", "data"])
 @pytest.mark.parametrize("magic", [1, 2])
 def test_a_dump_of_one_batch_imports_no_module_that_is_slow_to_import(tmp_path: Path, options: list[str], magic: int) -> None:
     path = tmp_path / "00000000000000000000.log"
@@ -189,15 +154,9 @@ def test_a_dump_of_one_batch_imports_no_module_that_is_slow_to_import(tmp_path: 
     assert "kdump.formats.log" in imported
 
 
-def test_a_check_of_sound_files_imports_no_module_that_is_slow_to_import(tmp_path: Path) -> None:
-    sound = [batch(records=[record(value=b"v" * 5000)], base_offset=offset) for offset in range(2)]
-    write_partition(tmp_path, topic="a", segments={0: sound})
-    imported = _imported_by(["check", str(tmp_path / "a-0")])
-    slow = HEAVY - {"re"} | {
-        "datetime",
-        "pickle",
-        "textwrap",
-    }  # leader epochs are read with re
+def test_a_check_of_sound_files_imports_no_module_that_is_slow_to_import(sound: str) -> None:
+    imported = _imported_by(["check", sound])
+    slow = HEAVY - {"re"} | {"datetime", "pickle", "textwrap"}  # leader epochs are read with re
     assert {name for name in imported if name.split(".")[0] in slow} == {"typing"}  # of the forecast, which has named tuples
     assert not any(name.startswith(("kdump.decoders.consumer", "kdump.cli.click_parser")) for name in imported)
     assert "kdump.checks.catalogue.all_faults" not in imported
@@ -206,19 +165,15 @@ def test_a_check_of_sound_files_imports_no_module_that_is_slow_to_import(tmp_pat
         assert "ctypes" not in imported  # for the worker to end with its parent
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(["log", "--deep", "--output", "ndjson"], id="log"),
-        pytest.param(["check"], id="check"),
-        pytest.param(["index", "--output", "csv"], id="index"),
-    ],
-)
-def test_commands_without_spark_import_neither_spark_nor_arrow(tmp_path: Path, arguments: list[str]) -> None:
-    write_partition(
-        tmp_path, topic="a", segments={0: [batch(records=[record(value=b"v" * 5000)], base_offset=n) for n in range(2)]}
-    )
-    imported = _imported_by([*arguments, str(tmp_path / "a-0")])
+@pytest.fixture
+def sound(tmp_path: Path) -> str:
+    batches = [batch(records=[record(value=b"v" * 5000)], base_offset=offset) for offset in range(2)]
+    return str(write_partition(tmp_path, topic="a", segments={0: batches}))
+
+
+@pytest.mark.parametrize("arguments", ["log --deep --output ndjson", "check", "index --output csv"])
+def test_commands_without_spark_import_neither_spark_nor_arrow(sound: str, arguments: str) -> None:
+    imported = _imported_by([*arguments.split(), sound])
     assert {name for name in imported if name.split(".")[0] in ("pyarrow", "pyspark", "py4j", "numpy", "pandas")} == set()
     assert {name for name in imported if name.startswith(("kdump.pipeline", "kdump.spark", "kdump.output.arrow"))} == set()
 

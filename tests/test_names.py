@@ -69,29 +69,26 @@ BATCH = batch(
 )
 
 
+FIELDS = {
+    "BASE_OFFSET": 5,
+    "LENGTH": len(BATCH) - 12,
+    "LEADER_EPOCH": 7,
+    "MAGIC": 2,
+    "CRC": 19,
+    "ATTRIBUTES": 0x11,
+    "LAST_OFFSET_DELTA": 1,
+    "BASE_TIMESTAMP": TIMESTAMP,
+    "MAX_TIMESTAMP": TIMESTAMP + 9,
+    "PRODUCER_ID": 11,
+    "PRODUCER_EPOCH": 13,
+    "BASE_SEQUENCE": 17,
+    "RECORD_COUNT": 2,
+}
+
+
 def test_fields_of_a_batch_are_where_their_names_say() -> None:
     header = BATCH_HEADER.unpack_from(BATCH)
-    assert {name: header[getattr(batch_header, name)] for name in FIELDS} == {
-        "BASE_OFFSET": 5,
-        "LENGTH": len(BATCH) - 12,
-        "LEADER_EPOCH": 7,
-        "MAGIC": 2,
-        "CRC": 19,
-        "ATTRIBUTES": 0x11,
-        "LAST_OFFSET_DELTA": 1,
-        "BASE_TIMESTAMP": TIMESTAMP,
-        "MAX_TIMESTAMP": TIMESTAMP + 9,
-        "PRODUCER_ID": 11,
-        "PRODUCER_EPOCH": 13,
-        "BASE_SEQUENCE": 17,
-        "RECORD_COUNT": 2,
-    }
-
-
-FIELDS = (
-    *("BASE_OFFSET", "LENGTH", "LEADER_EPOCH", "MAGIC", "CRC", "ATTRIBUTES", "LAST_OFFSET_DELTA", "BASE_TIMESTAMP"),
-    *("MAX_TIMESTAMP", "PRODUCER_ID", "PRODUCER_EPOCH", "BASE_SEQUENCE", "RECORD_COUNT"),
-)
+    assert {name: header[getattr(batch_header, name)] for name in FIELDS} == FIELDS
 
 
 def test_fields_of_a_batch_that_are_read_alone_are_found_in_its_bytes() -> None:

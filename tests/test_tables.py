@@ -49,32 +49,23 @@ def test_a_class_takes_the_fields_that_it_declares_once() -> None:
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("offset", "offset"),
-        ("base_offset", "baseOffset"),
-        ("current_txn_first_offset", "currentTxnFirstOffset"),
-        ("isvalid", "isvalid"),
+        *(("offset", "offset"), ("isvalid", "isvalid")),
+        *(("base_offset", "baseOffset"), ("current_txn_first_offset", "currentTxnFirstOffset")),
     ],
 )
 def test_a_key_is_kafkas_camel_case(name: str, key: str) -> None:
     assert camel_case(name) == key
 
 
-def test_a_row_takes_its_values_in_the_order_of_the_schema() -> None:
-    assert values_of(Entry(5, None, "CreateTime")) == {
-        "base_offset": 5,
-        "partition_leader_epoch": None,
-        "timestamp_type": "CreateTime",
-    }
+def test_a_row_takes_its_values_in_the_order_of_the_schema_or_by_name() -> None:
+    by_name = Entry(5, timestamp_type="CreateTime", partition_leader_epoch=None)
+    expected = {"base_offset": 5, "partition_leader_epoch": None, "timestamp_type": "CreateTime"}
+    assert values_of(Entry(5, None, "CreateTime")) == values_of(by_name) == expected
+    assert by_name == Entry(5, None, "CreateTime")
 
 
 def test_a_row_that_is_known_in_part_shows_only_that_part() -> None:
     assert repr(Entry.partial(5, None)) == "Entry(base_offset=5, partition_leader_epoch=None)"
-
-
-def test_a_row_takes_its_values_by_name_too() -> None:
-    by_name = Entry(5, timestamp_type="CreateTime", partition_leader_epoch=None)
-    assert by_name.partition_leader_epoch is None and by_name.timestamp_type == "CreateTime"
-    assert by_name == Entry(5, None, "CreateTime")
 
 
 @pytest.mark.parametrize(
@@ -97,32 +88,20 @@ class OtherEntry(Entry):
 
 
 def test_rows_are_equal_by_class_and_values() -> None:
-    assert Entry(5, None, "CreateTime") == Entry(5, None, "CreateTime")
-    assert Entry(5, None, "CreateTime") != Entry(5, 0, "CreateTime")
-    assert Entry.partial(5, None) == Entry.partial(5, None)
-    assert Entry.partial(5, None) != Entry(5, None, "CreateTime")
-    assert Entry(5, None, "CreateTime") != OtherEntry(5, None, "CreateTime")
-    assert Entry(5, None, "CreateTime") != (5, None, "CreateTime")
+    row, part = Entry(5, None, "CreateTime"), Entry.partial(5, None)
+    assert (row, part) == (Entry(5, None, "CreateTime"), Entry.partial(5, None))
+    others = (Entry(5, 0, "CreateTime"), part, OtherEntry(5, None, "CreateTime"), (5, None, "CreateTime"))
+    assert [other for other in others if row == other] == []
 
 
-def test_a_table_has_columns_by_their_names() -> None:
+def test_a_table_and_its_slices_have_columns_by_their_names() -> None:
     table = Table.of(Entry, ROWS)
-    assert len(table) == 3
+    assert (len(table), table.row(1).timestamp_type) == (3, "LogAppendTime")
     assert list(table["base_offset"]) == [5, 7, 9]
     assert list(table["partition_leader_epoch"]) == [None, 3, 4]
-    assert table.row(1).timestamp_type == "LogAppendTime"
-
-
-def test_a_slice_holds_the_rows_from_its_start_up_to_its_end() -> None:
-    assert list(Table.of(Entry, ROWS).slice(1, 3)["base_offset"]) == [7, 9]
-    assert len(Table.of(Entry, ROWS).slice(1, 1)) == 0
-
-
-def test_a_table_without_rows_still_has_all_columns() -> None:
-    table = Table.of(Entry, [])
-    assert len(table) == 0
-    assert list(table) == []
-    assert list(table["timestamp_type"]) == []
+    assert list(table.slice(1, 3)["base_offset"]) == [7, 9]
+    for empty in (table.slice(1, 1), Table.of(Entry, [])):
+        assert (len(empty), list(empty), list(empty["timestamp_type"])) == (0, [], [])
 
 
 @given(st.lists(st.tuples(st.integers(), st.none() | st.integers(), st.text())))

@@ -72,9 +72,8 @@ def test_a_wheel_has_the_kernel_man_pages_and_completions_and_no_sources(checkou
     names = _names(wheel)
     assert "kdump/binary/_kernel.abi3.so" in names
     assert "kdump/py.typed" in names
-    assert {f"kdump/output/html/{name}" for name in ("page.css", "page.js", "uplot.css", "uplot.js", "uplot.license.txt")} < {
-        *names
-    }
+    of_pages = ("page.css", "page.js", "uplot.css", "uplot.js", "uplot.license.txt")
+    assert {f"kdump/output/html/{name}" for name in of_pages} < {*names}
     assert [name for name in names if name.endswith((".c", ".h")) or name.startswith(("tests/", "tools/"))] == []
     shared = {name.partition(".data/data/share/")[2] for name in names if ".data/data/" in name}
     assert shared == {

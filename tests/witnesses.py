@@ -64,7 +64,6 @@ class Move(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What identifies the move."""
         return f"{self.rule}, {self.direction}"
 
 

@@ -70,12 +70,7 @@ def test_only_many_bytes_are_worth_the_import_of_the_package(byte_count: int, is
 
 @each(
     ("data", "checksum"),
-    [
-        (b"", 0x02CC5D05),
-        (b"a", 0x550D7456),
-        (b"abc", 0x32D153FF),
-        (b"Nobody inspects the spammish repetition", 0xE2293B2F),
-    ],
+    [(b"", 0x02CC5D05), (b"a", 0x550D7456), (b"abc", 0x32D153FF), (b"Nobody inspects the spammish repetition", 0xE2293B2F)],
 )
 def test_xxhash_has_its_published_values(data: bytes, checksum: int) -> None:
     assert xxhash32(data) == checksum

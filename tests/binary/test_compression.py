@@ -6,7 +6,8 @@ import resource
 import struct
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -38,11 +39,7 @@ pytestmark = pytest.mark.both_kernels
 _NO_MEMORY = {
     GZIP: (zlib, "decompressobj", zlib.error("Error -4 while decompressing data")),
     SNAPPY: (snappy, "uncompress", MemoryError()),
-    ZSTD: (
-        zstandard,
-        "ZstdDecompressor",
-        zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory"),
-    ),
+    ZSTD: (zstandard, "ZstdDecompressor", zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory")),
 }
 
 
@@ -63,16 +60,8 @@ def test_a_codec_without_memory_does_not_blame_the_payload(codec: int, monkeypat
 TEXT = b"the quick brown fox jumps over the lazy dog " * 40
 NOISE = random.Random(1).randbytes(100_000)
 CODES = {
-    "frame-bad-header",
-    "frame-damaged",
-    "frame-truncated",
-    "frame-ends-early",
-    "frame-block-size",
-    "frame-block-too-large",
-    "frame-first-block-size",
-    "frame-negative-size",
-    "frame-checksum-mismatch",
-    "frame-checksum-cut",
+    *("frame-bad-header", "frame-damaged", "frame-truncated", "frame-ends-early", "frame-checksum-mismatch"),
+    *("frame-block-size", "frame-block-too-large", "frame-first-block-size", "frame-negative-size", "frame-checksum-cut"),
     "decompression-limit",
 }
 COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
@@ -80,6 +69,12 @@ COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
 
 def _code(payload: Payload) -> str:
     return "" if payload.error is None else payload.error.code
+
+
+def _said(payload: Payload) -> tuple[str, str]:
+    """The code and the message of the error of a payload."""
+    assert payload.error is not None
+    return payload.error.code, payload.error.message
 
 
 def _read(codec: int, compressed: bytes, magic: int = 2) -> bytes:
@@ -108,20 +103,14 @@ def test_any_bytes_come_out_again(data: bytes, codec: Codec, magic: int) -> None
     st.binary(min_size=1, max_size=3000),
     st.sampled_from(
         [
-            (GZIP, lambda data: gzip_members(data, member_count=3)),
-            (GZIP, lambda data: gzip_members(data, level=0)),
-            (GZIP, gzip.compress),
-            (SNAPPY, lambda data: snappy_xerial(data, block_size=100)),
-            (SNAPPY, lambda data: snappy_xerial(data, block_size=100, is_header_repeated=True)),
-            (SNAPPY, snappy_raw),
-            (LZ4, lambda data: lz4_frame(data, has_content_size=True)),
-            (LZ4, lambda data: lz4_frame(data, has_block_checksums=True)),
-            (LZ4, lambda data: lz4_frame(data, has_content_checksum=True)),
-            (LZ4, lambda data: lz4_frame(data, is_stored=True)),
-            (LZ4, lambda data: lz4_frame(data, block_size_code=7)),
-            (ZSTD, lambda data: zstd_frames(data, frame_count=3)),
-            (ZSTD, lambda data: zstd_frames(data, has_content_size=True, has_checksum=True)),
-            (ZSTD, lambda data: zstd_frames(data, level=19)),
+            *((GZIP, one) for one in (partial(gzip_members, member_count=3), partial(gzip_members, level=0), gzip.compress)),
+            *((SNAPPY, one) for one in (partial(snappy_xerial, block_size=100), snappy_raw)),
+            (SNAPPY, partial(snappy_xerial, block_size=100, is_header_repeated=True)),
+            *((LZ4, partial(lz4_frame, has_content_size=True)), (LZ4, partial(lz4_frame, has_block_checksums=True))),
+            (LZ4, partial(lz4_frame, has_content_checksum=True)),
+            *((LZ4, partial(lz4_frame, is_stored=True)), (LZ4, partial(lz4_frame, block_size_code=7))),
+            *((ZSTD, partial(zstd_frames, frame_count=3)), (ZSTD, partial(zstd_frames, level=19))),
+            (ZSTD, partial(zstd_frames, has_content_size=True, has_checksum=True)),
         ]
     ),
 )
@@ -303,22 +292,26 @@ def test_a_payload_is_read_up_to_what_is_wrong_in_it(codec: int, compressed: byt
 
 
 @each(
-    ("compressed", "message"),
+    ("codec", "compressed", "message"),
     [
-        (b"", "the gzip header is cut off"),
-        (b"\x1f", "the gzip header is cut off"),
-        (b"\x1f\x8b\x08\x00", "the gzip header is cut off"),
-        (b"PK" + bytes(20), "Not in GZIP format"),
-        (b"\x1f\x8b\x07" + bytes(20), "Unsupported compression method"),
-        (b"\x1f\x8b\x08\x02" + bytes(20), "Corrupt GZIP header"),
-        (b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + bytes(9), "the gzip header is cut off"),
-        (b"\x1f\x8b\x08\x08" + bytes(6) + b"name without end", "the gzip header is cut off"),
+        *((GZIP, data, "the gzip header is cut off") for data in (b"", b"\x1f", b"\x1f\x8b\x08\x00")),
+        (GZIP, b"PK" + bytes(20), "Not in GZIP format"),
+        (GZIP, b"\x1f\x8b\x07" + bytes(20), "Unsupported compression method"),
+        (GZIP, b"\x1f\x8b\x08\x02" + bytes(20), "Corrupt GZIP header"),
+        (GZIP, b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + bytes(9), "the gzip header is cut off"),
+        (GZIP, b"\x1f\x8b\x08\x08" + bytes(6) + b"name without end", "the gzip header is cut off"),
+        (LZ4, LZ4_MAGIC, "Stream ended prematurely"),
+        (LZ4, b"\x05" + lz4_frame(TEXT)[1:], "Stream unsupported (invalid magic bytes)"),
+        (LZ4, lz4_frame(TEXT, flags=0x62), "Reserved bits must be 0"),
+        (LZ4, lz4_frame(TEXT, flags=0x61), "Reserved bits must be 0"),
+        (LZ4, lz4_frame(TEXT, has_dependent_blocks=True), "Dependent block stream is unsupported"),
+        (LZ4, lz4_frame(TEXT, flags=0xA0), "Version 2 is unsupported"),
+        (LZ4, lz4_frame(TEXT, block_size_code=3), "Block size value must be between 4 and 7"),
+        (LZ4, lz4_frame(TEXT, has_content_size=True)[:10], "Stream ended prematurely"),
     ],
 )
-def test_a_gzip_header_that_cannot_be_is_refused(compressed: bytes, message: str) -> None:
-    payload = decompress(GZIP, compressed, 2)
-    assert payload.error is not None
-    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+def test_a_header_that_kafka_does_not_take_is_refused(codec: int, compressed: bytes, message: str) -> None:
+    assert _said(decompress(codec, compressed, 2)) == ("frame-bad-header", message)
 
 
 def test_damage_early_in_a_large_gzip_stream_costs_no_more_than_the_stream() -> None:
@@ -341,19 +334,19 @@ OF_0_10_2_2 = CodecQuirks(lz4_is_padded=False, lz4_is_plain=False, xerial="strea
 
 
 def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
+    of_two, after_none = (snappy_xerial(first) + snappy_xerial(then) for first, then in ((TEXT, NOISE), (b"", TEXT)))
     assert _code(decompress(SNAPPY, snappy_xerial(TEXT), 0, quirks=OF_0_9)) == ""
     assert _code(decompress(SNAPPY, snappy_xerial(TEXT, version=0), 0, quirks=OF_0_9)) == "frame-bad-header"
-    payload = decompress(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE), 0, quirks=OF_0_9)
+    payload = decompress(SNAPPY, of_two, 0, quirks=OF_0_9)
     assert (_code(payload), bytes(payload.data)) == ("frame-block-size", TEXT)
-    payload = decompress(SNAPPY, snappy_xerial(b"") + snappy_xerial(TEXT), 0, quirks=OF_0_9)
+    payload = decompress(SNAPPY, after_none, 0, quirks=OF_0_9)
     assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
 
 
 def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:
     odd = b"\x82snappy." + bytes(8) + snappy_xerial(TEXT)[16:]
     assert bytes(decompress(SNAPPY, odd, 1, quirks=OF_0_10_0_0).data) == TEXT
-    assert _code(decompress(SNAPPY, odd, 1, quirks=OF_0_10_2_2)) == "frame-bad-header"
-    assert _code(decompress(SNAPPY, odd, 1)) == "frame-bad-header"
+    assert [_code(decompress(SNAPPY, odd, 1, quirks=later)) for later in (OF_0_10_2_2, None)] == ["frame-bad-header"] * 2
 
 
 @each(
@@ -369,8 +362,7 @@ def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> N
 )
 def test_0_9_refuses_what_the_header_of_an_lz4_frame_may_ask_for(flags: int, message: str) -> None:
     payload = decompress(LZ4, lz4_frame(TEXT, flags=flags, is_header_checksum_broken=True), 0, quirks=OF_0_9)
-    assert payload.error is not None
-    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+    assert _said(payload) == ("frame-bad-header", message)
 
 
 def test_0_9_wants_the_header_checksum_of_early_writers() -> None:
@@ -393,43 +385,17 @@ def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_fo
 # --- lz4
 
 
-def test_the_broken_lz4_header_checksum_of_magic_0_is_accepted_in_magic_0_only() -> None:
+def test_the_broken_lz4_header_checksum_of_magic_0_is_accepted_in_magic_0_only_and_the_right_one_in_all() -> None:
     broken = lz4_frame(TEXT, is_header_checksum_broken=True)
-    assert _read(LZ4, broken, 0) == TEXT
+    assert _read(LZ4, broken, 0) == _read(LZ4, lz4_frame(TEXT), 0) == TEXT
     for magic in (1, 2):
-        payload = decompress(LZ4, broken, magic)
-        assert payload.error is not None
-        assert (payload.error.code, payload.error.message) == ("frame-bad-header", "Stream frame descriptor corrupted")
-
-
-def test_the_right_lz4_header_checksum_is_accepted_in_magic_0_too() -> None:
-    assert _read(LZ4, lz4_frame(TEXT), 0) == TEXT
-
-
-@each(
-    ("compressed", "message"),
-    [
-        (LZ4_MAGIC, "Stream ended prematurely"),
-        (b"\x05" + lz4_frame(TEXT)[1:], "Stream unsupported (invalid magic bytes)"),
-        (lz4_frame(TEXT, flags=0x62), "Reserved bits must be 0"),
-        (lz4_frame(TEXT, flags=0x61), "Reserved bits must be 0"),
-        (lz4_frame(TEXT, has_dependent_blocks=True), "Dependent block stream is unsupported"),
-        (lz4_frame(TEXT, flags=0xA0), "Version 2 is unsupported"),
-        (lz4_frame(TEXT, block_size_code=3), "Block size value must be between 4 and 7"),
-        (lz4_frame(TEXT, has_content_size=True)[:10], "Stream ended prematurely"),
-    ],
-)
-def test_an_lz4_header_that_kafka_does_not_take_is_refused(compressed: bytes, message: str) -> None:
-    payload = decompress(LZ4, compressed, 2)
-    assert payload.error is not None
-    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+        assert _said(decompress(LZ4, broken, magic)) == ("frame-bad-header", "Stream frame descriptor corrupted")
 
 
 def test_an_lz4_block_larger_than_its_frame_allows_is_refused() -> None:
     header = lz4_frame(b"")[:7]
     payload = decompress(LZ4, header + struct.pack("<I", 65_537) + bytes(65_537), 2)
-    assert payload.error is not None
-    assert payload.error.message == "Block size 65537 exceeded max: 65536"
+    assert _said(payload)[1] == "Block size 65537 exceeded max: 65536"
 
 
 # --- zstd
@@ -457,25 +423,39 @@ def _zstd_read_by(old: CodecQuirks | None, compressed: bytes) -> tuple[str, byte
     return _code(payload), bytes(payload.data)
 
 
-@each("old", OLD_ZSTD)
-def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: CodecQuirks) -> None:
-    assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
+SECOND, THIRD = zstd_frames(b"\x08efgh"), zstd_frames(b"\x08ijkl")
+IN_READS = RECORD + zstd_frames(b"\x08") + zstd_frames(b"efgh")
+CUT_FIRST = ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0"
+HALF = RECORD + ZSTD_FRAME_HEADER + b"\x18\0\0\x08ef" + b"\x21\0\0g"  # blocks of 3 plain bytes, and of 1 of 4
+OF_1025_BYTES = RECORD + ZSTD_FRAME_HEADER + b"\x0c\x20\0" + b"junk"  # a compressed block of more than its window
 
 
-def test_readers_before_2_3_start_again_with_each_read_after_a_zstd_frame() -> None:
-    # The length is a read; with it goes the second frame, but for its last byte, which no frame begins with.
-    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08")
-    assert _zstd_read_by(OF_2_4, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08efgh")
-
-
-def test_readers_before_2_3_trip_over_a_zstd_frame_that_they_lost_the_beginning_of() -> None:
-    third = zstd_frames(b"\x08ijkl")
-    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh") + third) == ("frame-damaged", b"\x08abcd\x08")
-
-
-def test_readers_before_2_3_find_a_zstd_frame_that_begins_where_a_read_ends() -> None:
-    of_one_byte = zstd_frames(b"\x08")
-    assert _zstd_read_by(OF_2_2, RECORD + of_one_byte + zstd_frames(b"efgh")) == ("", b"\x08abcd\x08efgh")
+@each(
+    ("what", "old", "compressed", "code", "data"),
+    [
+        # The length is a read; with it goes the second frame, but for its last byte, which no frame begins with.
+        ("before 2.3 they start again with each read", OF_2_2, RECORD + SECOND, "", b"\x08abcd\x08"),
+        ("from 2.3 on they go on", OF_2_4, RECORD + SECOND, "", b"\x08abcd\x08efgh"),
+        ("they trip over a frame without its start", OF_2_2, RECORD + SECOND + THIRD, "frame-damaged", b"\x08abcd\x08"),
+        ("they find a frame where a read ends", OF_2_2, IN_READS, "", b"\x08abcd\x08efgh"),
+        ("of a cut frame after another 2.7 has all", OF_2_7, HALF, "", b"\x08abcd\x08efg"),
+        ("2.6 has whole blocks", OF_2_6, HALF, "", b"\x08abcd\x08ef"),
+        ("2.4 loses the last read", OF_2_4, HALF, "", b"\x08abcd\x08"),
+        ("2.4 looks at the size of a cut block", OF_2_4, OF_1025_BYTES, "frame-damaged", b"\x08abcd"),
+        ("before 2.4 they do not", OF_2_2, OF_1025_BYTES, "", b"\x08abcd"),
+        *(("a first frame that is cut is an error", old, CUT_FIRST, "frame-truncated", b"\x08abcd") for old in OLD_ZSTD[1:]),
+        ("since 3.5 they see a few bytes after a frame", None, RECORD + b"junk", "frame-damaged", b"\x08abcd"),
+        *(("before 3.5 they do not", old, RECORD + b"junk", "", b"\x08abcd") for old in OLD_ZSTD),
+        *(("but they see five", old, RECORD + b"junky", "frame-damaged", b"\x08abcd") for old in OLD_ZSTD),
+        *(("and they see what stands alone", old, b"junk", "frame-truncated", b"") for old in OLD_ZSTD),
+        *(("they read a sound frame as all do", old, zstd_frames(NOISE, has_checksum=True), "", NOISE) for old in OLD_ZSTD),
+    ],
+    quick=30,
+)
+def test_old_readers_read_more_or_less_of_zstd_frames(
+    what: str, old: CodecQuirks | None, compressed: bytes, code: str, data: bytes
+) -> None:
+    assert _zstd_read_by(old, compressed) == (code, data)
 
 
 @each("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
@@ -484,33 +464,6 @@ def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old:
     for frame_count in (2, 3, 7):
         frames = zstd_frames(records, frame_count=frame_count, has_checksum=frame_count == 3)
         assert _zstd_read_by(old, frames) == ("", records)
-
-
-def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_after_another() -> None:
-    block, cut_off = b"\x18\0\0\x08ef", b"\x21\0\0g"  # 3 plain bytes, and 1 of 4
-    half = RECORD + ZSTD_FRAME_HEADER + block + cut_off
-    assert _zstd_read_by(OF_2_7, half) == ("", b"\x08abcd\x08efg")
-    assert _zstd_read_by(OF_2_6, half) == ("", b"\x08abcd\x08ef")
-    assert _zstd_read_by(OF_2_4, half) == ("", b"\x08abcd\x08")
-
-
-@each("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
-def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: CodecQuirks) -> None:
-    assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
-
-
-def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_after_a_zstd_frame() -> None:
-    assert _zstd_read_by(None, RECORD + b"junk") == ("frame-damaged", b"\x08abcd")
-    for old in OLD_ZSTD:
-        assert _zstd_read_by(old, RECORD + b"junk") == ("", b"\x08abcd")
-        assert _zstd_read_by(old, RECORD + b"junky") == ("frame-damaged", b"\x08abcd")
-        assert _code(decompress(ZSTD, b"junk", 2, quirks=old)) == "frame-truncated"
-
-
-def test_readers_before_2_4_do_not_look_at_the_size_of_a_zstd_block_that_is_cut_off() -> None:
-    of_1025_bytes = RECORD + ZSTD_FRAME_HEADER + b"\x0c\x20\0" + b"junk"  # compressed, more than its window
-    assert _zstd_read_by(OF_2_4, of_1025_bytes) == ("frame-damaged", b"\x08abcd")
-    assert _zstd_read_by(OF_2_2, of_1025_bytes) == ("", b"\x08abcd")
 
 
 def _plain_block(size: int, *, is_last: bool) -> bytes:
@@ -592,8 +545,7 @@ def test_a_payload_of_just_the_limit_is_whole() -> None:
 
 def test_a_raw_snappy_block_beyond_the_limit_is_not_decompressed() -> None:
     payload = decompress(SNAPPY, snappy_raw(bytes(16 << 20)), 2, limit=SMALL)
-    assert payload.error is not None
-    assert payload.error.code in ("decompression-limit", "frame-bad-header")
+    assert _code(payload) in ("decompression-limit", "frame-bad-header")
     assert not payload.data
 
 
@@ -603,12 +555,7 @@ def test_a_raw_snappy_block_beyond_the_limit_is_not_decompressed() -> None:
 def test_a_payload_keeps_its_salvage_after_its_whole_blocks() -> None:
     payload = Payload(bytearray(b"abc"), CorruptData("frame-damaged", "damaged", salvaged=b"de"))
     assert (bytes(payload.data), payload.whole_blocks) == (b"abcde", 3)
-    assert "salvaged" not in _values(payload)
-
-
-def _values(payload: Payload) -> Iterator[str]:
-    assert payload.error is not None
-    return iter(payload.error.values)
+    assert payload.error is not None and "salvaged" not in payload.error.values
 
 
 @settings(max_examples=200)

@@ -20,10 +20,11 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli import main as command_line
 from kdump.errors import Unreadable
 from tests.builders.records import batch, record
-from tests.stores import Answer, Proxy, Request, Store, of_environment, running_store
+from tests.stores import Answer, Proxy, Store, of_environment, running_store
 from tests.support import HANG, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
+ORDERS = ROOT / "examples" / "orders-0"
 PART = elsewhere.PART_BYTES
 DENIED = Answer(403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
 BROKEN = Answer(500, b"<Error><Code>InternalError</Code><Message>no</Message></Error>")
@@ -133,12 +134,12 @@ def test_many_threads_and_forks_read_the_same_open_file(store: Store) -> None:
 
 
 def test_a_store_is_asked_like_a_disk(store: Store, proxy: Proxy) -> None:
-    root = store.upload(ROOT / "examples" / "orders-0", "asked/orders-0")
-    names = sorted(path.name for path in (ROOT / "examples" / "orders-0").iterdir())
+    root = store.upload(ORDERS, "asked/orders-0")
+    names = sorted(path.name for path in (ORDERS).iterdir())
     assert system.names(root) == names
     assert [(entry.name, entry.is_directory) for entry in system.entries("s3://backups/asked")] == [("orders-0", True)]
     assert system.is_directory(root) and not system.is_file(root)
-    assert system.size(f"{root}/{names[0]}") == (ROOT / "examples" / "orders-0" / names[0]).stat().st_size
+    assert system.size(f"{root}/{names[0]}") == (ORDERS / names[0]).stat().st_size
     assert not system.exists(f"{root}/nothing") and not system.is_link(root)
     with pytest.raises(Unreadable, match="is a directory"):
         Source(root)
@@ -147,7 +148,7 @@ def test_a_store_is_asked_like_a_disk(store: Store, proxy: Proxy) -> None:
 
 
 def test_questions_about_the_files_of_a_directory_take_one_listing(store: Store, proxy: Proxy) -> None:
-    root = store.upload(ROOT / "examples" / "orders-0", "listed/orders-0")
+    root = store.upload(ORDERS, "listed/orders-0")
     names = system.names(root)
     before = len(proxy.requests)
     assert all(system.is_file(f"{root}/{name}") for name in names)
@@ -155,7 +156,7 @@ def test_questions_about_the_files_of_a_directory_take_one_listing(store: Store,
 
 
 def test_a_file_that_came_after_a_listing_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = store.upload(ROOT / "examples" / "orders-0", "come/orders-0")
+    root = store.upload(ORDERS, "come/orders-0")
     assert system.names(root)
     store.put("come/orders-0/new", b"1")
     assert system.is_file(f"{root}/new")
@@ -204,13 +205,17 @@ def test_hdfs_without_the_library_of_hadoop_says_what_to_set(text: str) -> None:
     assert "set JAVA_HOME, HADOOP_HOME, and CLASSPATH" in told
 
 
-def test_what_is_common_and_relative() -> None:
-    assert paths.common(["s3://b/x/y", "s3://b/x/z"]) == "s3://b/x"
-    assert paths.relative("s3://b/x/z", "s3://b/x") == "z"
-    assert paths.common(["s3://b/x", "s3://c/x"]) == paths.common(["s3://b/x", "/x"]) == ""
-    assert paths.relative("s3://b/x", "") == "s3://b/x"
-    assert paths.common(["/a/b", "/a/c"]) == "/a"
-    assert paths.relative("/a/b", "/a") == "b"
+@pytest.mark.parametrize(
+    ("one", "other", "common", "relative"),
+    [
+        ("s3://b/x/z", "s3://b/x/y", "s3://b/x", "z"),
+        ("s3://b/x", "s3://c/x", "", "s3://b/x"),
+        ("s3://b/x", "/x", "", "s3://b/x"),
+        ("/a/b", "/a/c", "/a", "b"),
+    ],
+)
+def test_what_is_common_and_relative(one: str, other: str, common: str, relative: str) -> None:
+    assert (paths.common([one, other]), paths.relative(one, common)) == (common, relative)
 
 
 # --- What a store does not give
@@ -240,11 +245,7 @@ def test_an_object_that_is_replaced_between_request_and_answer_is_noticed(store:
     old, new = _bytes(3 * PART, 1), _bytes(3 * PART, 2)
     url = store.put("replaced/y.log", old)
 
-    def decide(request: Request) -> None:
-        if request.range:
-            store.put("replaced/y.log", new)
-
-    proxy.decide = decide
+    proxy.decide = lambda request: store.replace("replaced/y.log", new) if request.range else None
     with Source(url) as source, pytest.raises(Unreadable, match="was replaced"):
         source.read(0, PART)
 
@@ -253,11 +254,8 @@ def test_a_check_reports_an_object_that_is_replaced(store: Store, proxy: Proxy, 
     data = _log(2000)
     url = store.put("checked/t-0/00000000000000000000.log", data)
 
-    def decide(request: Request) -> None:
-        if request.range.startswith(f"bytes={3 * PART}"):
-            store.put("checked/t-0/00000000000000000000.log", data + _log(1))
-
-    proxy.decide = decide
+    name, more = "checked/t-0/00000000000000000000.log", data + _log(1)
+    proxy.decide = lambda request: store.replace(name, more) if request.range.startswith(f"bytes={3 * PART}") else None
     assert _run("check", url) == 3
     out = capfd.readouterr().out
     assert "file-shrank" in out and "Was replaced or removed while it was read" in " ".join(out.split())
@@ -297,29 +295,22 @@ def test_a_store_that_gives_nothing_more_is_left_alone_after_some_failures(store
     assert len(tried) == elsewhere._MAX_FAILURES
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("check", "the store denies it"),
-        ("log", "the store denies it"),
-        ("index", "the store denies it"),
-        ("forecast", "the store denies it"),
-        ("grep a", "the store denies it"),
-        ("scan --engine local", "the store denies it"),
-    ],
-)
+COMMANDS = ["check", "log", "index", "forecast", "grep a", "scan --engine local"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_what_may_not_be_read_is_not_examined(
-    store: Store, proxy: Proxy, capfd: pytest.CaptureFixture[str], command: str, words: str
+    store: Store, proxy: Proxy, capfd: pytest.CaptureFixture[str], command: str
 ) -> None:
-    url = store.upload(ROOT / "examples" / "orders-0", "denied/orders-0")
+    url = store.upload(ORDERS, "denied/orders-0")
     proxy.decide = lambda request: DENIED
     assert _run(*command.split(), url) == 3
     out, err = capfd.readouterr()
-    assert words in out + err
+    assert "the store denies it" in out + err
     assert "fine" not in out and "absent" not in out
 
 
-@pytest.mark.parametrize("command", ["check", "log", "forecast", "grep a", "scan --engine local", "index"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_store_that_cannot_be_reached_is_not_examined(store: Store, capfd: pytest.CaptureFixture[str], command: str) -> None:
     with of_environment("127.0.0.1:9", KDUMP_STORES="s3://backups?connect_timeout=1&request_timeout=1"):
         assert _run(*command.split(), "s3://backups/down/orders-0") == 3
@@ -330,7 +321,7 @@ def test_a_store_that_cannot_be_reached_is_not_examined(store: Store, capfd: pyt
 def test_one_file_that_may_not_be_read_makes_a_check_incomplete(
     store: Store, proxy: Proxy, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    url = store.upload(ROOT / "examples" / "orders-0", "partly/orders-0")
+    url = store.upload(ORDERS, "partly/orders-0")
     proxy.decide = lambda request: DENIED if request.path.endswith("00000000000000000007.log") else None
     assert _run("check", url) == 3
     assert "Verdict: not examined" in capfd.readouterr().out
@@ -363,8 +354,7 @@ def test_a_self_contained_build_is_the_process_that_reads_stores_itself(
 ) -> None:
     url = store.put("frozen/t-0/00000000000000000000.log", _log(3))
     program = tmp_path / "kdump"
-    root = Path(__file__).parents[2]
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {root / "tools" / "frozen.py"} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {ROOT / "tools" / "frozen.py"} "$@"\n')
     program.chmod(0o755)
     store_client.end()
     with of_environment(store.endpoint), mock.patch.object(sys, "executable", str(program)):

@@ -57,16 +57,11 @@ def test_no_message_has_a_command_of_its_own() -> None:
 
 def test_with_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert how_to_install("lz4") == "pip install lz4"
-    assert how_to_install("python-snappy") == "pip install python-snappy"
-    assert how_to_install("pandas<3") == "pip install 'pandas<3'"
+    assert [how_to_install(one) for one in ("lz4", "python-snappy", "pandas<3")] == [
+        *("pip install lz4", "pip install python-snappy", "pip install 'pandas<3'")
+    ]
     assert how_to_install("pyarrow", "arrow") == "pip install pyarrow (it is in kafka-kdump[arrow])"
-
-
-def test_in_an_environment_of_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its environments have no pip."""
-    (tmp_path / "uv-receipt.toml").touch()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / "uv-receipt.toml").touch()  # an environment of uv, which has no pip
     expected = f"uv pip install --python {tmp_path} pyarrow (it is in kafka-kdump[arrow])"
     assert how_to_install("pyarrow", "arrow") == expected
 

@@ -10,7 +10,8 @@ import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 from unittest import mock
 
 import crc32c as package
@@ -41,17 +42,7 @@ from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
 from tests.builders.files import offset_index, time_index
-from tests.builders.records import (
-    TIMESTAMP,
-    batch,
-    commit_record,
-    encode_record,
-    message,
-    message_set,
-    record,
-    varint,
-    wrapper,
-)
+from tests.builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
 from tests.kernels import Printed, Sizes
 from tests.support import BATCHES, LOGS, damaged, opened, values_of
 
@@ -68,11 +59,8 @@ RELEASES = ("0.11.0.0", "1.0.1", "2.0.1", "2.8.2", "3.2.3", "4.3.1", "4.4.0")
 """They differ in the fields of lines, in whether records show their batches, and in whether the first offset is checked."""
 
 WAYS = (
-    (),
-    ("--deep-iteration",),
-    ("--print-data-log",),
-    ("--print-data-log", "--skip-record-metadata"),
-    ("--deep-iteration", "--skip-record-metadata"),
+    *((), ("--deep-iteration",), ("--print-data-log",)),
+    *(("--print-data-log", "--skip-record-metadata"), ("--deep-iteration", "--skip-record-metadata")),
 )
 
 SIZES = st.builds(
@@ -110,18 +98,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- The functions of the reference
 
 
+def _assert_same(name: str, *arguments: Any, module: ModuleType = reference) -> None:
+    assert getattr(_kernel, name)(*arguments) == getattr(module, name)(*arguments)
+
+
 @given(damaged(LOGS), st.data())
 def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(window)))
     max_codec, min_magic = data.draw(st.integers(-1, 7)), data.draw(st.integers(-0x80, 1))
-    crc32c = package.crc32c
-    assert _kernel.walk_batches(window, start, max_codec, crc32c) == reference.walk_batches(window, start, max_codec, crc32c)
-    assert _kernel.walk_batches(window, start, max_codec, None) == reference.walk_batches(window, start, max_codec, None)
-    assert _kernel.walk_messages(window, start, min_magic, max_codec) == reference.walk_messages(
-        window, start, min_magic, max_codec
-    )
-    position = data.draw(st.integers(0, 1 << 40))
-    assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+    _assert_same("walk_batches", window, start, max_codec, package.crc32c)
+    _assert_same("walk_batches", window, start, max_codec, None)
+    _assert_same("walk_messages", window, start, min_magic, max_codec)
+    _assert_same("walk_extents", window, start, data.draw(st.integers(0, 1 << 40)))
 
 
 @given(st.data(), st.integers(0, 300))
@@ -153,13 +141,14 @@ def test_columns_of_batches_that_differ_in_length_are_refused(column: int) -> No
             _kernel.new_entries(given[0], given[1], given[2], 4096, (0, 0, 0, 0))
 
 
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 OLD_LOGS = st.lists(
     st.builds(
         message,
         magic=st.integers(0, 1),
         key=st.none() | st.binary(max_size=5),
         value=st.none() | st.binary(max_size=5),
-        timestamp=st.integers(-(1 << 63), (1 << 63) - 1),
+        timestamp=INT64,
         attributes=st.sampled_from([0, 0, 0, 8, 1]),
         key_length=st.sampled_from([None, None, None, -2, 9]),
     ),
@@ -171,8 +160,7 @@ OLD_LOGS = st.lists(
 def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st.DataObject) -> None:
     start = data.draw(st.one_of(st.just(0), st.integers(0, len(window))))
     end = data.draw(st.one_of(st.just(len(window)), st.integers(start, len(window))))
-    base_offset, most = data.draw(st.integers(-(1 << 63), (1 << 63) - 1)), data.draw(st.integers(0, 9))
-    timestamp = data.draw(st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)))
+    base_offset, most, timestamp = data.draw(INT64), data.draw(st.integers(0, 9)), data.draw(st.none() | INT64)
     rows: list[kernel.MessageTuple] = []
     wanted: list[kernel.MessageTuple] = []
     found = _kernel.walk_contents(window, start, end, base_offset, timestamp, most, rows)
@@ -181,14 +169,8 @@ def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st
 
 
 MESSAGES = st.builds(
-    lambda magic, value, timestamp, codec: message_set(
-        messages=[message(value=value, magic=magic, timestamp=timestamp, attributes=codec)]
-    ),
-    st.integers(0, 1),
-    st.none() | st.binary(max_size=20),
-    st.integers(-(1 << 63), (1 << 63) - 1),
-    st.integers(-128, 127),
-)
+    message, magic=st.integers(0, 1), value=st.none() | st.binary(max_size=20), timestamp=INT64, attributes=st.integers(-128, 127)
+).map(lambda one: message_set(messages=[one]))
 
 
 @given(st.lists(BATCHES, max_size=6) | st.lists(MESSAGES, max_size=6), st.data())
@@ -202,25 +184,15 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
     if data.draw(st.booleans()):
         window = data.draw(damaged(st.just(window)))
     start = data.draw(st.sampled_from([0, 0, len(logs[0]) if logs else 0]) | st.integers(0, len(window)))
-    position, max_codec, min_magic = (
-        data.draw(st.integers(0, 1 << 40)),
-        data.draw(st.integers(-1, 7)),
-        data.draw(st.integers(-9, 1)),
-    )
-    assert _kernel.summarize_batches(window, start, position, max_codec, None) == summary_reference.summarize_batches(
-        window, start, position, max_codec, package.crc32c
-    )
-    assert _kernel.summarize_messages(window, start, position, min_magic, max_codec) == summary_reference.summarize_messages(
-        window, start, position, min_magic, max_codec
-    )
+    position, max_codec, min_magic = (data.draw(st.integers(*most)) for most in ((0, 1 << 40), (-1, 7), (-9, 1)))
+    found = summary_reference.summarize_batches(window, start, position, max_codec, package.crc32c)
+    assert _kernel.summarize_batches(window, start, position, max_codec, None) == found
+    _assert_same("summarize_messages", window, start, position, min_magic, max_codec, module=summary_reference)
 
 
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.STREAK == producer_streak.STREAK
-
-
-INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
 @given(
@@ -269,10 +241,8 @@ def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], win
 
 @each("path", CASE_PATHS, ids=lambda path: path.name, share=4)
 def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
-    told: list[tuple[int, dict[str, Any]]] = [
-        (1 << 20, {"level": "deep"}),
-        (300, {"is_pedantic": True, "cleanup_policy": "delete"}),
-    ]
+    told: tuple[tuple[int, dict[str, Any]], ...]
+    told = ((1 << 20, {"level": "deep"}), (300, {"is_pedantic": True, "cleanup_policy": "delete"}))
     for window_size, settings_of in told:
         with kernels.using(kernel.PYTHON):
             wanted = _found(path, window_size, **settings_of)
@@ -359,10 +329,7 @@ def _of_fields(timestamp: bytes = b"\0", offset: bytes = b"\0", rest: bytes = b"
         *((_of_fields(rest=rest), None if rest else (0, 0)) for rest in (b"", b"\0", b"x" * 9)),
         *((encode_record(record(value=b"vw", value_length=size)), (0, 0) if size == 2 else None) for size in (1, 2, 3, 1 << 30)),
         *((encode_record(record(key=b"kl", key_length=size)), (0, 0) if size == 2 else None) for size in (1, 2, 9, 1 << 30)),
-        *(
-            (encode_record(record(headers=[("h", b"v")], headers_count=count)), (0, 0) if count == 1 else None)
-            for count in (-1, 0, 1, 2)
-        ),
+        *((encode_record(record(headers=[("h", b"v")], headers_count=n)), (0, 0) if n == 1 else None) for n in (-1, 0, 1, 2)),
         *((encode_record(record(headers_count=1, trailing=varint(-1) + after)), None) for after in (b"", varint(1) + b"v")),
         *((encode_record(record(value=b"v"))[:-1], None), (b"\0", None), (b"\1", None)),
     ],
@@ -408,22 +375,6 @@ def test_a_walk_that_starts_nowhere_finds_nothing(name: str, start: int) -> None
 # --- Checksums
 
 
-@pytest.mark.parametrize(
-    ("data", "crc"),
-    [
-        (b"", 0),
-        (b"123456789", 0xE3069283),
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-        (bytes(reversed(range(32))), 0x113FDB5C),
-    ],
-    ids=["empty", "check", "zeros", "ones", "up", "down"],
-)
-def test_crc32c_has_its_well_known_values(data: bytes, crc: int) -> None:
-    assert _kernel.crc32c(data) == crc
-
-
 @each("way", range(len(_kernel.CRC32C)), ids=_kernel.CRC32C)
 @each("around", [0, 64, 128, 256, 768, 4096, 12320, 24616])
 def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int, way: int) -> None:
@@ -446,25 +397,18 @@ def test_crc32c_goes_on_from_what_it_was(data: bytes, crc: int, draws: st.DataOb
 
 _LEADS = (0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF)
 _FOLLOWERS = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xED, 0xFF)
+_BAD = (b"\xff", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98")
 _BOUNDS = (0x41, 0x80, 0x90, 0xA0, 0xBF)  # of what may follow some lead
 
 
 def _texts() -> dict[str, list[bytes]]:
-    three = [bytes((a, b, c)) for a in _LEADS for b in _FOLLOWERS for c in _FOLLOWERS]
-    four = [bytes((a, b, c, d)) for a in _LEADS[8:] for b in _FOLLOWERS for c in _FOLLOWERS for d in _FOLLOWERS]
     return {
         "one": [bytes((a,)) for a in range(256)],
         "two": [bytes((a, b)) for a in range(256) for b in range(256)],
-        "three": three,
-        "four": four,
-        "surrogates": [
-            f"{chr(a)}{chr(b)}".encode("utf-8", "surrogatepass") for a in (0xD800, 0xDFFF) for b in (0xD83D, 0xDE00, 0x41)
-        ],
-        "long": [
-            (b"a" * before + bad + b"a" * 20)
-            for before in range(18)
-            for bad in (b"\xff", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98")
-        ],
+        "three": [bytes((a, b, c)) for a in _LEADS for b in _FOLLOWERS for c in _FOLLOWERS],
+        "four": [bytes((a, b, c, d)) for a in _LEADS[8:] for b in _FOLLOWERS for c in _FOLLOWERS for d in _FOLLOWERS],
+        "surrogates": [f"{a}{b}".encode("utf-8", "surrogatepass") for a in "\ud800\udfff" for b in "\ud83d\ude00A"],
+        "long": [b"a" * before + bad + b"a" * 20 for before in range(18) for bad in _BAD],
         "between two sixteens": [
             b"a" * before + bytes((a, b, c, *d)) + b"a" * 20
             for before in (14, 13)
@@ -575,18 +519,17 @@ def _batches(count: int) -> list[bytes]:
     return [batch(records=[record(value=b"v%d" % row)], base_offset=row) for row in range(count)]
 
 
-class Stretches:
+class Stretches(NamedTuple):
     """Where the stretches ended that several processes made, and whether their runs came to the end of the log."""
 
-    def __init__(self) -> None:
-        self.ends: list[int] = []
-        self.runs_to_end: list[bool] = []
+    ends: list[int]
+    runs_to_end: list[bool]
 
 
 @pytest.fixture
 def stretches(monkeypatch: pytest.MonkeyPatch) -> Stretches:
     """What becomes of the stretches of this test."""
-    noted = Stretches()
+    noted = Stretches([], [])
     take_over, to_end = parallel_text.ParallelLog.take_over, parallel_text.SharedDump.to_end
 
     def noting_take_over(log: parallel_text.ParallelLog, stretch: parallel_text.Stretch) -> None:
@@ -616,36 +559,39 @@ def test_processes_write_their_stretches_in_order(folder: Path, stretches: Stret
     assert all(stretches.runs_to_end)
 
 
-def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, stretches: Stretches) -> None:
-    inner = b"".join(_batches(40))
-    data = b"".join([*_batches(20), batch(records=[record(value=inner)], base_offset=20)])
-    data += b"".join(batch(records=[record(value=b"w")], base_offset=21 + row) for row in range(100))
-    for way in WAYS:
-        _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert not all(stretches.runs_to_end)
-
-
-def test_processes_go_on_where_batches_are_larger_than_stretches(folder: Path, stretches: Stretches) -> None:
-    data = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
-    for way in WAYS:
-        _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert all(stretches.runs_to_end)
-
-
-@pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
-def test_processes_stop_at_damage_in_the_middle(folder: Path, stretches: Stretches, what: str) -> None:
+def _with_odd(odd: bytes) -> bytes:
+    """A log in whose middle something odd stands in the place of a batch."""
     batches = _batches(200)
-    damaged_batch = {
-        "crc": lambda: batch(records=[record(value=b"v")], base_offset=100, crc=7),
-        "records": lambda: batch(records=[b"\x7f\x7f\x7f"], base_offset=100),
-        "length": lambda: batch(records=[record()], base_offset=100, batch_length=5),
-        "codec": lambda: batch(records=[record()], base_offset=100, attributes=6),
-        "magic": lambda: batch(records=[record()], base_offset=100, magic=-3),
-    }[what]()
-    data = b"".join([*batches[:100], damaged_batch, *batches[101:]])
+    return b"".join([*batches[:100], odd, *batches[101:]])
+
+
+def _odd(*records: Any, **fields: Any) -> bytes:
+    return batch(records=records or [record(value=b"v")], base_offset=100, **fields)
+
+
+_GROWING = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
+
+
+@each(
+    ("what", "data", "stops"),
+    [
+        ("a payload that holds whole batches", _with_odd(_odd(record(value=b"".join(_batches(40))))), True),
+        ("batches larger than stretches", _GROWING, False),
+        ("a wrong checksum", _with_odd(_odd(crc=7)), False),
+        ("no records", _with_odd(_odd(b"\x7f\x7f\x7f")), True),
+        ("an impossible length", _with_odd(_odd(batch_length=5)), True),
+        ("an unknown codec", _with_odd(_odd(attributes=6)), True),
+        ("an unknown magic", _with_odd(_odd(magic=-3)), True),
+    ],
+    quick=2,
+)
+def test_processes_stop_where_batches_cannot_be_told(
+    folder: Path, stretches: Stretches, what: str, data: bytes, stops: bool
+) -> None:
+    stretches.runs_to_end.clear()
     for way in WAYS:
         _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert all(stretches.runs_to_end) == (what == "crc")  # which is no reason to stop
+    assert all(stretches.runs_to_end) != stops
 
 
 def test_gaps_between_the_stretches_of_processes_are_reported(folder: Path, stretches: Stretches) -> None:
@@ -693,16 +639,18 @@ def test_a_batch_is_found_after_what_looks_like_one() -> None:
     assert search.find(false, False) == _kernel.find(false, 0, False) == search.NOWHERE
 
 
-@pytest.mark.parametrize(("attributes", "position"), [(0x7F, 0), (0x80, -1), (0x100, -1), (0x8000, -1)])
-def test_a_batch_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
+@each(
+    ("is_legacy", "attributes", "position"),
+    [
+        *((False, attributes, position) for attributes, position in ((0x7F, 0), (0x80, -1), (0x100, -1), (0x8000, -1))),
+        *((True, attributes, position) for attributes, position in ((0x08, 0), (0x10, -1), (0x80, -1))),
+    ],
+)
+def test_what_has_unknown_attributes_is_not_looked_for(is_legacy: bool, attributes: int, position: int) -> None:
     data = batch(records=[record(value=b"v")], attributes=attributes & ~0x07)
-    assert search.find(data, False) == _kernel.find(data, 0, False) == position
-
-
-@pytest.mark.parametrize(("attributes", "position"), [(0x08, 0), (0x10, -1), (0x80, -1)])
-def test_a_message_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
-    data = message_set(messages=[message(value=b"v", attributes=attributes)])
-    assert search.find(data, True) == _kernel.find(data, 0, True) == position
+    if is_legacy:
+        data = message_set(messages=[message(value=b"v", attributes=attributes)])
+    assert search.find(data, is_legacy) == _kernel.find(data, 0, is_legacy) == position
 
 
 # --- The search through a log
@@ -859,28 +807,14 @@ def test_a_plan_of_plain_programs_is_taken() -> None:
 @each(
     "program",
     [
-        b"\0",
-        b"\0\0",
-        b"\0\0\0",
-        b"\0\0\0\1",
-        _step(6),
-        _step(8),
-        _step(255),
-        _step(NUMBER, column=len(_kernel.COLUMNS)),
-        _step(NUMBER, column=255),
-        _step(NUMBER, *[b""] * 9),
-        _step(CHOICE),
-        _step(CHOICE, count=1),
-        _step(OPTIONAL, b"", b""),
-        _step(OPTIONAL, *TEXTS, column=0),
-        _step(CONTENTS, b"", b""),
-        _step(CONTENTS, *TEXTS) * 2,
-        _step(HEADERS) * 2,
-        PLAIN * 49,
-        _step(NUMBER, literal=b"x" * 4097),
-        _step(NUMBER, literal=b"x" * 2000) * 3,
-        PLAIN[:-1],
-        PLAIN + b"\0",
+        *(b"\0", b"\0\0", b"\0\0\0", b"\0\0\0\1"),
+        *(_step(6), _step(8), _step(255)),
+        *(_step(NUMBER, column=len(_kernel.COLUMNS)), _step(NUMBER, column=255), _step(NUMBER, *[b""] * 9)),
+        *(_step(CHOICE), _step(CHOICE, count=1)),
+        *(_step(OPTIONAL, b"", b""), _step(OPTIONAL, *TEXTS, column=0)),
+        *(_step(CONTENTS, b"", b""), _step(CONTENTS, *TEXTS) * 2, _step(HEADERS) * 2),
+        *(PLAIN * 49, _step(NUMBER, literal=b"x" * 4097), _step(NUMBER, literal=b"x" * 2000) * 3),
+        *(PLAIN[:-1], PLAIN + b"\0"),
     ],
     ids=lambda program: f"{len(program)}-bytes",
 )
@@ -890,9 +824,8 @@ def test_a_program_that_cannot_be_is_refused(program: bytes) -> None:
     with pytest.raises(ValueError, match="malformed"):
         _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
     with pytest.raises(ValueError, match="malformed"):
-        _kernel.dump_time_index(
-            program, b"", 0, 0, 0, b"", True, array("q", bytes(8 * _kernel.LOG_WALKS)), -1, 0, bytearray(100), 0, array("q")
-        )
+        walks = array("q", bytes(8 * _kernel.LOG_WALKS))
+        _kernel.dump_time_index(program, b"", 0, 0, 0, b"", True, walks, -1, 0, bytearray(100), 0, array("q"))
 
 
 def _layouts(decoder: str, release: str, *, shown: int = 1, pieces: int = 1) -> bytes:
@@ -955,16 +888,10 @@ def test_a_plan_that_is_not_whole_is_refused(plan: bytes) -> None:
 @each(
     "arguments",
     [
-        {"start": -1},
-        {"start": len(MIXED) + 1},
-        {"filled": -1},
-        {"filled": 937},
-        {"room": 63},
-        {"room": 0},
-        {"state": (-1, -1, 0)},
-        {"state": (-1, -1, 0, -1)},
-        {"state": (-1, -1, 0, 1)},
-        {"state": (-1, -1, 0, 2, 0, 0)},
+        *({"start": start} for start in (-1, len(MIXED) + 1)),
+        *({"filled": filled} for filled in (-1, 937)),
+        *({"room": room} for room in (63, 0)),
+        *({"state": state} for state in ((-1, -1, 0), (-1, -1, 0, -1), (-1, -1, 0, 1), (-1, -1, 0, 2, 0, 0))),
     ],
     ids=str,
 )

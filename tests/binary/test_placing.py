@@ -3,6 +3,7 @@
 import errno
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -21,11 +22,7 @@ def test_nothing_is_overwritten(has_links: bool, tmp_path: Path, monkeypatch: py
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("1")
     if not has_links:
-
-        def fails(*_: object) -> None:
-            raise _fails_with(errno.EPERM)
-
-        monkeypatch.setattr(os, "link", fails)
+        monkeypatch.setattr(os, "link", mock.Mock(side_effect=_fails_with(errno.EPERM)))
     place(str(one), str(other))
     assert other.read_text() == "1"
     one.write_text("2")
@@ -53,9 +50,7 @@ def test_what_only_closing_reports_is_raised(tmp_path: Path, monkeypatch: pytest
 
 
 def test_an_output_that_a_file_server_does_not_take_gets_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_descriptor: int) -> None:
-        raise _fails_with(errno.ENOSPC)
-
+    refused = mock.Mock(side_effect=_fails_with(errno.ENOSPC))
     monkeypatch.setattr("kdump.cli.output_file.require_written", refused)
     with pytest.raises(OSError, match="No space left"):
         main(["explain", "crc-mismatch", "-o", str(tmp_path / "out")])

@@ -55,9 +55,7 @@ def test_both_kernels_make_the_same_columns(batches: Sequence[Any], wanted: int,
     made = _kernel.record_columns(batches, wanted, max_headers)
     regular = made[0]
     assert made == columns_reference.record_columns(batches[:regular], wanted, max_headers)
-    if (
-        columns_reference.record_columns(batches, 0, max_headers)[0] > regular
-    ):  # a varint of more bytes than it needs, and the like
+    if columns_reference.record_columns(batches, 0, max_headers)[0] > regular:  # varints of more bytes than they need, and so on
         data, start, end, count, *_ = batches[regular]
         rows: list[Any] = []
         assert _kernel.walk_records(data, start, end, count, 1 << 60, rows)[1] < count
@@ -92,15 +90,14 @@ def test_columns_have_the_layout_of_arrow() -> None:
 def test_columns_end_before_the_first_irregular_batch(make: Any) -> None:
     good = encoded(record(key=b"k", headers=[("a", b"1")] * 2))
     whole = (good, 0, len(good), 1, 0, 0, False, -1)
+    not_text, many = encoded(record(headers=[(b"\xff", b"1")])), encoded(record(headers=[("a", b"1")] * 3))
     irregular = {
         "bytes are left": (good + b"\0", 0, len(good) + 1, 1, 0, 0, False, -1),
         "a record is missing": (good, 0, len(good), 2, 0, 0, False, -1),
         "a record is cut off": (good, 0, len(good) - 1, 1, 0, 0, False, -1),
+        "a key of a header is not text": (not_text, 0, len(not_text), 1, 0, 0, False, -1),
+        "there are too many headers": (many, 0, len(many), 1, 0, 0, False, -1),
     }
-    not_text = encoded(record(headers=[(b"\xff", b"1")]))
-    irregular["a key of a header is not text"] = (not_text, 0, len(not_text), 1, 0, 0, False, -1)
-    many = encoded(record(headers=[("a", b"1")] * 3))
-    irregular["there are too many headers"] = (many, 0, len(many), 1, 0, 0, False, -1)
     for batch in irregular.values():
         assert make([whole, whole, batch, whole], 1 << KEY, 2) == make([whole, whole], 1 << KEY, 2)
         assert make([batch], ALL, 2)[0] == 0
@@ -116,8 +113,7 @@ def test_nothing_is_read_of_an_empty_batch(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "batch",
-    [(b"", 0, 1, 0), (b"", -1, 0, 0), (b"ab", 2, 1, 0), (b"", 0, 0, -1), (b"", 1 << 62, 1 << 62, 1)],
+    "batch", [(b"", 0, 1, 0), (b"", -1, 0, 0), (b"ab", 2, 1, 0), (b"", 0, 0, -1), (b"", 1 << 62, 1 << 62, 1)]
 )
 def test_batches_outside_of_their_bytes_are_refused(batch: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match="out of bounds"):

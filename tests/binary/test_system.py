@@ -4,6 +4,7 @@ import errno
 import os
 from glob import glob
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -82,10 +83,7 @@ def test_a_directory_that_vanishes_matches_nothing(folder: Path, monkeypatch: py
 def test_a_lock_that_cannot_be_opened_is_not_taken_for_none(
     folder: Path, number: int, is_answer: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> int:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "open", fails)
+    monkeypatch.setattr(os, "open", mock.Mock(side_effect=OSError(number, os.strerror(number))))
     if is_answer:
         assert system.is_locked("a/.lock") is False
         return

@@ -31,12 +31,8 @@ def log(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("text", "rate"),
     [
-        ("50MB/s", 50_000_000),
-        ("50M", 50_000_000),
-        ("1.5GiB/s", 3 << 29),
-        ("64KiB", 64 << 10),
-        ("4096", 4096),
-        ("10 kb/s", 10_000),
+        *(("50MB/s", 50_000_000), ("50M", 50_000_000), ("1.5GiB/s", 3 << 29)),
+        *(("64KiB", 64 << 10), ("4096", 4096), ("10 kb/s", 10_000)),
     ],
 )
 def test_a_rate_is_read_in_the_usual_units(text: str, rate: int) -> None:

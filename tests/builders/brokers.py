@@ -23,8 +23,8 @@ _FAR = TIMESTAMP + 100 * 365 * 24 * _HOUR
 _PAGE = 4096
 
 
-def write_broken_broker(root: Path, *, sound: int = 6) -> Path:
-    """A log directory of a KRaft broker with damage of `EIGHT_KINDS`, and `sound` partitions of the topic `good`."""
+def write_broken_broker(root: Path) -> Path:
+    """A log directory of a KRaft broker with damage of `EIGHT_KINDS`, and six sound partitions of the topic `good`."""
     root.mkdir(parents=True)
     (root / "meta.properties").write_text(
         "version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\ndirectory.id=c29tZS1kaXJlY3RvcnkxMg\n"
@@ -32,7 +32,7 @@ def write_broken_broker(root: Path, *, sound: int = 6) -> Path:
     (root / "recovery-point-offset-checkpoint").write_text("0\n9\norders 0 30\n")
     for name in ("replication-offset-checkpoint", "log-start-offset-checkpoint"):
         (root / name).write_bytes(checkpoint())
-    for number in range(sound):
+    for number in range(6):
         _partition(root, "good", number)
     for number in range(4):
         _partition(root, "orders", number)

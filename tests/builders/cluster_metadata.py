@@ -12,7 +12,6 @@ def uuid(text: str) -> bytes:
 
 
 def topic(name: str, topic_id: str) -> bytes:
-    """A TopicRecord."""
     return b"\1\2\0" + _small(len(name) + 1) + name.encode() + uuid(topic_id) + b"\0"
 
 
@@ -33,7 +32,6 @@ def moved(topic_id: str, partition: int, *nodes: int) -> bytes:
 
 
 def removed(topic_id: str) -> bytes:
-    """A RemoveTopicRecord."""
     return b"\1\x09\0" + uuid(topic_id) + b"\0"
 
 
@@ -44,6 +42,5 @@ def config(topic: str, name: str, value: str | None) -> bytes:
 
 
 def _small(number: int) -> bytes:
-    """A varint of one byte."""
     assert 0 <= number < 0x80
     return bytes([number])

@@ -51,6 +51,18 @@ def gzip_members(
     return b"".join(members) + trailing
 
 
+def snappy_blocks(payload: bytes) -> list[bytes]:
+    """The compressed blocks of a payload: after the header of a Java client with their sizes, else one without any."""
+    if not payload.startswith(XERIAL_MAGIC):
+        return [payload]
+    blocks, position = [], 16
+    while position < len(payload):
+        size = int.from_bytes(payload[position : position + 4], "big", signed=True)
+        blocks.append(payload[position + 4 : position + 4 + size])
+        position += 4 + max(0, size)
+    return blocks
+
+
 def snappy_xerial(
     data: bytes,
     *,
@@ -116,11 +128,7 @@ def lz4_frame(
     for position, block in _lz4_blocks(data, block_size_code=block_size_code):
         dictionary = data[max(0, position - 64 * 1024) : position] if has_dependent_blocks else b""
         frame += _lz4_block(
-            block,
-            dictionary=dictionary,
-            is_stored=is_stored,
-            has_checksum=has_block_checksums,
-            checksum=block_checksum,
+            block, dictionary=dictionary, is_stored=is_stored, has_checksum=has_block_checksums, checksum=block_checksum
         )
     if has_end_mark:
         frame += bytes(4)

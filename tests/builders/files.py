@@ -38,12 +38,7 @@ def transaction_index(*, entries: Sequence[bytes] = (), trailing: bytes = b"") -
 
 
 def aborted_transaction(
-    *,
-    producer_id: int = 1,
-    first_offset: int = 0,
-    last_offset: int = 0,
-    last_stable_offset: int = 0,
-    version: int = 0,
+    *, producer_id: int = 1, first_offset: int = 0, last_offset: int = 0, last_stable_offset: int = 0, version: int = 0
 ) -> bytes:
     """One entry of a transaction index. Kafka: AbortedTxn."""
     return struct.pack(">hqqqq", version, producer_id, first_offset, last_offset, last_stable_offset)

@@ -2,8 +2,8 @@
 
 import random
 import struct
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from .records import batch, message, message_set, record, transaction_marker
 
@@ -48,12 +48,6 @@ def headers(count: int, largest: int = 1 << 20) -> bytes:
     return b"".join(struct.pack(">qi", offset, chance.randrange(61, largest)) + one for offset in range(count))
 
 
-def cut_batches(count: int) -> bytes:
-    """Batches of which the last bytes are missing."""
-    one = batch(records=[record(key=b"key", value=bytes(range(40)))])
-    return b"".join(struct.pack(">q", offset) + one[8:-30] for offset in range(count))
-
-
 def old_headers(count: int) -> bytes:
     """Headers of messages of magic 1, one after the other, each of which claims some of those that follow."""
     chance = random.Random(SEED)
@@ -61,23 +55,6 @@ def old_headers(count: int) -> bytes:
     return b"".join(
         struct.pack(">qiI", offset, chance.randrange(22, 1 << 16), chance.getrandbits(32)) + rest for offset in range(count)
     )
-
-
-def descending_index(count: int) -> bytes:
-    """An offset index whose entries go down from the first to the last."""
-    return b"".join(struct.pack(">ii", number, number) for number in range(count, 0, -1))
-
-
-def random_time_index(count: int) -> bytes:
-    """A time index of random entries."""
-    chance = random.Random(SEED)
-    return b"".join(struct.pack(">qi", chance.getrandbits(62), chance.getrandbits(30)) for _ in range(count))
-
-
-def random_index(count: int) -> bytes:
-    """An offset index of random entries."""
-    chance = random.Random(SEED)
-    return b"".join(struct.pack(">ii", chance.getrandbits(30), chance.getrandbits(30)) for _ in range(count))
 
 
 def index_into(log: bytes, count: int, size: int = 1) -> bytes:
@@ -106,96 +83,82 @@ def messages_and_headers(count: int) -> bytes:
     return b"".join(struct.pack(">q", number) + one[8:] + struct.pack(">q", number) + header for number in range(count))
 
 
-def descending_batches(count: int) -> bytes:
-    """Sound batches whose offsets go down from the first to the last."""
-    one = batch(records=[record(key=b"k")])
-    return b"".join(struct.pack(">q", number) + one[8:] for number in range(count, 0, -1))
-
-
 def aborted_transactions(count: int) -> bytes:
     """Transactions of one record, each of which a marker aborts."""
-    parts = []
-    for number in range(count):
-        parts += [
-            batch(
-                records=[record(key=b"k")],
-                producer_id=1,
-                producer_epoch=0,
-                base_sequence=number,
-                is_transactional=True,
-                base_offset=2 * number,
-            ),
-            transaction_marker(is_commit=False, base_offset=2 * number + 1),
-        ]
-    return b"".join(parts)
-
-
-def small_records(count: int) -> bytes:
-    """Sound batches of 1000 records that are as small as they can be."""
-    one = batch(records=[record() for _ in range(1000)])
-    return b"".join(struct.pack(">q", 1000 * number) + one[8:] for number in range(count))
-
-
-def index_to_start(count: int) -> bytes:
-    """An offset index all of whose entries point to the first batch, with offsets that it does not hold."""
-    return b"".join(struct.pack(">ii", 1_000_000 + number, 0) for number in range(count))
-
-
-def time_index_within(count: int) -> bytes:
-    """A time index of random entries whose offsets are in a log of this many batches, ten for each."""
-    chance = random.Random(SEED)
-    return b"".join(struct.pack(">qi", chance.getrandbits(40), chance.randrange(1, count)) for _ in range(10 * count))
+    of_producer: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True, "records": [record(key=b"k")]}
+    return b"".join(
+        batch(base_sequence=number, base_offset=2 * number, **of_producer)
+        + transaction_marker(is_commit=False, base_offset=2 * number + 1)
+        for number in range(count)
+    )
 
 
 def sound(count: int) -> bytes:
-    """Sound batches, one after the other."""
     return batches(count, lambda _: b"")
 
 
+def log(name: str, parts: int, build: Callable[[int], bytes], directory: str = "t-0") -> Hostile:
+    return Hostile(name, ".log", parts, lambda count: {".log": build(count)}, directory)
+
+
+def _cycled(count: int, one: bytes, records: int = 1, *, descends: bool = False) -> bytes:
+    """So many copies of a batch, whose offsets go on, or go down."""
+    numbers = range(count, 0, -1) if descends else range(count)
+    return b"".join(struct.pack(">q", records * number) + one[8:] for number in numbers)
+
+
+def _index(name: str, parts: int, entries: Callable[[int], Iterable[tuple[int, int]]]) -> Hostile:
+    """An offset index of these entries, beside a small log."""
+    return Hostile(name, ".index", parts, lambda count: {".index": _packed(">ii", entries(count)), ".log": sound(1000)})
+
+
+def _packed(form: str, entries: Iterable[tuple[int, int]]) -> bytes:
+    return b"".join(struct.pack(form, *entry) for entry in entries)
+
+
+def _random_pairs(count: int, *most: int) -> Iterator[tuple[int, int]]:
+    """Pairs of random numbers below these."""
+    chance = random.Random(SEED)
+    return ((chance.randrange(most[0]), chance.randrange(1, most[1])) for _ in range(count))
+
+
+def _into(log_of: int, count: int, size: int) -> dict[str, bytes]:
+    return {".index": index_into(sound(log_of), count, size), ".log": sound(log_of)}
+
+
+_ONE = batch(records=[record(key=b"k")])
+_CUT = batch(records=[record(key=b"key", value=bytes(range(40)))])[:-30]
+_SMALL = batch(records=[record() for _ in range(1000)])
+
 HOSTILE = (
-    Hostile(
-        "random bytes between batches",
-        ".log",
-        20_000,
-        lambda count: {".log": batches(count, lambda chance: chance.randbytes(50))},
-    ),
-    Hostile("zeros between batches", ".log", 8_000, lambda count: {".log": batches(count, lambda _: bytes(600))}),
-    Hostile("wrong CRCs", ".log", 30_000, lambda count: {".log": batches_with_wrong_crc(count)}),
-    Hostile("headers of batches", ".log", 137_000, lambda count: {".log": headers(count)}),
-    Hostile("02 00 00", ".log", 2 << 20, lambda count: {".log": b"\x02\x00\x00" * count}),
-    Hostile("batches cut off", ".log", 30_000, lambda count: {".log": cut_batches(count)}),
-    Hostile("headers of messages", ".log", 100_000, lambda count: {".log": old_headers(count)}),
-    Hostile("batches that claim the rest", ".log", 20_000, lambda count: {".log": batches_and_claims(count)}),
-    Hostile("messages and headers", ".log", 20_000, lambda count: {".log": messages_and_headers(count)}),
-    Hostile("descending batches", ".log", 30_000, lambda count: {".log": descending_batches(count)}),
-    Hostile("aborted transactions", ".log", 30_000, lambda count: {".log": aborted_transactions(count)}),
-    Hostile("small records", ".log", 300, lambda count: {".log": small_records(count)}),
-    Hostile("descending index", ".index", 2_000_000, lambda count: {".index": descending_index(count), ".log": sound(1000)}),
-    Hostile("random index", ".index", 1_000_000, lambda count: {".index": random_index(count), ".log": sound(1000)}),
-    Hostile(
-        "index to anywhere",
-        ".index",
-        600_000,
-        lambda count: {".index": index_into(sound(count // 10), count), ".log": sound(count // 10)},
-    ),
-    Hostile(
-        "index to batches of other offsets",
-        ".index",
-        600_000,
-        lambda count: {".index": index_into(sound(count // 10), count, len(sound(1))), ".log": sound(count // 10)},
-    ),
-    Hostile("index to the start", ".index", 500_000, lambda count: {".index": index_to_start(count), ".log": sound(1000)}),
+    log("random bytes between batches", 20_000, lambda count: batches(count, lambda chance: chance.randbytes(50))),
+    log("zeros between batches", 8_000, lambda count: batches(count, lambda _: bytes(600))),
+    log("wrong CRCs", 30_000, batches_with_wrong_crc),
+    log("headers of batches", 137_000, headers),
+    log("02 00 00", 2 << 20, lambda count: b"\x02\x00\x00" * count),
+    log("batches cut off", 30_000, lambda count: _cycled(count, _CUT)),
+    log("headers of messages", 100_000, old_headers),
+    log("batches that claim the rest", 20_000, batches_and_claims),
+    log("messages and headers", 20_000, messages_and_headers),
+    log("descending batches", 30_000, lambda count: _cycled(count, _ONE, descends=True)),
+    log("aborted transactions", 30_000, aborted_transactions),
+    log("small records", 300, lambda count: _cycled(count, _SMALL, 1000)),
+    _index("descending index", 2_000_000, lambda count: ((number, number) for number in range(count, 0, -1))),
+    _index("random index", 1_000_000, lambda count: _random_pairs(count, 1 << 30, 1 << 30)),
+    Hostile("index to anywhere", ".index", 600_000, lambda count: _into(count // 10, count, 1)),
+    Hostile("index to batches of other offsets", ".index", 600_000, lambda count: _into(count // 10, count, len(sound(1)))),
+    _index("index to the start", 500_000, lambda count: ((1_000_000 + number, 0) for number in range(count))),
     Hostile(
         "random time index",
         ".timeindex",
         1_000_000,
-        lambda count: {".timeindex": random_time_index(count), ".index": b"", ".log": sound(1000)},
+        lambda n: {".timeindex": _packed(">qi", _random_pairs(n, 1 << 62, 1 << 30)), ".index": b"", ".log": sound(1000)},
     ),
     Hostile(
         "time index without index",
         ".timeindex",
         20_000,
-        lambda count: {".timeindex": time_index_within(count), ".index": b"", ".log": sound(count)},
+        lambda n: {".timeindex": _packed(">qi", _random_pairs(10 * n, 1 << 40, n)), ".index": b"", ".log": sound(n)},
     ),
 )
 """The dearest that are known."""

@@ -14,7 +14,7 @@ from crc32c import crc32c
 
 from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, compress, gzip_members, lz4_frame
 from .files import aborted_transaction, producer_entry
-from .hostile import SEED, Hostile, sound
+from .hostile import SEED, Hostile, log, sound
 from .messages import int16, int32, string
 from .records import TIMESTAMP, Record, control_record, encode_record, message, message_set, unsigned_varint, varint, wrapper
 
@@ -22,6 +22,9 @@ _FROM_ATTRIBUTES = struct.Struct(">Hiqqqhii")
 _UP_TO_CRC = struct.Struct(">qiibI")
 _NO_PRODUCER = (-1, -1, -1)
 _RECORD = encode_record(Record(value=b"v"))
+_ZSTD_RECORD = zstandard.ZstdCompressor().compress(_RECORD)
+_EMPTY_ZSTD_FRAME = zstandard.ZstdCompressor(write_content_size=False).compressobj().flush()
+_ZSTD_FRAME_TO_SKIP = struct.pack("<II", 0x184D2A50, 0)
 _COMMIT = int16(1) + string("g") + string("t") + int32(0)
 _ABORT = encode_record(control_record(control_type=0, value=struct.pack(">hi", 0, 0)))
 
@@ -51,33 +54,17 @@ def cycled(count: int, *kinds: bytes, step: int = 1) -> bytes:
 # --- compressed payloads
 
 
-def tiny_gzip_members(count: int) -> bytes:
-    """A batch whose payload is so many gzip members without contents, after one of a record."""
-    return batch_of(gzip_members(_RECORD) + gzip_members(b"") * count, codec="gzip")
-
-
-def tiny_zstd_frames(count: int) -> bytes:
-    """A batch whose payload is so many zstd frames without contents, after one of a record."""
-    empty = zstandard.ZstdCompressor(write_content_size=False).compressobj().flush()
-    return batch_of(zstandard.ZstdCompressor().compress(_RECORD) + empty * count, codec="zstd")
-
-
-def skippable_zstd_frames(count: int) -> bytes:
-    """A batch whose payload is so many frames that zstd skips, after one of a record."""
-    return batch_of(zstandard.ZstdCompressor().compress(_RECORD) + struct.pack("<II", 0x184D2A50, 0) * count, codec="zstd")
-
-
 def tiny_zstd_blocks(count: int) -> bytes:
     """A batch whose payload is a zstd frame of so many blocks without contents, and one of a record."""
     raw = struct.pack("<I", len(_RECORD) << 3 | 1)[:3] + _RECORD
     return batch_of(struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + bytes(3) * count + raw, codec="zstd")
 
 
-def wide_zstd_windows(count: int) -> bytes:
-    """Batches of one small record, each a frame that wants a window of 128 MiB."""
+def in_wide_window(parts: Iterable[bytes]) -> bytes:
+    """A batch whose payload is a zstd frame that wants a window of 128 MiB."""
     parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
     stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    return cycled(count, batch_of(stream.compress(_RECORD) + stream.flush(), codec="zstd"))
+    return batch_of(b"".join([*map(stream.compress, parts), stream.flush()]), codec="zstd")
 
 
 def tiny_lz4_blocks(count: int) -> bytes:
@@ -96,24 +83,9 @@ def tiny_snappy_blocks(count: int) -> bytes:
     return batch_of(XERIAL_MAGIC + struct.pack(">ii", 1, 1) + b"".join(parts), codec="snappy", count=count)
 
 
-def small_compressed(codec: Codec) -> Callable[[int], bytes]:
-    """Batches of one compressed record each."""
-    payload = {
-        "gzip": lambda: gzip_members(_RECORD),
-        "zstd": lambda: zstandard.ZstdCompressor().compress(_RECORD),
-        "snappy": lambda: bytes(snappy.compress(_RECORD)),
-    }[codec]()
-    return lambda count: cycled(count, batch_of(payload, codec=codec))
-
-
 def broken_compressed(codec: Codec) -> Callable[[int], bytes]:
     """Batches whose CRC is right, and whose payload is not that of the codec."""
     return lambda count: cycled(count, batch_of(b"\x1f\x8b" + bytes(range(20)), codec=codec))
-
-
-def cut_compressed(codec: Codec) -> Callable[[int], bytes]:
-    """Batches whose CRC is right, and whose payload of ten records misses its last bytes."""
-    return lambda count: cycled(count, batch_of(compress(_RECORD * 10, codec=codec)[:-5], codec=codec, count=10), step=10)
 
 
 def nested_wrappers(depth: int) -> bytes:
@@ -124,22 +96,11 @@ def nested_wrappers(depth: int) -> bytes:
     return inner
 
 
-def wrappers_of_wrappers(count: int) -> bytes:
-    """Wrappers of a wrapper of one message."""
-    inner = wrapper(messages=[message(value=b"v")])
-    return cycled(count, wrapper(messages=[inner]))
-
-
 def _wrapper(messages: bytes, codec: Codec = "gzip") -> bytes:
     deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
     payload = deflate.compress(messages) + deflate.flush()
     covered = struct.pack(">bBqii", 1, CODEC_IDS[codec], TIMESTAMP, -1, len(payload)) + payload
     return struct.pack(">qiI", 0, len(covered) + 4, zlib.crc32(covered)) + covered
-
-
-def small_wrappers(count: int, magic: int) -> bytes:
-    """Wrappers of one message each."""
-    return cycled(count, wrapper(messages=[message(value=b"v", magic=magic)], magic=magic))
 
 
 # --- much in little: few bytes that come to much memory
@@ -175,24 +136,12 @@ def long_record(codec: Codec, *, key: int = 0, value: int = 0, header: bytes = b
     return batch_of(_compressed(codec, chain(*parts, _copies(header or b"\0", headers))), codec=codec)
 
 
-def tiny_records(codec: Codec, count: int) -> bytes:
-    """A batch of so many records without key and value, all of offset delta 0."""
-    return batch_of(_compressed(codec, _copies(encode_record(Record(offset_delta=0)), count)), codec=codec, count=count)
-
-
 def zeros_in(codec: Codec, count: int) -> bytes:
     """A batch whose payload comes to so many MiB of zeros: a record of no length, over and over."""
     if codec == "lz4":  # a frame of blocks of 4 MiB, each the same
         frame = lz4_frame(bytes(4 << 20), block_size_code=7)
         return batch_of(frame[:7] + frame[7:-4] * max(1, count // 4) + frame[-4:], codec=codec)
     return batch_of(_compressed(codec, _copies(b"\0", count << 20)), codec=codec)
-
-
-def zeros_in_a_window(count: int) -> bytes:
-    """The same in zstd, with a window of 128 MiB."""
-    parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
-    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    return batch_of(b"".join([*map(stream.compress, _copies(b"\0", count << 20)), stream.flush()]), codec="zstd")
 
 
 def wrapper_of(count: int, magic: int, value: int = 0) -> bytes:
@@ -214,11 +163,6 @@ def leader_change(count: int) -> bytes:
 
 
 # --- batches and records
-
-
-def alternating_magics(count: int) -> bytes:
-    """A message of magic 0, a wrapper of magic 1, a batch, and so on."""
-    return cycled(count, *(message_set(messages=[message(value=b"v", magic=magic)]) for magic in (0, 1)), batch_of(_RECORD))
 
 
 def alternating_faults(count: int) -> bytes:
@@ -258,11 +202,6 @@ def control_batches(count: int) -> bytes:
     return cycled(count, *kinds)
 
 
-def control_records(count: int) -> bytes:
-    """Control batches of a thousand markers each."""
-    return cycled(count, batch_of(_ABORT * 1000, count=1000, producer=(1, 0, -1), attributes=0x30), step=1000)
-
-
 def random_batches(count: int) -> bytes:
     """Batches whose offsets, times, epochs, producers and sequences are random."""
     number = random.Random(SEED).randrange
@@ -279,33 +218,12 @@ def random_batches(count: int) -> bytes:
     )
 
 
-def rising_epochs(count: int) -> bytes:
-    """Each batch is of the next leader epoch."""
-    one = batch_of(_RECORD)
-    return b"".join(struct.pack(">q", number) + one[8:12] + struct.pack(">i", number) + one[16:] for number in range(count))
-
-
-def empty_batches(count: int) -> bytes:
-    """Batches whose records compaction took."""
-    return cycled(count, *(batch_of(b"", count=0, producer=(number, 0, number)) for number in range(100)))
-
-
-def claimed_records(count: int) -> bytes:
-    """Batches of one record that claim to hold two billion."""
-    return cycled(count, batch_of(_RECORD, count=2_000_000_000))
-
-
 def long_varints(count: int) -> bytes:
     """Batches of records all of whose numbers take more bytes than they need."""
     long = varint(0, size_in_bytes=5)
     body = b"\0" + bytes([0x80] * 9 + [0]) + long + long + long + long
     one = varint(len(body), size_in_bytes=5) + body
     return cycled(count, batch_of(one * 1000, count=1000), step=1000)
-
-
-def small_odd_records(odd: bytes) -> Callable[[int], bytes]:
-    """Batches of a thousand of these records, which readers accept, but no client writes."""
-    return lambda count: cycled(count, batch_of(odd * 1000, count=1000), step=1000)
 
 
 ODD_RECORDS = {
@@ -422,12 +340,6 @@ def _record_schema(number: int) -> str:
 # --- companions
 
 
-def transactions(count: int) -> bytes:
-    """A transaction index."""
-    rows = range(count)
-    return b"".join(aborted_transaction(producer_id=row * 7919, first_offset=row, last_offset=row + 1) for row in rows)
-
-
 def snapshot(entries: Iterable[bytes]) -> bytes:
     """A producer snapshot, whose checksum is right."""
     packed = list(entries)
@@ -435,24 +347,38 @@ def snapshot(entries: Iterable[bytes]) -> bytes:
     return struct.pack(">hI", 1, crc32c(data)) + data
 
 
-def producers(count: int) -> bytes:
-    """A snapshot of so many producers, each in a transaction."""
-    numbers = range(count)
-    return snapshot(producer_entry(producer_id=one * 7919, last_offset=one, current_txn_first_offset=one) for one in numbers)
-
-
 def lines(count: int, line: Callable[[int], str]) -> bytes:
     """A text checkpoint of these lines."""
     return f"0\n{count}\n{''.join(line(number) for number in range(count))}".encode()
 
 
-def _log(build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
-    return lambda count: {".log": build(count)}
+def _same(name: str, parts: int, *kinds: bytes, step: int = 1) -> Hostile:
+    """Batches that are the same but for their offsets, of several kinds in turn."""
+    return log(name, parts, lambda count: cycled(count, *kinds, step=step))
 
 
 def _beside(name: str, build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
     """A companion of a small log."""
     return lambda count: {".log": sound(1000), ".index": b"", ".timeindex": b"", name: build(count)}
+
+
+def _transactions(count: int) -> bytes:
+    return b"".join(aborted_transaction(producer_id=row * 7919, first_offset=row, last_offset=row + 1) for row in range(count))
+
+
+def _producers(count: int) -> bytes:
+    rows = range(count)
+    return snapshot(producer_entry(producer_id=one * 7919, last_offset=one, current_txn_first_offset=one) for one in rows)
+
+
+def _tiny_records(codec: Codec, count: int) -> bytes:
+    """A batch of so many records without key and value, all of offset delta 0."""
+    return batch_of(_compressed(codec, _copies(encode_record(Record(offset_delta=0)), count)), codec=codec, count=count)
+
+
+def _cut_off(codec: Codec) -> bytes:
+    """A batch whose CRC is right, and whose payload of ten records misses its last bytes."""
+    return batch_of(compress(_RECORD * 10, codec=codec)[:-5], codec=codec, count=10)
 
 
 def _many(names: Callable[[int], dict[str, bytes]]) -> Callable[[int], dict[str, bytes]]:
@@ -473,7 +399,10 @@ def _segment(number: int) -> dict[str, bytes]:
     return {f"{name}.log": data, f"{name}.index": b"", f"{name}.timeindex": b""}
 
 
-_SOUND = batch_of(_RECORD)
+_SOUND, _GZIP_RECORD = batch_of(_RECORD), gzip_members(_RECORD)
+_OLD = [message(value=b"v", magic=magic) for magic in (0, 1)]
+_THOUSAND_MARKERS = batch_of(_ABORT * 1000, count=1000, producer=(1, 0, -1), attributes=0x30)
+_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 _GROUPS, _STATE, _METADATA = "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"
 _REMOTE = "__remote_log_metadata-0"
 _EPOCHS = "leader-epoch-checkpoint"
@@ -500,59 +429,49 @@ def _points(name: str, line: Callable[[int], str]) -> Hostile:
 
 
 CONTENTS = (
-    Hostile("gzip members without contents", ".log", 100_000, _log(tiny_gzip_members)),
-    Hostile("zstd frames without contents", ".log", 200_000, _log(tiny_zstd_frames)),
-    Hostile("zstd frames to skip", ".log", 300_000, _log(skippable_zstd_frames)),
-    Hostile("zstd blocks without contents", ".log", 1_000_000, _log(tiny_zstd_blocks)),
-    Hostile("zstd windows of 128 MiB", ".log", 20_000, _log(wide_zstd_windows)),
-    Hostile("lz4 blocks of a byte", ".log", 60_000, _log(tiny_lz4_blocks)),
-    Hostile("snappy blocks of a byte", ".log", 40_000, _log(tiny_snappy_blocks)),
-    *(
-        Hostile(f"batches of one record in {codec}", ".log", 20_000, _log(small_compressed(codec)))
-        for codec in ("gzip", "zstd", "snappy")
-    ),
-    *(
-        Hostile(f"payloads that are not {codec}", ".log", 20_000, _log(broken_compressed(codec)))
-        for codec in ("gzip", "snappy", "lz4", "zstd")
-    ),
-    *(
-        Hostile(f"payloads cut off in {codec}", ".log", 20_000, _log(cut_compressed(codec)))
-        for codec in ("gzip", "snappy", "lz4", "zstd")
-    ),
-    Hostile("wrappers in wrappers", ".log", 5_000, _log(nested_wrappers)),
-    Hostile("wrappers of a wrapper", ".log", 10_000, _log(wrappers_of_wrappers)),
-    *(
-        Hostile(f"small wrappers of magic {magic}", ".log", 15_000, _log(partial(small_wrappers, magic=magic)))
-        for magic in (0, 1)
-    ),
-    Hostile("alternating magics", ".log", 30_000, _log(alternating_magics)),
-    Hostile("alternating faults", ".log", 30_000, _log(alternating_faults)),
-    Hostile("open transactions", ".log", 30_000, _log(many_producers)),
-    Hostile("many producers", ".log", 30_000, _log(lambda count: many_producers(count, 0))),
-    Hostile("control batches", ".log", 30_000, _log(control_batches)),
-    Hostile("control batches of a thousand records", ".log", 150, _log(control_records)),
-    Hostile("random batches", ".log", 30_000, _log(random_batches)),
-    Hostile("rising leader epochs", ".log", 30_000, _log(rising_epochs)),
-    Hostile("empty batches", ".log", 30_000, _log(empty_batches)),
-    Hostile("two billion records claimed", ".log", 30_000, _log(claimed_records)),
-    Hostile("long varints", ".log", 50, _log(long_varints)),
-    *(Hostile(name, ".log", 150, _log(small_odd_records(odd))) for name, odd in ODD_RECORDS.items()),
-    Hostile("many headers", ".log", 100, _log(many_headers)),
-    Hostile("group of members", ".log", 150_000, _log(group_of_members), _GROUPS),
-    Hostile("group of tags", ".log", 15_000, _log(group_of_tags), _GROUPS),
-    Hostile("keys that end inside a field", ".log", 150, _log(broken_keys), _GROUPS),
-    Hostile("commits that end inside a field", ".log", 150, _log(broken_values(int16(1), _COMMIT)), _GROUPS),
-    Hostile("changes that end inside a field", ".log", 150, _log(broken_values(b"\1\5\0")), _METADATA),
-    Hostile("segments that end inside a field", ".log", 150, _log(broken_values(b"\1\0\0")), _REMOTE),
-    Hostile("transaction of partitions", ".log", 500_000, _log(transaction_of_partitions), _STATE),
-    Hostile("share state of batches", ".log", 100_000, _log(share_state_of_batches), "__share_group_state-0"),
-    Hostile("partition changes", ".log", 50, _log(partition_changes), _METADATA),
-    Hostile("topics", ".log", 50, _log(topics_and_partitions), _METADATA),
+    log("gzip members without contents", 100_000, lambda n: batch_of(_GZIP_RECORD + gzip_members(b"") * n, codec="gzip")),
+    log("zstd frames without contents", 200_000, lambda count: batch_of(_ZSTD_RECORD + _EMPTY_ZSTD_FRAME * count, codec="zstd")),
+    log("zstd frames to skip", 300_000, lambda count: batch_of(_ZSTD_RECORD + _ZSTD_FRAME_TO_SKIP * count, codec="zstd")),
+    log("zstd blocks without contents", 1_000_000, tiny_zstd_blocks),
+    _same("zstd windows of 128 MiB", 20_000, in_wide_window([_RECORD])),
+    log("lz4 blocks of a byte", 60_000, tiny_lz4_blocks),
+    log("snappy blocks of a byte", 40_000, tiny_snappy_blocks),
+    _same("batches of one record in gzip", 20_000, batch_of(_GZIP_RECORD, codec="gzip")),
+    _same("batches of one record in zstd", 20_000, batch_of(_ZSTD_RECORD, codec="zstd")),
+    _same("batches of one record in snappy", 20_000, batch_of(bytes(snappy.compress(_RECORD)), codec="snappy")),
+    *(log(f"payloads that are not {codec}", 20_000, broken_compressed(codec)) for codec in _CODECS),
+    *(_same(f"payloads cut off in {codec}", 20_000, _cut_off(codec), step=10) for codec in _CODECS),
+    log("wrappers in wrappers", 5_000, nested_wrappers),
+    _same("wrappers of a wrapper", 10_000, wrapper(messages=[wrapper(messages=[message(value=b"v")])])),
+    *(_same(f"small wrappers of magic {magic}", 15_000, wrapper(messages=[_OLD[magic]], magic=magic)) for magic in (0, 1)),
+    _same("alternating magics", 30_000, *(message_set(messages=[one]) for one in _OLD), batch_of(_RECORD)),
+    log("alternating faults", 30_000, alternating_faults),
+    log("open transactions", 30_000, many_producers),
+    log("many producers", 30_000, lambda count: many_producers(count, 0)),
+    log("control batches", 30_000, control_batches),
+    _same("control batches of a thousand records", 150, _THOUSAND_MARKERS, step=1000),
+    log("random batches", 30_000, random_batches),
+    log("rising leader epochs", 30_000, lambda n: b"".join(batch_of(_RECORD, base_offset=row, epoch=row) for row in range(n))),
+    _same("empty batches", 30_000, *(batch_of(b"", count=0, producer=(number, 0, number)) for number in range(100))),
+    _same("two billion records claimed", 30_000, batch_of(_RECORD, count=2_000_000_000)),
+    log("long varints", 50, long_varints),
+    *(_same(name, 150, batch_of(odd * 1000, count=1000), step=1000) for name, odd in ODD_RECORDS.items()),
+    log("many headers", 100, many_headers),
+    log("group of members", 150_000, group_of_members, _GROUPS),
+    log("group of tags", 15_000, group_of_tags, _GROUPS),
+    log("keys that end inside a field", 150, broken_keys, _GROUPS),
+    log("commits that end inside a field", 150, broken_values(int16(1), _COMMIT), _GROUPS),
+    log("changes that end inside a field", 150, broken_values(b"\1\5\0"), _METADATA),
+    log("segments that end inside a field", 150, broken_values(b"\1\0\0"), _REMOTE),
+    log("transaction of partitions", 500_000, transaction_of_partitions, _STATE),
+    log("share state of batches", 100_000, share_state_of_batches, "__share_group_state-0"),
+    log("partition changes", 50, partition_changes, _METADATA),
+    log("topics", 50, topics_and_partitions, _METADATA),
     Hostile(
         "KRaft snapshot of changes", _KRAFT_SNAPSHOT, 50, lambda count: {_KRAFT_SNAPSHOT: partition_changes(count)}, _METADATA
     ),
-    Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", transactions)),
-    Hostile("snapshot of producers", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, producers)),
+    Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", _transactions)),
+    Hostile("snapshot of producers", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, _producers)),
     Hostile(
         "snapshot of one producer", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, lambda count: snapshot([producer_entry()] * count))
     ),
@@ -573,9 +492,9 @@ CONTENTS = (
     Hostile("meta.properties of many lines", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a=b\n"))),
     Hostile("meta.properties of a long line", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a\\\n  "))),
     Hostile("meta.properties of escapes", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"\\u0041"))),
-    Hostile("registry of schemas", ".log", 10_000, _log(partial(registry, text=_record_schema)), "_schemas-0"),
-    Hostile("registry of garbage", ".log", 20_000, _log(partial(registry, text=lambda _: "[" * 50)), "_schemas-0"),
-    Hostile("registry of references", ".log", 5_000, _log(partial(registry, text=_record_schema, references=3)), "_schemas-0"),
+    log("registry of schemas", 10_000, partial(registry, text=_record_schema), "_schemas-0"),
+    log("registry of garbage", 20_000, partial(registry, text=lambda _: "[" * 50), "_schemas-0"),
+    log("registry of references", 5_000, partial(registry, text=_record_schema, references=3), "_schemas-0"),
     Hostile("many segments", ".log", 5_000, _many(_segment)),
     Hostile("many deleted files", ".log", 30_000, _many(lambda number: {f"{number:020}.log.deleted": b""})),
     Hostile(
@@ -595,23 +514,23 @@ CONTENTS = (
 _HEADER, _MIB_HEADER = b"\2k\1", varint(1) + b"k" + varint(1 << 20) + bytes(1 << 20)
 
 MUCH_IN_LITTLE = (
-    Hostile("zstd record of headers", ".log", 33_000_000, _log(lambda count: long_record("zstd", header=_HEADER, headers=count))),
-    Hostile("zstd record of headers of 1 MiB", ".log", 100, _log(lambda n: long_record("zstd", header=_MIB_HEADER, headers=n))),
-    Hostile("record of headers", ".log", 30_000_000, _log(lambda count: long_record("none", header=_HEADER, headers=count))),
-    Hostile("long value", ".log", 100 << 20, _log(lambda count: long_record("none", value=count))),
-    Hostile("long key", ".log", 100 << 20, _log(lambda count: long_record("none", key=count))),
-    Hostile("long zstd value", ".log", 250 << 20, _log(lambda count: long_record("zstd", value=count))),
-    Hostile("zstd of tiny records", ".log", 30_000_000, _log(partial(tiny_records, "zstd"))),
-    Hostile("tiny records", ".log", 15_000_000, _log(partial(tiny_records, "none"))),
-    Hostile("gzip of zeros", ".log", 1000, _log(partial(zeros_in, "gzip"))),
-    Hostile("zstd of zeros", ".log", 1000, _log(partial(zeros_in, "zstd"))),
-    Hostile("lz4 of zeros", ".log", 1000, _log(partial(zeros_in, "lz4"))),
-    Hostile("snappy of zeros", ".log", 250, _log(partial(zeros_in, "snappy"))),
-    Hostile("zstd window of zeros", ".log", 1000, _log(zeros_in_a_window)),
-    Hostile("wrapper of messages", ".log", 4_000_000, _log(partial(wrapper_of, magic=1))),
-    Hostile("wrapper of messages of magic 0", ".log", 4_000_000, _log(partial(wrapper_of, magic=0))),
-    Hostile("wrapper of a long message", ".log", 100 << 20, _log(lambda count: wrapper_of(1, 1, value=count))),
-    Hostile("leader change of voters", ".log", 10_000_000, _log(leader_change)),
-    Hostile("metadata of a long record", ".log", 100 << 20, _log(lambda count: long_record("none", value=count)), _METADATA),
+    log("zstd record of headers", 33_000_000, lambda count: long_record("zstd", header=_HEADER, headers=count)),
+    log("zstd record of headers of 1 MiB", 100, lambda n: long_record("zstd", header=_MIB_HEADER, headers=n)),
+    log("record of headers", 30_000_000, lambda count: long_record("none", header=_HEADER, headers=count)),
+    log("long value", 100 << 20, lambda count: long_record("none", value=count)),
+    log("long key", 100 << 20, lambda count: long_record("none", key=count)),
+    log("long zstd value", 250 << 20, lambda count: long_record("zstd", value=count)),
+    log("zstd of tiny records", 30_000_000, partial(_tiny_records, "zstd")),
+    log("tiny records", 15_000_000, partial(_tiny_records, "none")),
+    log("gzip of zeros", 1000, partial(zeros_in, "gzip")),
+    log("zstd of zeros", 1000, partial(zeros_in, "zstd")),
+    log("lz4 of zeros", 1000, partial(zeros_in, "lz4")),
+    log("snappy of zeros", 250, partial(zeros_in, "snappy")),
+    log("zstd window of zeros", 1000, lambda count: in_wide_window(_copies(b"\0", count << 20))),
+    log("wrapper of messages", 4_000_000, partial(wrapper_of, magic=1)),
+    log("wrapper of messages of magic 0", 4_000_000, partial(wrapper_of, magic=0)),
+    log("wrapper of a long message", 100 << 20, lambda count: wrapper_of(1, 1, value=count)),
+    log("leader change of voters", 10_000_000, leader_change),
+    log("metadata of a long record", 100 << 20, lambda count: long_record("none", value=count), _METADATA),
 )
 """Those that would cost a careless reader more memory than they are worth."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from .hostile import HOSTILE, SEED, Hostile
+from .hostile import HOSTILE, SEED, Hostile, log
 from .records import batch, message, message_set, record
 
 Fault: TypeAlias = Callable[[random.Random, bytearray], bytes]
@@ -29,44 +29,35 @@ def with_faults(count: int, *, every: int, fault: Fault, whole: bytes = _BATCH, 
 
 
 def flipped(chance: random.Random, data: bytearray) -> bytes:
-    """With one bit changed, anywhere."""
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     return bytes(data)
 
 
 def torn(chance: random.Random, data: bytearray) -> bytes:
-    """Cut off anywhere."""
     return bytes(data[: chance.randrange(len(data))])
 
 
-def _at(place: int, form: str, *values: int) -> Fault:
-    """With one of these numbers at a place."""
+def _put(place: int, form: str, number: Callable[[random.Random, bytearray], int]) -> Fault:
+    """With a number at a place."""
 
     def change(chance: random.Random, data: bytearray) -> bytes:
-        struct.pack_into(form, data, place, chance.choice(values))
+        struct.pack_into(form, data, place, number(chance, data))
         return bytes(data)
 
     return change
+
+
+def _at(place: int, form: str, *values: int) -> Fault:
+    return _put(place, form, lambda chance, _: chance.choice(values))
 
 
 def _longer_by(size: int) -> Fault:
     """With a length that claims so much more than there is."""
-
-    def change(_: random.Random, data: bytearray) -> bytes:
-        struct.pack_into(">i", data, _LENGTH, len(data) - 12 + size)
-        return bytes(data)
-
-    return change
+    return _put(_LENGTH, ">i", lambda _, data: len(data) - 12 + size)
 
 
 def _random_at(place: int, form: str, bits: int) -> Fault:
-    """With a random number at a place."""
-
-    def change(chance: random.Random, data: bytearray) -> bytes:
-        struct.pack_into(form, data, place, chance.getrandbits(bits))
-        return bytes(data)
-
-    return change
+    return _put(place, form, lambda chance, _: chance.getrandbits(bits))
 
 
 def _then(more: Callable[[random.Random, bytearray], bytes]) -> Fault:
@@ -81,8 +72,14 @@ def _of_several(*faults: Fault) -> Fault:
 
 def _kind(name: str, parts: int, fault: Fault, *, every: int = 2, whole: bytes = _BATCH, records: int = 3) -> Hostile:
     build = partial(with_faults, every=every, fault=fault, whole=whole, records=records)
-    return Hostile(name, ".log", parts, lambda count: {".log": build(count)})
+    return log(name, parts, build)
 
+
+def _broken_before_more(chance: random.Random, data: bytearray) -> bytes:
+    return bytes(data[:-1]) + b"?" + chance.randbytes(20)
+
+
+_OLD_MAGIC = _at(_MAGIC, ">b", 1, 0)
 
 FAULTS = (
     _kind("a flipped bit in each", 22_000, flipped, every=1),
@@ -94,13 +91,8 @@ FAULTS = (
     _kind("random lengths", 22_000, _random_at(_LENGTH, ">I", 32)),
     _kind("random lengths up to 64 KiB", 22_000, _random_at(_LENGTH, ">I", 16)),
     _kind("unknown magics", 22_000, _at(_MAGIC, ">b", 3, -1, 100)),
-    _kind("magic 1 in batches", 22_000, _at(_MAGIC, ">b", 1, 0)),
-    _kind(
-        "magics of every third, or bytes after it",
-        22_000,
-        _of_several(_at(_MAGIC, ">b", 1, 0), _then(lambda *_: bytes(20))),
-        every=3,
-    ),
+    _kind("magic 1 in batches", 22_000, _OLD_MAGIC),
+    _kind("magics of every third, or bytes after it", 22_000, _of_several(_OLD_MAGIC, _then(lambda *_: bytes(20))), every=3),
     _kind("magic 2 in messages", 22_000, _at(_MAGIC, ">b", 2), whole=_LONG_MESSAGE, records=1),
     _kind("unknown codecs", 22_000, _at(_CODEC, ">b", 7)),
     _kind("random offsets", 22_000, _random_at(0, ">q", 63)),
@@ -111,18 +103,10 @@ FAULTS = (
     _kind("torn batches", 30_000, torn),
     _kind("torn after the header", 30_000, lambda _, data: bytes(data[:61])),
     _kind("zeros over every other", 22_000, lambda _, data: bytes(len(data))),
-    _kind(
-        "another partition's between", 11_000, _then(lambda chance, data: chance.randbytes(5) + b"\0\x07\0" + data[8:]), every=1
-    ),
+    _kind("another partition's between", 11_000, _then(lambda chance, it: chance.randbytes(5) + b"\0\7\0" + it[8:]), every=1),
     _kind("a flipped bit in every other message", 40_000, flipped, whole=_MESSAGE, records=1),
     _kind("bytes after every other message", 40_000, _then(lambda chance, _: chance.randbytes(20)), whole=_MESSAGE, records=1),
-    _kind(
-        "broken messages with bytes after them",
-        30_000,
-        lambda chance, data: bytes(data[:-1]) + b"?" + chance.randbytes(20),
-        whole=_MESSAGE,
-        records=1,
-    ),
+    _kind("broken messages with bytes after them", 30_000, _broken_before_more, whole=_MESSAGE, records=1),
 )
 """Each fault alone is common; thousands of them are not."""
 

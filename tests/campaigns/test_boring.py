@@ -7,6 +7,7 @@ import pytest
 from campaigns import boring, boring_truth
 from campaigns.boring_damage import KINDS
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available
+from tests.support import skip_if
 
 SEED = 1
 
@@ -47,9 +48,7 @@ def test_each_entry_of_what_is_wrong_is_of_a_case() -> None:
 
 @pytest.mark.oracle
 def test_the_log_manager_leaves_what_the_model_of_a_start_says(tmp_path: Path) -> None:
-    missing = why_not_available("4.3.1")
-    if missing:
-        pytest.skip(missing)
+    skip_if(why_not_available("4.3.1"))
     shapes = ("4-kib", "lz4-29-kb", "4-kib-transactions", "magic-1-gzip", "magic-1-then-2")
     compared = 0
     different: list[str] = []

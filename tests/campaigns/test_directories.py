@@ -7,46 +7,36 @@ import pytest
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from campaigns import directories, recovers  # what needs Arrow
-from campaigns.directories import GOLDEN, REPLICAS, WRITTEN
-from campaigns.nonsense import nonsense
+from campaigns.directories import GOLDEN, REPLICAS, WRITTEN, nonsense
 from tests.loops import each
 from tests.oracle.restarts import why_not_available
+from tests.support import skip_if
 
 
 @pytest.mark.slow
-def test_damaged_directories_are_judged_and_mended_without_a_slip(all_cases: bool) -> None:
-    failures, seen = directories.measure(range(40 if all_cases else 15), 1, GOLDEN)
+@pytest.mark.parametrize(
+    ("source", "numbers", "judges", "at_least"),
+    [
+        (GOLDEN, range(15), (), {"partial": 1, "whole": 1}),
+        (GOLDEN, range(40, 80), ("recover",), {"partial": 6, "whole": 6}),
+        (WRITTEN, range(30), (), {"partial": 6, "reindex refused": 6, "redacted": 21}),
+        (REPLICAS, range(30), ("recover",), {"merged whole": 11}),  # damaged in different places, they make one whole log
+    ],
+)
+def test_damaged_directories_are_judged_and_mended_without_a_slip(
+    source: str, numbers: range, judges: tuple[str, ...], at_least: dict[str, int], all_cases: bool
+) -> None:
+    if all_cases and not judges and source == GOLDEN:
+        numbers = range(40)
+    failures, seen = directories.measure(numbers, 1, source, *judges)
     assert failures == []
-    assert seen.counts["partial"] and seen.counts["whole"]
-
-
-@pytest.mark.slow
-def test_damaged_directories_are_recovered_without_a_slip() -> None:
-    failures, seen = directories.measure(range(40, 80), 1, GOLDEN, "recover")
-    assert failures == []
-    assert seen.counts["partial"] > 5 and seen.counts["whole"] > 5
-
-
-@pytest.mark.slow
-def test_partitions_that_incidents_befell_are_judged_and_mended_without_a_slip() -> None:
-    failures, seen = directories.measure(range(30), 1, WRITTEN)
-    assert failures == []
-    assert seen.counts["partial"] > 5 and seen.counts["reindex refused"] > 5 and seen.counts["redacted"] > 20
-
-
-@pytest.mark.slow
-def test_replicas_that_are_damaged_in_different_places_make_one_whole_log() -> None:
-    failures, seen = directories.measure(range(30), 1, REPLICAS, "recover")
-    assert failures == []
-    assert seen.counts["merged whole"] > 10
+    assert {what: count for what, count in at_least.items() if seen.counts[what] < count} == {}
 
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", recovers.RELEASES)
 def test_log_managers_keep_what_was_recovered(release: str) -> None:
-    missing = why_not_available(release)
-    if missing:
-        pytest.skip(missing)
+    skip_if(why_not_available(release))
     assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
 
 

@@ -7,6 +7,7 @@ import pytest
 from campaigns import hostile, sanitized
 from campaigns import kernels as campaign
 from tests import kernels
+from tests.support import skip_if
 
 MUTANTS, MUTANTS_OF_ALL_CASES = 60, 150
 ROUNDS_OF_CALLS = 300
@@ -17,8 +18,7 @@ SEED = 1
 
 @pytest.mark.slow
 def test_both_kernels_print_the_same_of_damaged_files(tmp_path: Path, all_cases: bool) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     count = MUTANTS_OF_ALL_CASES if all_cases else MUTANTS
     found = []
     for number in range(count):
@@ -29,8 +29,7 @@ def test_both_kernels_print_the_same_of_damaged_files(tmp_path: Path, all_cases:
 
 
 def test_a_difference_is_seen_and_described() -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     reference = kernels.Printed(0, b"same\none\n", b"")
     answers = iter([reference, kernels.Printed(1, b"same\ntwo\n", b"")])
     text = campaign.difference(lambda: reference, lambda: next(answers))
@@ -41,8 +40,7 @@ def test_a_difference_is_seen_and_described() -> None:
 
 @pytest.mark.slow
 def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     from kdump.binary import _kernel
 
     calls = hostile.Hostile(_kernel, SEED)
@@ -53,8 +51,7 @@ def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package, its kernel built with sanitizers."""
-    if missing := sanitized.why_not_available():
-        pytest.skip(missing)
+    skip_if(sanitized.why_not_available())
     folder = tmp_path_factory.mktemp("sanitized").resolve()
     sanitized.build(folder)
     return folder
@@ -63,10 +60,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "option", "count"),
-    [
-        ("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS),
-        ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS),
-    ],
+    [("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS), ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS)],
 )
 def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int, all_cases: bool) -> None:
     code, text = sanitized.run(build, module, option, str(count if all_cases else count // PART), "--seed", str(SEED))

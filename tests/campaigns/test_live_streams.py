@@ -9,12 +9,12 @@ pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 from campaigns import live_streams
 from campaigns.live_streams import Delivered
 from tests.oracle import live_broker
+from tests.support import skip_if
 
 
 @pytest.mark.oracle
 def test_a_stream_over_a_live_broker_delivers_each_record_once(tmp_path: Path) -> None:
-    if missing := live_broker.why_not_available():
-        pytest.skip(missing)
+    skip_if(live_broker.why_not_available())
     with live_broker.running(tmp_path) as (broker, clients):
         assert live_streams.campaign(broker, clients, count=4, seed=1) == []
 

@@ -6,7 +6,7 @@ from typing import Any  # values of any field
 
 import pytest
 
-from campaigns import mutations, random_mutations
+from campaigns import mutations
 from campaigns.mutation import MANY, ROOT, CannotTell, Copy, Mutation, area_of, why_broken
 from campaigns.mutation_list import MUTATIONS
 from tests.loops import each
@@ -120,19 +120,19 @@ def test_an_error_that_is_not_caught_is_exit_code_1(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_random_errors_are_made_in_all_packages_and_depend_on_their_seed_only() -> None:
-    made = random_mutations.mutations(2, 1, "kdump/*/*.py")
+    made = mutations.random_mutations(2, 1, "kdump/*/*.py")
     assert {one.area.partition("/")[0] for one in made} == {path.parent.name for path in (ROOT / "kdump").glob("*/__init__.py")}
     assert {one.id: why for one in made if (why := why_broken(one))} == {}
-    few = random_mutations.mutations(3, 1, "kdump/checks/wording.py")
-    assert few == random_mutations.mutations(5, 1, "kdump/checks/wording.py")[:3]
-    assert few != random_mutations.mutations(3, 2, "kdump/checks/wording.py")
+    few = mutations.random_mutations(3, 1, "kdump/checks/wording.py")
+    assert few == mutations.random_mutations(5, 1, "kdump/checks/wording.py")[:3]
+    assert few != mutations.random_mutations(3, 2, "kdump/checks/wording.py")
 
 
 def test_random_errors_are_other_operators_numbers_and_ways() -> None:
     text = (
         "def f(a: int) -> int:\n    for x in y(1):\n        if not a and x < 2:\n            break\n    g(a)\n    return a + 3\n"
     )
-    made = {text[:begin] + new + text[end:] for begin, end, new in random_mutations.edits(text.encode())}
+    made = {text[:begin] + new + text[end:] for begin, end, new in mutations.edits(text.encode())}
     changes = [("y(1)", "y(2)"), ("y(1)", "()"), ("not a", "a"), ("and", "or"), ("<", "<="), ("2", "3"), ("break", "continue")]
     changes += [("g(a)", "pass"), ("a + 3", "a - 3"), ("a + 3", "a + 4")]
     assert made == {text.replace(*change) for change in changes}

@@ -21,10 +21,9 @@ def test_what_is_whole_in_damaged_segments_is_listed_and_what_is_not_is_reported
     assert not [failure for failure in failures if "slow" in failure or "account" in failure]
 
 
-def test_untouched_batches_are_those_that_the_pieces_hold_whole() -> None:
+def test_untouched_batches_are_those_that_are_there_whole() -> None:
     original = next(one for one in recall.originals() if {entry.size for entry in one.batches} == {76})
-    pieces = [recall.Piece(original.data[:100], 0), recall.Piece(b"new", None), recall.Piece(original.data[100:], 100)]
-    one = recall.Mutant(0, original, "three bytes in the second batch", pieces)
+    one = recall.Mutant(0, original, "three bytes in the second batch", original.data[:100] + b"new" + original.data[100:])
     positions = sorted(one.untouched())
     assert (positions[0], positions[1], len(positions)) == (0, 155, 99)
-    assert one.changes() == [(100, 103)]
+    assert one.change() == (100, 103)

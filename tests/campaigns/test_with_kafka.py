@@ -7,13 +7,13 @@ import pytest
 from campaigns import with_kafka
 from campaigns.with_kafka import Trial
 from tests import oracle
+from tests.support import skip_if
 
 COUNT, COUNT_OF_ALL_CASES = 80, 200
 
 
 def _assert_alike(release: str, trials: Iterable[Trial]) -> None:
-    if missing := oracle.why_not_available(release):
-        pytest.skip(missing)
+    skip_if(oracle.why_not_available(release))
     answers = list(with_kafka.run(release, trials))
     differences = [difference.text for _, difference in answers if difference]
     assert len(answers) >= COUNT
@@ -22,8 +22,7 @@ def _assert_alike(release: str, trials: Iterable[Trial]) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(
-    ("release", "decoder"),
-    [("4.3.1", ""), ("1.0.1", ""), ("4.3.1", "--offsets-decoder"), ("0.10.2.0", "--offsets-decoder")],
+    ("release", "decoder"), [("4.3.1", ""), ("1.0.1", ""), ("4.3.1", "--offsets-decoder"), ("0.10.2.0", "--offsets-decoder")]
 )
 def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str, decoder: str, all_cases: bool) -> None:
     numbers = range(COUNT_OF_ALL_CASES if all_cases else COUNT)

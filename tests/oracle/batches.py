@@ -10,6 +10,8 @@ import crc32c
 import lz4.block
 import snappy
 
+from tests.builders.compression import snappy_blocks
+
 MAGIC_POSITION = 16
 LOG_OVERHEAD = 12  # offset and size, which the size does not count
 SMALLEST = {0: 14, 1: 22, 2: 49}
@@ -58,14 +60,8 @@ def _leads_on(log: bytes, end: int) -> bool:
 
 
 def _is_intact(content: bytes) -> bool:
-    return (_is_intact_v2 if content[MAGIC_POSITION] == 2 else _is_intact_v0_or_v1)(content)
-
-
-def _is_intact_v2(content: bytes) -> bool:
-    return int.from_bytes(content[17:21], "big") == crc32c.crc32c(content[21:])
-
-
-def _is_intact_v0_or_v1(content: bytes) -> bool:
+    if content[MAGIC_POSITION] == 2:
+        return int.from_bytes(content[17:21], "big") == crc32c.crc32c(content[21:])
     return int.from_bytes(content[12:16], "big") == zlib.crc32(content[16:])
 
 
@@ -101,16 +97,8 @@ def _offsets_inside(content: bytes, magic: int) -> list[int]:
     return offsets if is_ordered else []
 
 
-def _xerial(payload: bytes) -> bytes:
-    """What clients of Java compress with snappy: blocks with their sizes after a header; else one block without any."""
-    if not payload.startswith(b"\x82SNAPPY\0"):
-        return bytes(snappy.uncompress(payload))
-    position, data = 16, b""
-    while position < len(payload):
-        size = int.from_bytes(payload[position : position + 4], "big")
-        data += snappy.uncompress(payload[position + 4 : position + 4 + size])
-        position += 4 + size
-    return data
+def _snappy(payload: bytes) -> bytes:
+    return b"".join(bytes(snappy.uncompress(block)) for block in snappy_blocks(payload))
 
 
 def _lz4(payload: bytes) -> bytes:
@@ -124,4 +112,4 @@ def _lz4(payload: bytes) -> bytes:
     return data
 
 
-_OPEN = {1: gzip.decompress, 2: _xerial, 3: _lz4}
+_OPEN = {1: gzip.decompress, 2: _snappy, 3: _lz4}

@@ -78,7 +78,6 @@ class Jvm(contextlib.AbstractContextManager["Jvm"]):
         self.kill()
 
     def kill(self) -> None:
-        """End at once."""
         self._process.kill()
         self._process.wait()
         self._requests.close()

@@ -91,13 +91,7 @@ def compiled(class_path: str) -> Path:
 
 def why_not_available(release: str = RELEASE) -> str | None:
     """What is missing to read with this release; None if nothing is."""
-    missing = kafka_tool.why_not_available(release)
-    if not missing:
-        try:
-            compiled(kafka_tool.fetch(release))
-        except (OSError, kafka_tool.OracleError) as error:
-            missing = str(error)
-    return missing
+    return kafka_tool.why_not_available(release) or kafka_tool.why_not(lambda: compiled(kafka_tool.fetch(release)))
 
 
 # --- what the cleaner makes of small batches

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -113,19 +113,18 @@ def _why_no_java() -> str | None:
     if not version or int(version[1]) not in JAVA_VERSIONS:
         first, last = JAVA_VERSIONS[0], JAVA_VERSIONS[-1]
         return f"the real tool needs Java {first} to {last}, found {version[1] if version else said!r}"
-    try:
-        compiled(JAVA_SOURCE)
-    except (OSError, OracleError) as error:
-        return str(error)
-    return None
+    return why_not(lambda: compiled(JAVA_SOURCE))
 
 
 @functools.cache
 def _why_no_release(release: str) -> str | None:
-    if _why_no_java():
-        return _why_no_java()
+    return _why_no_java() or why_not(lambda: fetch(release))
+
+
+def why_not(prepare: Callable[[], object]) -> str | None:
+    """What keeps something from being fetched or compiled; None if nothing does."""
     try:
-        fetch(release)
+        prepare()
     except (OSError, OracleError) as error:
         return str(error)
     return None

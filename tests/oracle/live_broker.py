@@ -65,13 +65,7 @@ kafka.server.KafkaConfig.level=WARNING
 
 def why_not_available(release: str = RELEASES[0]) -> str | None:
     """What is missing to run a broker of this release; None if nothing is."""
-    missing = kafka_tool.why_not_available(release)
-    if not missing:
-        try:
-            _class_path(release)
-        except (OSError, kafka_tool.OracleError) as error:
-            missing = str(error)
-    return missing
+    return kafka_tool.why_not_available(release) or kafka_tool.why_not(lambda: _class_path(release))
 
 
 def _class_path(release: str) -> str:

@@ -109,14 +109,9 @@ def why_not_available(release: str) -> str | None:
     """What is missing to perform starts with this release; None if nothing is."""
     if kafka_tool.release_number(release) < kafka_tool.release_number(FIRST_RELEASE):
         return f"starts are recorded from {FIRST_RELEASE} on, not with {release}"
-    missing = kafka_tool.why_not_available(release)
-    if not missing:
-        try:
-            kafka_tool.compiled(JAVA_SOURCE)
-            kafka_tool.fetch(release, LOGGING)
-        except (OSError, kafka_tool.OracleError) as error:
-            missing = str(error)
-    return missing
+    return kafka_tool.why_not_available(release) or kafka_tool.why_not(
+        lambda: (kafka_tool.compiled(JAVA_SOURCE), kafka_tool.fetch(release, LOGGING))
+    )
 
 
 def run_many(release: str, requests: Sequence[Request], jobs: int = 1) -> Iterator[list[dict[str, Any]]]:

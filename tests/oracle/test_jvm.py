@@ -26,12 +26,9 @@ def test_a_line_longer_than_a_pipe_is_read_whole() -> None:
         assert process.read_line(10) == text
 
 
-def test_silence_is_no_answer() -> None:
+def test_silence_and_an_end_are_no_answers() -> None:
     with _started("sleep", "60") as process, pytest.raises(NoAnswer, match=r"within 0\.1 s"):
         process.read_line(0.1)
-
-
-def test_an_end_is_no_answer() -> None:
     with _started("echo", "half a line") as process:
         assert process.read(4, 10) == b"half"
         with pytest.raises(NoAnswer, match="has ended"):

@@ -9,6 +9,7 @@ import pytest
 from golden_outputs.make import settled
 from golden_outputs.runs import CASES
 from tests.oracle import Run, kafka_tool
+from tests.support import skip_if
 
 pytestmark = pytest.mark.oracle
 
@@ -17,9 +18,7 @@ RELEASE = "4.3.1"
 
 @pytest.fixture(autouse=True)
 def _real_tool() -> None:
-    missing = kafka_tool.why_not_available(RELEASE)
-    if missing:
-        pytest.skip(missing)
+    skip_if(kafka_tool.why_not_available(RELEASE))
 
 
 def test_many_runs_in_one_jvm_print_what_single_runs_print() -> None:

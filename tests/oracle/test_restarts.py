@@ -9,6 +9,7 @@ import pytest
 from tests.builders.records import batch, record
 from tests.oracle import restarts
 from tests.oracle.restarts import Request
+from tests.support import skip_if
 
 FIRST, SECOND = "00000000000000000000", "00000000000000000002"
 
@@ -16,8 +17,7 @@ FIRST, SECOND = "00000000000000000000", "00000000000000000002"
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["4.3.1", "3.9.1", "2.8.2"])
 def test_the_log_manager_reports_what_it_keeps_cuts_and_overlooks(release: str, tmp_path: Path) -> None:
-    if missing := restarts.why_not_available(release):
-        pytest.skip(missing)
+    skip_if(restarts.why_not_available(release))
     whole, damaged, misled = (_partition(tmp_path / name / "orders-0") for name in ("whole", "damaged", "misled"))
     log = (damaged / f"{FIRST}.log").read_bytes()
     (damaged / f"{FIRST}.log").write_bytes(log[:-1] + bytes([log[-1] ^ 1]))
@@ -25,10 +25,7 @@ def test_the_log_manager_reports_what_it_keeps_cuts_and_overlooks(release: str, 
     requests = [Request(whole, recovery_points=["end"]), Request(damaged, ["unclean"], ["zero"]), Request(misled, ["clean"])]
     kept, cut, overlooked = restarts.run_many(release, requests)
 
-    assert [_in_short(row) for row in kept] == [
-        ("clean", "end", 4, "keep", 4, 0, []),
-        ("unclean", "end", 4, "keep", 4, 0, []),
-    ]
+    assert [_in_short(row) for row in kept] == [("clean", "end", 4, "keep", 4, 0, []), ("unclean", "end", 4, "keep", 4, 0, [])]
     assert [_in_short(row) for row in cut] == [("unclean", "zero", 0, "cut", 1, 207, [[2, 3]])]
     assert cut[0]["also"] == ["delete"]
     assert cut[0]["segments_gone"] == [f"{SECOND}.log"]

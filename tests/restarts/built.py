@@ -15,32 +15,17 @@ HEADER_AND_RECORD_OVERHEAD = 61 + 9  # of a record without key whose value takes
 
 STARTS: tuple[dict[str, Any], ...] = (
     # Room for three entries in the time index of the one, of which the last is kept free, and for four in that of the other.
-    {
-        "case": "built-time-index-full",
-        "stop": "unclean",
-        "recoveryPoint": 0,
-        "config": {**EVERY_BATCH, "segment.index.bytes": "36"},
-    },
-    {
-        "case": "built-time-index-fits",
-        "stop": "unclean",
-        "recoveryPoint": 0,
-        "config": {**EVERY_BATCH, "segment.index.bytes": "48"},
-    },
+    *(
+        {"case": case, "stop": "unclean", "recoveryPoint": 0, "config": {**EVERY_BATCH, "segment.index.bytes": size}}
+        for case, size in (("built-time-index-full", "36"), ("built-time-index-fits", "48"))
+    ),
 )
 STARTS += tuple(
     {"case": case, "stop": stop, "recoveryPoint": 0}
     for case in (
-        "built-checkpoint-deleted",
-        "built-snapshot-deleted",
-        "built-orphan-index",
-        "built-empty/orders-0",
-        "built-batches-of-an-index-interval",
-        "built-negative-offset-without-index",
-        "built-swap-too-wide",
-        "built-wide-without-index",
-        "built-wide-above-base-without-index",
-        "built-swap-of-transactions",
+        *("built-checkpoint-deleted", "built-snapshot-deleted", "built-orphan-index", "built-empty/orders-0"),
+        *("built-batches-of-an-index-interval", "built-negative-offset-without-index", "built-swap-too-wide"),
+        *("built-wide-without-index", "built-wide-above-base-without-index", "built-swap-of-transactions"),
     )
     for stop in ("clean", "unclean")
 )

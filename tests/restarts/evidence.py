@@ -48,10 +48,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"Unexpected aborted transaction version {0} in transaction index",
     ),
     (rf"the time index is full with {NUMBER} entries", r"Attempt to append to a full time index \(size = {0}\)"),
-    (
-        rf"an index of {NUMBER} bytes must fit into segment\.index\.bytes, {NUMBER}",
-        r"newPosition > limit: \({0} > {1}\)",
-    ),
+    (rf"an index of {NUMBER} bytes must fit into segment\.index\.bytes, {NUMBER}", r"newPosition > limit: \({0} > {1}\)"),
     # Segments.
     (r"an offset is too far above the base of its segment", r"Caught segment overflow error: Detected offset overflow"),
     (

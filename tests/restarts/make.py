@@ -89,12 +89,7 @@ def _found(release: str, lines: list[dict[str, Any]], folder: Path) -> Iterator[
             if line.get("isInLogDirectory"):
                 yield fields_of(manager.record_log_directory(path.parent, line["stop"], restarts.CLOCK)[path.name])
                 continue
-            request = Request(
-                path,
-                config=line.get("config", {}),
-                loaded_as=line.get("loadedAs", "topic-0"),
-                now=restarts.CLOCK,
-            )
+            request = Request(path, config=line.get("config", {}), loaded_as=line.get("loadedAs", "topic-0"), now=restarts.CLOCK)
             yield fields_of(manager.record(request, Start(line["stop"], line["recoveryPoint"])))
 
 
