@@ -80,7 +80,7 @@ class Filling:
         """Whether the new log holds all batches that may have been there.
 
         It does if it has all offsets, or as many bytes as lie between two batches beyond doubt: replicas have the same bytes.
-        At the end of the newest log both must be so: with fewer bytes, that log had more batches.
+        At the end of the newest log it needs the bytes in any case: with fewer, that log had more batches.
         """
         log = self._logs.get(left.path)
         before, after = self._around(left)
@@ -90,13 +90,14 @@ class Filling:
         start, end = offsets
         if log is None:
             return start < end and self.has_all(start, end)
+        begin = 0 if before is None else before.end
         if after is not None:
-            begin = 0 if before is None else before.end
             return self.has_all(start, end) or start < end and self._sizes.between(start, end) >= after.start - begin
+        has_all = self.has_all(start, end)
         if log.next_base_offset is not None:
-            return self.has_all(start, end)
+            return has_all or start < end and self._sizes.between(start, end) >= log.size - begin
         is_inside = left.last is None or left.last < end
-        return is_inside and start < end and self.has_all(start, end) and self._has_bytes(start, log, left)
+        return is_inside and start < end and self._has_bytes(start, log, left.start if has_all else begin)
 
     def _around(self, left: LeftOut) -> tuple[Piece | None, Piece | None]:
         """The pieces beyond doubt before and after bytes of a log."""
@@ -114,13 +115,13 @@ class Filling:
         row = bisect_right(bases, base)
         return base, bases[row] if row < len(bases) else self._chain[-1].last + 1
 
-    def _has_bytes(self, start: int, log: Log, left: LeftOut) -> bool:
-        """Whether the new log has as many bytes from this offset on as a log has from what was left out on, but for zeros."""
+    def _has_bytes(self, start: int, log: Log, position: int) -> bool:
+        """Whether the new log has as many bytes from an offset on as a log has from a position on, but for zeros."""
         if (log.rank, start) not in self._bytes_at_end:
             zeros = [one for one in self._parts[log.rank].left_out if one.path == log.path and one.code == "zero-tail"]
             size = self._sizes.between(start, self._chain[-1].last + 1) + sum(one.end - one.start for one in zeros)
             self._bytes_at_end[log.rank, start] = size
-        return self._bytes_at_end[log.rank, start] >= log.size - left.start
+        return self._bytes_at_end[log.rank, start] >= log.size - position
 
 
 class _SizesByOffset:
