@@ -368,11 +368,16 @@ def one_case(seed: int, number: int, folder: Path) -> tuple[Partition, Cut, Path
     return partition, any_cut(partition, chance), folder / "orders-0"
 
 
+def why_not_available() -> str | None:
+    """What is missing to ask Kafka; None if nothing is."""
+    return kafka_records.why_not_available() or next(filter(None, map(restarts.why_not_available, RELEASES)), None)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = numbered.parser(__doc__, count=100)
     parser.add_argument("--no-starts", action="store_true", help="do not start log managers")
     chosen = parser.parse_args(arguments)
-    missing = kafka_records.why_not_available() or next(filter(None, map(restarts.why_not_available, RELEASES)), None)
+    missing = why_not_available()
     if missing:
         print(missing, file=sys.stderr)
         return 2

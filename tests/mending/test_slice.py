@@ -21,6 +21,7 @@ from kdump.mending.row import Hole, SlicedSegment
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
+from tests.support import skip_if
 
 FIRST = "00000000000000000000"
 
@@ -477,6 +478,7 @@ def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.oracle
 def test_kafka_reads_and_keeps_random_slices() -> None:
+    skip_if(cut_out.why_not_available())
     assert cut_out.main(["--count", "5", "--seed", str(random.randrange(1 << 30))]) == 0
 
 
