@@ -524,6 +524,8 @@ def write_epochs(directory: Path, chance: random.Random) -> str:
 def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
     """The same batches in other segments, often without the first or the last of them."""
     found = [one for log in sorted(directory.glob("*.log")) for one in batches.intact(log.read_bytes())]
+    if not found:
+        return ""
     for path in sorted(directory.glob("0*")):
         path.unlink()
     start = chance.randrange(1 + len(found) // 2) if chance.random() < 0.25 else 0
