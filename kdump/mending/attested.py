@@ -134,6 +134,10 @@ class Witnesses:
         snapshots = (base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names)
         return max(snapshots, default=0) - 1, witnesses.last_offsets(partition, base_offset)
 
+    def highest_known(self, base_offset: int) -> int:
+        """The highest offset that files beside the newest log know of; -1 if none does."""
+        return witnesses.highest_known(self._partition, base_offset)
+
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
         partition = self._partition

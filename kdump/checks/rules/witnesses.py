@@ -10,7 +10,7 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import CorruptData, Unreadable
-from kdump.formats import transaction_index
+from kdump.formats import text_checkpoint, transaction_index
 from kdump.formats.file_name import (
     BOOTSTRAP_CHECKPOINT,
     CHECKPOINT,
@@ -136,6 +136,13 @@ def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
     """The offsets in the last entries of the indexes of a segment."""
     return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in _last_entries(partition, base_offset)}
+
+
+def highest_known(partition: PartitionFacts, base_offset: int) -> int:
+    """The highest offset that snapshots, the indexes of a segment or checkpoints of the log directory know of; -1 without any."""
+    ends = {base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names}
+    ends |= {partition.checkpointed_offset(name)[1] or 0 for name in text_checkpoint.OFFSET_CHECKPOINTS}
+    return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
 
 
 def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:
