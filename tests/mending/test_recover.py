@@ -1182,6 +1182,14 @@ def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
 
 
+@pytest.mark.parametrize(("epoch", "kept"), [(5, 5), (12, 12), (4 + 1024, 4), (4 + (1 << 30), 4)])
+def test_an_election_that_an_older_list_of_epochs_lacks_is_kept(epoch: int, kept: int, tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [*(_batch(offset, epoch=4) for offset in range(9)), _batch(9, epoch=epoch)]})
+    (path / "leader-epoch-checkpoint").write_text("0\n1\n4 0\n")
+    kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join([*(_batch(offset, epoch=4) for offset in range(9)), _batch(9, epoch=kept)])
+
+
 def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (path / "leader-epoch-checkpoint").write_text("0\n2\n0 30\n1 0\n")

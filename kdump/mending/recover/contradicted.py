@@ -9,6 +9,7 @@ from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.mending.recover.pieces import NO_EPOCH
 from kdump.reading.flipped_end import is_flipped
+from kdump.reading.trust import MANY_ELECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +43,17 @@ class Known:
         return not self.epochs or epoch == NO_EPOCH or epoch in self._numbers
 
     def true_epoch(self, batch: Piece) -> int:
-        """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""
+        """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there.
+
+        One that is a few elections after the last known one stays: the file may be older than the log.
+        """
         at = bisect_right(self.epochs, batch.first, key=itemgetter(1)) - 1
         stated = batch.last_epoch
         if batch.is_legacy or at < 0 or self.has_epoch(stated):
             return stated
-        return self.epochs[at][0] if differ_in_a_bit(stated % (1 << 32), self.epochs[at][0]) else stated
+        known = self.epochs[at][0]
+        is_later = at + 1 == len(self.epochs) and 0 < stated - known < MANY_ELECTIONS
+        return known if differ_in_a_bit(stated % (1 << 32), known) and not is_later else stated
 
 
 def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[Piece]:
