@@ -267,6 +267,24 @@ def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.
     assert capfd.readouterr().out.splitlines()[-2] == "Answer: 2 records: present. Exit status 3."
 
 
+@pytest.mark.parametrize("bit", [1, 2, 18, 40])
+def test_the_offsets_of_a_batch_whose_header_claims_others_are_damaged(bit: int, tmp_path: Path) -> None:
+    """No checksum covers the base offset; what the batch holds is still found by its key."""
+    batches = [
+        batch(base_offset=at, records=[record(key=b"k%d" % offset, value=b"v") for offset in range(at, at + 4)])
+        for at in range(0, 48, 4)
+    ]
+    wrong = 24 ^ 1 << bit
+    batches[6] = wrong.to_bytes(8, "big") + batches[6][8:]
+    write_partition(tmp_path, topic="orders", segments={0: batches})
+    (row,) = kdump.where("orders-0@25", tmp_path)
+    assert row.answer == "damaged" and f"claims offset {wrong:,}, and the batches around it leave only 24" in row.evidence
+    (row,) = kdump.where(None, tmp_path, key="k25")
+    assert (row.answer, row.offset) == ("present", wrong + 1)
+    (row,) = kdump.where("orders-0@29", tmp_path)
+    assert (row.answer, row.key) == ("present", "k29")
+
+
 def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
     data = _partition(tmp_path / "one", *(batch(base_offset=offset, records=[record()]) for offset in (0, 2)))
     assert _fate("a-0@1", data).answer == "missing"
