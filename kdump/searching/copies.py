@@ -27,6 +27,7 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.decoding.markers import marker_type
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
+from kdump.mending.attested import Witnesses
 from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
@@ -180,6 +181,11 @@ class Copy:
         if not self.served:
             return None
         return max(self.served[0].base_offset or 0, self.checkpointed_start or 0)
+
+    @property
+    def highest_known(self) -> int:
+        """The highest offset that snapshots, checkpoints and the indexes of the newest log know of; -1 if none does."""
+        return Witnesses(self.folder).highest_known(_base_offset(self.served[-1]))
 
     @property
     def is_whole(self) -> bool:
