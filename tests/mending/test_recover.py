@@ -27,7 +27,7 @@ from kdump.mending.recover import partition_recovery, recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
-from tests.builders.files import checkpoint, partition_metadata, write_partition
+from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
@@ -350,6 +350,17 @@ def test_the_higher_leader_epoch_wins_where_offsets_overlap(tmp_path: Path) -> N
     kdump.recover(_partition(tmp_path, {0: old + new}), tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join(old[:3] + new)
     assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n1 3\n"
+
+
+def test_a_log_under_another_name_than_its_indexes_is_not_lost(tmp_path: Path) -> None:
+    path = write_partition(
+        tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)], 4: [_batch(4)]}
+    )
+    (path / f"{2:020}.index").write_bytes(offset_index(entries=[(3, len(_batch(2)))], base_offset=2))
+    (path / f"{2:020}.log").rename(path / f"{3:020}.log")
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert [_log(tmp_path / "out", base) for base in (0, 2, 4)] == [_batch(0) + _batch(1), _batch(2) + _batch(3), _batch(4)]
+    assert result.is_whole
 
 
 def test_a_base_offset_in_a_name_that_does_not_fit_is_replaced(tmp_path: Path) -> None:

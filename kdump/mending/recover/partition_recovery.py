@@ -393,8 +393,9 @@ class PartitionRecovery:
         """Report what is not in the new log, unless a replica has filled it; the `resolved` are those of the logs themselves."""
         pieces = [piece for piece in self._pieces if (piece.log.path, piece.start) not in self._wrong]
         filling = Filling(self._chain, self._headers, self._parts, pieces)
-        if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
-            for left in resolved:
+        has_more = len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs)
+        for left in resolved:
+            if has_more or left.code == "segment-missing":  # its log may have another name
                 left.is_lost = left.is_lost and not filling.holds(left)
         self._left_out += self._lost_in_replicas(filling)
         for left in self._left_out:
