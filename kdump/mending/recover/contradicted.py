@@ -141,7 +141,7 @@ def _is_flipped(found: Sequence[Piece], one: Piece, before: Piece, headers: Head
         position, end, last = start, stop, extent[1]
     read = headers.source(one.log).read
     starts = pieces[0].start, position, one.start
-    return is_flipped(*(read(start, BATCH_HEADER_SIZE) for start in starts), one.stated + shift, missing)
+    return is_flipped([read(start, BATCH_HEADER_SIZE) for start in starts], one.stated + shift, missing)
 
 
 def _true_end(one: Piece, before: Piece | None, known: tuple[int, set[int]]) -> int:

@@ -416,7 +416,7 @@ class BatchOrder(SegmentRule):
         """Whether one bit of the last offset is wrong by the batches before it, and no other file knows of so many offsets."""
         positions = self.facts.positions[0], before.position, last.position
         headers = [self.context.source.read(position, BATCH_HEADER_SIZE) for position in positions]
-        is_flip = flipped_end.is_flipped(*headers, last.stated - shift, self._gaps.missing_count - shift)
+        is_flip = flipped_end.is_flipped(headers, last.stated - shift, self._gaps.missing_count - shift)
         return is_flip and witnesses.highest_known(partition, self.context.base_offset or 0) <= last.last - shift
 
     def end(self) -> None:
