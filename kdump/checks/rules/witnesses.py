@@ -10,7 +10,7 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import CorruptData, Unreadable
-from kdump.formats import text_checkpoint, transaction_index
+from kdump.formats import transaction_index
 from kdump.formats.file_name import (
     BOOTSTRAP_CHECKPOINT,
     CHECKPOINT,
@@ -21,6 +21,7 @@ from kdump.formats.file_name import (
     TRANSACTION_INDEX,
     snapshot_id,
 )
+from kdump.formats.text_checkpoint import HIGH_WATERMARKS, RECOVERY_POINTS
 from kdump.reading.plausible import may_be_header
 from kdump.reading.trust import extent_of
 from kdump.tables import Declared
@@ -139,9 +140,9 @@ def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
 
 
 def highest_known(partition: PartitionFacts, base_offset: int) -> int:
-    """The highest offset that snapshots, the indexes of a segment or checkpoints of the log directory know of; -1 without any."""
+    """The highest offset known to snapshots, the indexes of a segment, and what was flushed or committed; -1 if none is."""
     ends = {base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names}
-    ends |= {partition.checkpointed_offset(name)[1] or 0 for name in text_checkpoint.OFFSET_CHECKPOINTS}
+    ends |= {partition.checkpointed_offset(name)[1] or 0 for name in (RECOVERY_POINTS, HIGH_WATERMARKS)}
     return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
 
 
