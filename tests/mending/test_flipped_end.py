@@ -1,4 +1,4 @@
-"""A flipped bit in the offset of the last batch, of which no other file speaks, is told from a gap that the cleaner left."""
+"""A flipped bit in the offset of the last batch, which no other file contradicts, is not taken for a gap of the cleaner."""
 
 import random
 from collections.abc import Iterable
