@@ -20,7 +20,7 @@ from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.checks.finding import Emit
     from kdump.checks.segment_facts import SegmentFacts
@@ -42,12 +42,12 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
     return None
 
 
-def errors(job: Job, settings: Settings) -> list[Finding]:
-    """The errors that one task finds."""
+def errors(job: Job, settings: Settings, severities: Sequence[str] = (ERROR,)) -> list[Finding]:
+    """The errors that one task finds, or its findings of some severities."""
     found: list[Finding] = []
 
     def emit(row: Row) -> None:
-        if isinstance(row, Finding) and row.severity == ERROR:
+        if isinstance(row, Finding) and row.severity in severities:
             found.append(row)
 
     run(job, settings, emit)

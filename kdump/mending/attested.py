@@ -9,6 +9,7 @@ from struct import Struct
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
@@ -134,6 +135,10 @@ class Witnesses:
         snapshots = (base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names)
         return max(snapshots, default=0) - 1, witnesses.last_offsets(partition, base_offset)
 
+    def highest_known(self, base_offset: int) -> int:
+        """The highest offset that files beside the newest log know of; -1 if none does."""
+        return witnesses.highest_known(self._partition, base_offset)
+
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
         partition = self._partition
@@ -153,9 +158,11 @@ class Witnesses:
 
     def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
         """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it
-        attests to, if it names both ends. This checks all of it.
+        attests to, if it names both ends; likewise warnings of lost segments of which a snapshot is left. This checks all of it.
         """
-        for error in check.errors(Job(Job.PARTITION, self._path, self._path), self._partition.settings):
-            if error.code in _MISSING:
+        job = Job(Job.PARTITION, self._path, self._path)
+        for error in check.errors(job, self._partition.settings, (ERROR, WARNING)):
+            snapshot = self._partition.files.segments.get(error.offset_first or 0, {}).get(PRODUCER_SNAPSHOT)
+            if error.code in _MISSING and (error.severity == ERROR or error.code == "segment-missing" and snapshot is not None):
                 first, last = error.offset_first, error.offset_last
                 yield error, None if first is None or last is None else Attested(first, last, error.message)

@@ -192,6 +192,7 @@ class Rewritten(Row, kind="rewritten"):
     records: Int64 = column("The number of its records.")
     offset_first: Int64 = column("The first offset.")
     offset_last: Int64 = column("The last offset.")
+    is_assumed: Bool = column("Whether what was put right is only likely, so that somebody who knows should say.")
     reason: Text = column("What was put right, in plain words.")
 
 

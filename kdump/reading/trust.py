@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 SEGMENT_REACH = 1 << 31
 """How many offsets a segment may have from its base on: the index says each in 31 bits."""
 
+MANY_ELECTIONS = 16
+"""More elections than a copy of leader-epoch-checkpoint that is older than the log has missed between two batches."""
+
 _MOST_RUNS = 1 << 10  # that are remembered: each may yet turn out to be out of line
 _PAGE_BYTES = 4096  # what a misdirected write leaves is no smaller
 

@@ -27,6 +27,7 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.decoding.markers import marker_type
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
+from kdump.mending.attested import Witnesses
 from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
@@ -182,6 +183,11 @@ class Copy:
         return max(self.served[0].base_offset or 0, self.checkpointed_start or 0)
 
     @property
+    def highest_known(self) -> int:
+        """The highest offset that snapshots, checkpoints and the indexes of the newest log know of; -1 if none does."""
+        return Witnesses(self.folder).highest_known(_base_offset(self.served[-1]))
+
+    @property
     def is_whole(self) -> bool:
         """Whether the log begins at 0, was never cleaned, and could be read from end to end."""
         return self.log_start == 0 and self.cleaned_to is None and not self.damaged and not self.not_read
@@ -271,12 +277,14 @@ class Copy:
                     elif not summary.is_legacy:
                         self._note_epoch(summary.first_leader_epoch, summary.first_offset)
                 look.pass_over(summary)
+                self._judge_stray(look, summary.first_offset)
                 if not look.may_hold(summary):
-                    look.expected = summary.last_offset + 1
+                    look.expected = look.next_in_line = summary.last_offset + 1
                     continue
             else:
                 self._note_epochs(section.chunk, section.statuses, is_served=is_in_service)
             self._note_sightings(source, section, look)
+        self.sightings.sort(key=lambda sighting: sighting.batch in look.wrong)  # those in line come first
         if is_in_service:
             self.damaged += self._bounded(source, damaged.ranges(), item)
         self._note_bad_ranges(source)
@@ -336,6 +344,8 @@ class Copy:
         for row, status in enumerate(statuses):
             if status == salvage.DAMAGED:
                 continue
+            if not chunk.is_legacy:
+                self._note_place(source.path, chunk, row, look, is_intact=status == salvage.INTACT)
             if look.may_hold_row(chunk, row):
                 self._open_passed(source, look)
                 self._note_records(source, chunk.slice(row, row + 1), look, is_intact=status == salvage.INTACT)
@@ -350,6 +360,31 @@ class Copy:
             expected, look.expected = look.expected, before
             self._note_records(source, chunk.slice(row, row + 1), look, is_intact=False)
             look.expected = expected
+
+    def _note_place(self, path: str, chunk: Chunk, row: int, look: _Look, *, is_intact: bool) -> None:
+        """Note whether a batch is in line; if it is, judge one before it that is not."""
+        batches = chunk.batches
+        first, last, position = batches["base_offset"][row], batches["last_offset"][row], batches["position"][row]
+        if is_intact:
+            self._judge_stray(look, first)
+            look.next_in_line = last + 1
+        else:
+            look.strays.append(Batch(path, position, position + batches["size"][row], first, last))
+
+    def _judge_stray(self, look: _Look, first: int) -> None:
+        """Take offsets for those of a batch out of line, if those around it leave just as many: no checksum covers its own.
+
+        `first` is the first offset of the next one in line. What the batch holds is still there at the offsets that it says.
+        """
+        strays, room = look.strays, first - look.next_in_line
+        if len(strays) == 1 and strays[0].first is not None and strays[0].last - strays[0].first + 1 == room:
+            stray, right = strays[0], look.next_in_line
+            if stray.first != right:
+                look.wrong.add(stray)
+                message = f"its header claims offset {stray.first:,}, and the batches around it leave only {right:,}"
+                fault = CorruptData("uncovered-header-rot", message)
+                self._note_unreadable(stray._replace(first=right, last=first - 1), right, fault, is_served=look.is_served)
+        look.strays = []
 
     def _judge_wrapper(self, look: _Look, first: int) -> None:
         """Doubt all offsets in a wrapper that overlaps a neighbour by as much as it is away from the other: its own is wrong.
@@ -510,6 +545,9 @@ class _Look:
         self._item = item
         self.is_served = is_served(item)
         self.expected = item.base_offset or 0
+        self.next_in_line = self.expected  # the offset after the last batch that is in line
+        self.strays: list[Batch] = []  # those after it that are not
+        self.wrong: set[Batch] = set()  # those of which the offsets are wrong
         self.wrapper: Wrapper | None = None  # the last batch that was read, if it is one
         self.passed: tuple[Chunk, int, int] | None = None  # the batch before the first that is read, and what was expected there
 

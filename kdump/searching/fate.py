@@ -274,6 +274,10 @@ class Verdict:
             return fates.MISSING
         ends = [copy.log_end or 0 for copy in self._served or self._copies]
         if self._offset >= max(ends):
+            known = max((copy.highest_known for copy in self._served), default=-1)
+            if self._offset <= known:
+                self._evidence.append(f"the log ends at {max(ends):,}, but files beside it know of {known:,}: it is lost")
+                return fates.MISSING
             self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
             self._note_damaged_end(max(ends))
             return fates.NOT_WRITTEN

@@ -7,7 +7,7 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.formats import foreign
 from kdump.formats.record_selection import selected
 from kdump.output.rows.hits import NotRead, SearchedFile
-from kdump.reading.items import DAMAGED
+from kdump.reading.items import DAMAGED, SALVAGED
 from kdump.searching.log_search import Found, Gap, LogSearch
 from kdump.searching.partitioner import partition_of
 from kdump.tables import Declared
@@ -48,6 +48,7 @@ class FileResult(Declared):
     file: SearchedFile
     not_read: list[NotRead]
     damaged_hits: int = 0
+    salvaged_hits: int = 0
     misplaced: int = 0
     is_whole: bool = True
     not_read_bytes: int = 0
@@ -66,7 +67,7 @@ class FileSearch:
         self._decoder: ConditionDecoder | None = None
         self._size = item.size
         self._sha256: str | None = None
-        self._hits = self._damaged_hits = self._misplaced = 0
+        self._hits = self._damaged_hits = self._salvaged_hits = self._misplaced = 0
         self._is_whole = True
 
     def found(self) -> Iterator[Found]:
@@ -130,6 +131,7 @@ class FileSearch:
             if matched:
                 self._hits += 1
                 self._damaged_hits += statuses[row] == DAMAGED
+                self._salvaged_hits += statuses[row] == SALVAGED
                 is_elsewhere = is_misplaced(key, self._item.partition, self._settings.partitions)
                 self._misplaced += is_elsewhere and not is_control[row]
         return Found(part, statuses, list(range(len(found.rows))), found.matched)
@@ -164,6 +166,7 @@ class FileSearch:
             row,
             not_read,
             damaged_hits=self._damaged_hits,
+            salvaged_hits=self._salvaged_hits,
             misplaced=self._misplaced,
             is_whole=self._is_whole,
             not_read_bytes=_covered_bytes(gaps),

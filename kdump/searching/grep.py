@@ -79,7 +79,7 @@ class Search:
         self._bytes = 0
         self._done = 0
         self._started = time.monotonic()
-        self._hits = self._damaged_hits = self._misplaced = self._not_read_bytes = 0
+        self._hits = self._damaged_hits = self._salvaged_hits = self._misplaced = self._not_read_bytes = 0
         self._is_whole = True
         self._known_fields = query.known_fields()
         self._said: set[tuple[str, str]] = set()
@@ -179,6 +179,7 @@ class Search:
             self.not_read.append(gap)
         self._hits += result.file.hits
         self._damaged_hits += result.damaged_hits
+        self._salvaged_hits += result.salvaged_hits
         self._misplaced += result.misplaced
         self._not_read_bytes += result.not_read_bytes
         self._is_whole = self._is_whole and result.is_whole
@@ -264,6 +265,7 @@ class Search:
             verdict=word,
             hits=self._hits,
             damaged_hits=self._damaged_hits,
+            salvaged_hits=self._salvaged_hits,
             misplaced=self._misplaced,
             files=len(self.files),
             bytes=sum(file.size for file in self.files),

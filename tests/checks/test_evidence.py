@@ -9,6 +9,7 @@ from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
+from kdump.mending.recover import recover
 from kdump.tables import Row
 from tests.builders.cluster_metadata import config, topic
 from tests.builders.files import (
@@ -168,6 +169,27 @@ def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> 
     assert _told(directory) == [("segment-missing", "error", 3, 5)]
     (found,) = findings_of(directory, "segment-missing")
     assert f"{file_name(3, '.snapshot')} says that a segment started at offset 3." in found.message
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "has_metadata", "told"),
+    [
+        (10, True, [("segment-missing", "warning", 10, 19)]),
+        (12, True, [("segments-gap", "info", 10, 19)]),  # a broker was stopped there
+        (10, False, [("segments-gap", "info", 10, 19)]),  # before 2.8, snapshots of emptied segments stayed
+    ],
+)
+def test_where_the_cleaner_was_a_snapshot_speaks_for_a_segment(
+    snapshot: int, has_metadata: bool, told: object, tmp_path: Path
+) -> None:
+    """A broker of 2.8 or later deletes the snapshot of a segment that the cleaner empties."""
+    logs = {0: _ten(0)[:4] + _ten(0)[5:], 20: _ten(20)}
+    directory = _partition(tmp_path, logs, producer_snapshots={snapshot: [], 20: []})
+    if not has_metadata:
+        (directory / "partition.metadata").unlink()
+    assert _told(directory) == told
+    result = recover.run([str(directory)], str(tmp_path / "out"), config={})
+    assert result.is_whole == (told != [("segment-missing", "warning", 10, 19)])
 
 
 # --- a segment of which only the log was removed

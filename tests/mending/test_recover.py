@@ -28,7 +28,7 @@ from kdump.mending.recover import partition_recovery, recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
-from tests.builders.files import checkpoint, partition_metadata, write_partition
+from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
@@ -347,6 +347,17 @@ def test_the_higher_leader_epoch_wins_where_offsets_overlap(tmp_path: Path) -> N
     kdump.recover(_partition(tmp_path, {0: old + new}), tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join(old[:3] + new)
     assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n1 3\n"
+
+
+def test_a_log_under_another_name_than_its_indexes_is_not_lost(tmp_path: Path) -> None:
+    path = write_partition(
+        tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)], 4: [_batch(4)]}
+    )
+    (path / f"{2:020}.index").write_bytes(offset_index(entries=[(3, len(_batch(2)))], base_offset=2))
+    (path / f"{2:020}.log").rename(path / f"{3:020}.log")
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert [_log(tmp_path / "out", base) for base in (0, 2, 4)] == [_batch(0) + _batch(1), _batch(2) + _batch(3), _batch(4)]
+    assert result.is_whole
 
 
 HIGHEST = (1 << 63) - 1
@@ -1100,6 +1111,14 @@ def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     assert "log-start-offset-checkpoint says that the log starts at offset 9" in hole.reason
     # a start without that checkpoint removes leader epochs at or after the log end, so epoch 0 must not start there
     assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
+
+
+@pytest.mark.parametrize(("epoch", "kept"), [(5, 5), (12, 12), (4 + 1024, 4), (4 + (1 << 30), 4)])
+def test_an_election_that_an_older_list_of_epochs_lacks_is_kept(epoch: int, kept: int, tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [*(_batch(offset, epoch=4) for offset in range(9)), _batch(9, epoch=epoch)]})
+    (path / "leader-epoch-checkpoint").write_text("0\n1\n4 0\n")
+    kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join([*(_batch(offset, epoch=4) for offset in range(9)), _batch(9, epoch=kept)])
 
 
 def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path) -> None:

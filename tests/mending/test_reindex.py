@@ -463,6 +463,19 @@ def test_a_wrapper_that_stops_a_broker_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_whose_offset_reaches_into_others_is_refused(magic: int, tmp_path: Path) -> None:
+    """No checksum covers it; the offsets in the headers ascend, those of the messages inside do not."""
+    wrappers = [wrapper(messages=[message(value=b"v", magic=magic)] * 4, magic=magic, base_offset=4 * row) for row in range(5)]
+    wrappers[2] = (11 ^ 2).to_bytes(8, "big") + wrappers[2][8:]
+    partition = tmp_path / "a-0"
+    partition.mkdir()
+    (partition / f"{0:020}.log").write_bytes(b"".join(wrappers))
+    with pytest.raises(CorruptData, match=r"its base offset is 9, .* 11 would fit"):
+        kdump.reindex(partition, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("gone", "lost"), [("first", [(0, 14)]), ("newest", [(15, 29)]), ("all", None), ("cut", [(20, 29)]), ("nothing", [])]
 )

@@ -211,6 +211,23 @@ def test_batches_whose_crc_is_wrong_are_searched(data: Path) -> None:
     assert [(gap.start, gap.offset, gap.next_offset) for gap in search.not_read] == [(0, 0, 2)]
 
 
+@pytest.mark.parametrize("magic", [1, 2])
+def test_matches_whose_offsets_may_be_wrong_are_said(magic: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def two(offset: int) -> bytes:
+        if magic == 1:
+            return wrapper(messages=[message(value=b"v%d" % (offset + row)) for row in range(2)], base_offset=offset)
+        return batch(base_offset=offset, records=[record(value=b"v%d" % (offset + row)) for row in range(2)])
+
+    batches = [two(offset) for offset in range(0, 20, 2)]
+    batches[5] = batches[5][:5] + b"\1" + batches[5][6:]  # 65,536 too high
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(batches))
+    search = kdump.grep("v11", tmp_path)
+    assert [(hit.offset, hit.status) for hit in search] == [(11 + (1 << 16), "salvaged")]
+    assert search.verdict.salvaged_hits == 1
+    assert main(["grep", "v11", str(tmp_path)]) == 0
+    assert "1 match lies in batches out of line, whose offsets may be wrong" in capfd.readouterr().err
+
+
 def test_what_is_not_there_proves_nothing(data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert _verdict(tmp_path / "empty") == ("not proven", 3, ["file-missing"])

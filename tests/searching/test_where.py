@@ -20,7 +20,7 @@ from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
 from kdump.output.rows.fates import Fate
 from kdump.reading import salvage
-from tests.builders.files import write_partition
+from tests.builders.files import checkpoint, offset_index, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tools import archives
@@ -247,6 +247,38 @@ def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.
     assert capfd.readouterr().out.splitlines()[-2] == "Answer: 2 records: present. Exit status 3."
 
 
+@pytest.mark.parametrize("bit", [1, 2, 18, 40])
+def test_the_offsets_of_a_batch_whose_header_claims_others_are_damaged(bit: int, tmp_path: Path) -> None:
+    """No checksum covers the base offset; what the batch holds is still found by its key."""
+    batches = [
+        batch(base_offset=at, records=[record(key=b"k%d" % offset, value=b"v") for offset in range(at, at + 4)])
+        for at in range(0, 48, 4)
+    ]
+    wrong = 24 ^ 1 << bit
+    batches[6] = wrong.to_bytes(8, "big") + batches[6][8:]
+    write_partition(tmp_path, topic="orders", segments={0: batches})
+    (row,) = kdump.where("orders-0@25", tmp_path)
+    assert row.answer == "damaged" and f"claims offset {wrong:,}, and the batches around it leave only 24" in row.evidence
+    (row,) = kdump.where(None, tmp_path, key="k25")
+    assert (row.answer, row.offset) == ("present", wrong + 1)
+    (row,) = kdump.where("orders-0@29", tmp_path)
+    assert (row.answer, row.key) == ("present", "k29")
+
+
+@pytest.mark.parametrize("witness", ["high watermark", "index", "snapshot", None])
+def test_an_offset_after_the_log_that_other_files_know_of_is_lost(witness: str | None, tmp_path: Path) -> None:
+    batches = [batch(base_offset=at, records=[record(value=b"v")]) for at in range(10)]
+    path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    index = path / f"{0:020}.index"
+    index.write_bytes(offset_index(entries=[(19, 5000)]) if witness == "index" else b"")
+    if witness == "high watermark":
+        (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 20)]))
+    elif witness == "snapshot":
+        (path / f"{20:020}.snapshot").write_bytes(producer_snapshot())
+    answers = [next(iter(kdump.where(f"orders-0@{offset}", tmp_path))).answer for offset in (9, 10, 19, 20)]
+    assert answers == ["present", *2 * ["missing" if witness else "not-written"], "not-written"]
+
+
 def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
     data = _partition(tmp_path / "one", *(_batch(offset) for offset in (0, 2)))
     assert _fate("a-0@1", data).answer == "missing"
@@ -301,8 +333,8 @@ def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
 ) -> None:
     """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
     one, other = (_partition(tmp_path / broker, _batch(0)) for broker in ("one", "other"))
-    for checkpoint in CHECKPOINTS:
-        (other / checkpoint).write_text("0\n0\n")
+    for path in CHECKPOINTS:
+        (other / path).write_text("0\n0\n")
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 0
     failing = str(other / name)
     for function in ("open", "scandir", "listdir"):

@@ -21,6 +21,7 @@ from kdump.formats.file_name import (
     TRANSACTION_INDEX,
     snapshot_id,
 )
+from kdump.formats.text_checkpoint import HIGH_WATERMARKS, RECOVERY_POINTS
 from kdump.reading.plausible import may_be_header
 from kdump.reading.trust import extent_of
 from kdump.tables import Declared
@@ -136,6 +137,13 @@ def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
     """The offsets in the last entries of the indexes of a segment."""
     return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in _last_entries(partition, base_offset)}
+
+
+def highest_known(partition: PartitionFacts, base_offset: int) -> int:
+    """The highest offset known to snapshots, the indexes of a segment, and what was flushed or committed; -1 if none is."""
+    ends = {base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names}
+    ends |= {partition.checkpointed_offset(name)[1] or 0 for name in (RECOVERY_POINTS, HIGH_WATERMARKS)}
+    return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
 
 
 def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:

@@ -11,10 +11,11 @@ import os
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks import check as checks
+from kdump.checks.catalogue import records
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.live_source import Watch
-from kdump.checks.settings import FULL, Settings, current_time
+from kdump.checks.settings import DEEP, FULL, Settings, current_time
 from kdump.errors import CorruptData, KdumpError
 from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
 from kdump.formats import entries, file_name, time_index, tree
@@ -76,7 +77,8 @@ class NewPartition:
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
-        self._settings = Settings(now=current_time(), level=level, follows_links=True)
+        self._level = level
+        self._has_old = False
         self._errors: list[Finding] = []
 
     # --- companions
@@ -103,6 +105,7 @@ class NewPartition:
             rebuilding = self._pass(rebuilding.newest + _MINUTE)
         self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
         self._is_plain = rebuilding.is_plain
+        self._has_old = rebuilding.has_old
         if self._bases and self._log_start > self.log_end:
             message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
@@ -202,10 +205,12 @@ class NewPartition:
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
         self._errors.clear()
+        level = DEEP if self._has_old else self._level  # wrappers are opened for their first offsets
+        settings = Settings(now=current_time(), level=level, follows_links=True)
         watcher = starts.Watcher(self._note_error)
-        facts = checks.run(self._job, self._settings, watcher.emit, _CheckWatch(self._progress))
+        facts = checks.run(self._job, settings, watcher.emit, _CheckWatch(self._progress))
         if watcher.is_doubtful and not watcher.fails:  # the starts that must keep it follow anyway
-            starts.report(self._job, self._settings, watcher, facts)
+            starts.report(self._job, settings, watcher, facts)
         for error in self._errors:
             if tolerate is None or not tolerate(error):
                 origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))
@@ -226,8 +231,12 @@ class NewPartition:
                 self._require_kept(UNCLEAN, ZERO)
 
     def _note_error(self, row: Row) -> None:
-        if isinstance(row, Finding) and row.severity == ERROR:
+        if isinstance(row, Finding) and row.severity == ERROR and not (self._level == FULL and self._is_of_records(row)):
             self._errors.append(row)
+
+    def _is_of_records(self, error: Finding) -> bool:
+        """Whether an error is one inside of old messages, which do not concern companions."""
+        return self._has_old and any(error.code == fault.code for fault in records.FAULTS)
 
     def _require_kept(self, stop: str, recovery_point: str | None) -> None:
         from kdump.forecasts.forecast import Request, of_path  # slow to load, and seldom needed

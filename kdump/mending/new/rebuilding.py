@@ -136,6 +136,8 @@ class Rebuilding:
         self.batches = 0
         self.is_plain = True
         """Whether all batches so far are of magic 2 and regular, so that a scan does nothing else than this."""
+        self.has_old = False
+        """Whether messages of magic 0 or 1 are among them, whose headers do not say which offsets are inside."""
 
     def segment(self, source: Source, base_offset: int, end_offset: int | None) -> Iterator[SegmentIndexes | int]:
         """Read the log of a segment whose offsets must be below `end_offset`. Yields how far it is; last, its indexes.
@@ -233,6 +235,7 @@ class Rebuilding:
         self.next_offset = last_offsets[-1] + 1
         self.batches += len(chunk)
         if chunk.is_legacy:
+            self.has_old = True
             return
         self._add_epochs(chunk)
         try:

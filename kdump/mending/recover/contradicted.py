@@ -6,7 +6,10 @@ from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
 from kdump.binary.arithmetic import differ_in_a_bit
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.mending.recover.pieces import NO_EPOCH
+from kdump.reading.flipped_end import is_flipped
+from kdump.reading.trust import MANY_ELECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +23,14 @@ class Known:
 
     `places` are positions of batches in a log, by its path, and the last offsets that its index says they have, where they say
     otherwise. `ends` are last offsets of batches of the newest log, by its path: as the newest snapshot says, and its indexes.
+    `highest` is the highest offset that any file beside that log knows of; None if replicas say more.
     `epochs` are leader epochs and their first offsets, both ascending.
     """
 
     def __init__(self) -> None:
         self.places: dict[str, list[tuple[int, int]]] = {}
         self.ends: dict[str, tuple[int, set[int]]] = {}
+        self.highest: int | None = None
         self.epochs: Sequence[tuple[int, int]] = ()
         self._numbers: set[int] = set()  # of these epochs
 
@@ -38,12 +43,17 @@ class Known:
         return not self.epochs or epoch == NO_EPOCH or epoch in self._numbers
 
     def true_epoch(self, batch: Piece) -> int:
-        """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there."""
+        """The leader epoch of a batch: its own, unless that is not known, and differs in one bit from that known there.
+
+        One that is a few elections after the last known one stays: the file may be older than the log.
+        """
         at = bisect_right(self.epochs, batch.first, key=itemgetter(1)) - 1
         stated = batch.last_epoch
         if batch.is_legacy or at < 0 or self.has_epoch(stated):
             return stated
-        return self.epochs[at][0] if differ_in_a_bit(stated % (1 << 32), self.epochs[at][0]) else stated
+        known = self.epochs[at][0]
+        is_later = at + 1 == len(self.epochs) and 0 < stated - known < MANY_ELECTIONS
+        return known if differ_in_a_bit(stated % (1 << 32), known) and not is_later else stated
 
 
 def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[Piece]:
@@ -106,9 +116,32 @@ def _at_end(found: list[Piece], headers: Headers, known: Known, *, is_last: bool
     end = _true_end(one, before, known.ends[piece.log.path]) if has_ends and 0 not in one.changed else one.last
     if end != one.last:
         one.move(end - one.last, "companions of the log know where its last batch ends")
+    elif has_ends and before is not None and _is_flipped(found, one, before, headers, known.highest):
+        shift = before.last + 1 - one.first
+        one.move(shift, "it is assumed that one bit of it is wrong, by the times of the batches before it; no other file says so")
+        one.is_assumed = True
     if 0 in one.changed or known.true_epoch(one) != one.last_epoch:
         one.is_sure = False
         found[-1:] = [one] if head is None else [head, one]
+
+
+def _is_flipped(found: Sequence[Piece], one: Piece, before: Piece, headers: Headers, highest: int | None) -> bool:
+    """Whether the last batch of a log, which may be part of the last piece found, has one bit wrong by the batches before it."""
+    shift = before.last + 1 - one.first
+    if not differ_in_a_bit(one.stated, one.stated + shift) or not one.follows(before) or one.damaged_offsets or one.changed:
+        return False
+    if highest is None or highest > one.last + shift:
+        return False
+    pieces = [piece for piece in found if piece.log is one.log]
+    missing = end = last = 0
+    for start, stop, extent in (batch[:3] for piece in pieces for batch in headers.of(piece)):
+        if start == one.start:
+            break
+        missing += max(extent[0] - last - 1, 0) if start == end > 0 else 0
+        position, end, last = start, stop, extent[1]
+    read = headers.source(one.log).read
+    starts = pieces[0].start, position, one.start
+    return is_flipped([read(start, BATCH_HEADER_SIZE) for start in starts], one.stated + shift, missing)
 
 
 def _true_end(one: Piece, before: Piece | None, known: tuple[int, set[int]]) -> int:

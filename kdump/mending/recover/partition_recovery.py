@@ -121,9 +121,10 @@ class PartitionRecovery:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was lost, and no errors remain."""
+        """Whether nothing was lost or assumed, and no errors remain."""
         lost = any(isinstance(row, Dropped) and row.is_lost for row in self.rows)
-        return not (lost or self.remaining or any(isinstance(row, Hole) and row.is_damage for row in self.rows))
+        is_assumed = any(piece.is_assumed for piece in self._chain)
+        return not (lost or is_assumed or self.remaining or any(isinstance(row, Hole) and row.is_damage for row in self.rows))
 
     def write(self, accept: set[int]) -> None:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
@@ -154,6 +155,7 @@ class PartitionRecovery:
                     self._strange.append((log, name, offsets))
                 if log.base_offset == part.newest_base:
                     known.ends[log.path] = found.ends_in(log.base_offset)
+                    known.highest = found.highest_known(log.base_offset) if len(self._parts) == 1 else None
             if not known.epochs:
                 known.note_epochs(found.epochs())
         return known
@@ -333,7 +335,7 @@ class PartitionRecovery:
         records = _record_count(self._headers.source(piece.log), piece) if piece.is_legacy else piece.records
         sums = (piece.size, piece.batches, records, piece.first, piece.last)
         if piece.changed:
-            self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
+            self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.is_assumed, piece.change))
             return
         row = self._recovered
         if row is None or (row.path, row.source) != (path, piece.log.path):
@@ -391,8 +393,9 @@ class PartitionRecovery:
         """Report what is not in the new log, unless a replica has filled it; the `resolved` are those of the logs themselves."""
         pieces = [piece for piece in self._pieces if (piece.log.path, piece.start) not in self._wrong]
         filling = Filling(self._chain, self._headers, self._parts, pieces)
-        if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
-            for left in resolved:
+        has_more = len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs)
+        for left in resolved:
+            if has_more or left.code == "segment-missing":  # its log may have another name
                 left.is_lost = left.is_lost and not filling.holds(left)
         self._left_out += self._lost_in_replicas(filling)
         for left in self._left_out:

@@ -90,9 +90,10 @@ class Piece:
 
     `first_epoch` and `last_epoch` are leader epochs, NO_EPOCH for messages of magic 0 and 1. `is_sure` says that the walk called
     them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
-    to be written in place of those from a position in the batch on, and `change` says why. A compressed message, whose own offset
-    is that of its last one, has the offsets of those in it. `has_gaps` says that offsets may be missing between batches of it.
-    `damaged_bytes` and `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
+    to be written in place of those from a position in the batch on, and `change` says why; `is_assumed` says that no other file
+    confirms it. A compressed message, whose own offset is that of its last one, has the offsets of those in it. `has_gaps` says
+    that offsets may be missing between batches of it. `damaged_bytes` and `damaged_offsets` are those of damaged batches before
+    it, up to the piece before that, as they claim.
     """
 
     __slots__ = (
@@ -105,6 +106,7 @@ class Piece:
         "first",
         "first_epoch",
         "has_gaps",
+        "is_assumed",
         "is_legacy",
         "is_nested",
         "is_sure",
@@ -128,7 +130,7 @@ class Piece:
         self.batches = batches
         self.records = records
         self.is_sure = is_sure
-        self.is_nested = False
+        self.is_nested = self.is_assumed = False
         self.has_gaps = False
         self.joins = 0
         self.damaged_bytes = self.damaged_offsets = 0

@@ -54,7 +54,7 @@ class Result:
         self.segments = 0
         self.remaining_errors = 0
         self.is_whole = True
-        """Whether nothing was lost, and no errors remain."""
+        """Whether nothing was lost or assumed, and no errors remain."""
 
     def summary(self, path: str) -> RecoverSummary:
         """The sums of all rows, but for the seconds that it took."""

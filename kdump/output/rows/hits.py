@@ -73,6 +73,7 @@ class SearchVerdict(Row, kind="search-verdict"):
     )
     hits: Int64 = column("The number of records that match.")
     damaged_hits: Int64 = column("How many of them lie in batches whose CRC does not match.")
+    salvaged_hits: Int64 = column("How many of them lie in batches out of line, whose offsets may be wrong.")
     misplaced: Int64 = column("With --partition-count: records whose key belongs in another partition.")
     files: Int64 = column("The number of files that were searched.")
     bytes: Int64 = column("Their size.")

@@ -28,6 +28,9 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
     if verdict.damaged_hits:
         are = "lies" if verdict.damaged_hits == 1 else "lie"
         yield f"{counted(verdict.damaged_hits, 'match', 'matches')} {are} in batches whose CRC does not match"
+    if verdict.salvaged_hits:
+        are = "lies" if verdict.salvaged_hits == 1 else "lie"
+        yield f"{counted(verdict.salvaged_hits, 'match', 'matches')} {are} in batches out of line, whose offsets may be wrong"
     if not_read:
         more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
         was = "was" if verdict.not_read == 1 else "were"

@@ -25,11 +25,13 @@ class RecoverReport(MendReport):
     all_in = "ndjson"
     _records = 0
     _deleted = _deleted_bytes = 0  # segments that are marked as deleted
+    _assumed = 0  # batches of which an offset is assumed
 
     def row(self, row: Row) -> None:
         if isinstance(row, Dropped) and row.code == DELETED:
             self._deleted += 1
             self._deleted_bytes += row.bytes
+        self._assumed += isinstance(row, Rewritten) and row.is_assumed
         if isinstance(row, LostRecord):
             self._records += 1
             if self._records > _MOST_RECORDS:
@@ -117,6 +119,7 @@ class RecoverReport(MendReport):
             what = f"{'Made' if summary.remaining_errors else 'Verified'}, without {deleted}"
         but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
         but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
+        but += [f"{counted(self._assumed, 'offset')} assumed"] if self._assumed else []
         but += [f"{counted(summary.remaining_errors, 'error')} left"] if summary.remaining_errors else []
         text = f"{what}{', but ' if but else ''}{', '.join(but)}: {summary.path}. Exit status {summary.exit_code}."
         write_answer(self._out, text, f"kdump check {shell_word(summary.path)}")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from operator import le, lt
 
-from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LEADER_EPOCH
+from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.carried_state import CarriedState
 from kdump.checks.finding import ERROR, INFO
+from kdump.checks.rules import witnesses
 from kdump.checks.rules.order.batch import Batch, report_batch
 from kdump.checks.rules.order.deltas import Deltas
 from kdump.checks.rules.order.gaps import CompactionGaps
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.formats.file_name import LOG, PRODUCER_SNAPSHOT
-from kdump.reading import salvage
+from kdump.reading import flipped_end, salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
+    from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Patches, Section
@@ -400,6 +402,22 @@ class BatchOrder(SegmentRule):
                 )
                 self._report("uncovered-header-rot", last, message, expected=fits, found=last.first)
                 self.facts.true_last = offset - 1
+                return
+        shift = last.first - before.last - 1
+        if after.position == last.position and self._is_flipped(context.partition, before, last, shift):
+            message = (
+                f"One batch has {offset_range(last.first, last.last)}, and was written right after offset {before.last:,} by its "
+                f"timestamps: {last.stated - shift:,} would fit, which differs in one bit. Its CRC does not cover this field."
+            )
+            self._report("uncovered-header-rot", last, message, expected=last.stated - shift, found=last.stated)
+            self.facts.true_last = last.last - shift
+
+    def _is_flipped(self, partition: PartitionFacts, before: Batch, last: Batch, shift: int) -> bool:
+        """Whether one bit of the last offset is wrong by the batches before it, and no other file knows of so many offsets."""
+        positions = self.facts.positions[0], before.position, last.position
+        headers = [self.context.source.read(position, BATCH_HEADER_SIZE) for position in positions]
+        is_flip = flipped_end.is_flipped(headers, last.stated - shift, self._gaps.missing_count - shift)
+        return is_flip and witnesses.highest_known(partition, self.context.base_offset or 0) <= last.last - shift
 
     def end(self) -> None:
         self._settle(None)

@@ -159,12 +159,11 @@ class CleanerEvidence:
         self._snapshots = sorted((base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names)
 
     def speaks_against_cleaner(self, gap: Gap) -> bool:
-        """Whether the cleaner is unlikely to have made this gap; reported with the reasons if so."""
-        if gap.first < self.cleaned_to or self.last_trace >= self.cleaned_to:
-            return False
-        if self.partition.topic_policy.is_compacted and not self.has_checkpoint:
-            return False
+        """Whether the cleaner is unlikely to have made this gap, or a snapshot speaks for a segment there; reported if so."""
         snapshots = self._snapshots[bisect_left(self._snapshots, (gap.first, "")) : bisect_left(self._snapshots, (gap.end, ""))]
+        is_cleaned = gap.first < self.cleaned_to or self.last_trace >= self.cleaned_to
+        if is_cleaned or self.partition.topic_policy.is_compacted and not self.has_checkpoint:
+            return self._has_left_snapshot(gap, snapshots)
         is_whole_segment = 2 * (gap.end - gap.first) >= gap.span
         if self.has_checkpoint or snapshots or (is_whole_segment and self.seen >= _MIN_OFFSETS_WITHOUT_TRACE):
             severity = ERROR
@@ -178,11 +177,23 @@ class CleanerEvidence:
         elif self.has_checkpoint:
             reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} does not list the partition")
         reasons += [f"{name} says that a segment started at offset {offset:,}" for offset, name in snapshots]
+        self._report(gap, severity, f"Compaction does not explain this: {', '.join(reasons)}")
+        return True
+
+    def _has_left_snapshot(self, gap: Gap, snapshots: list[tuple[int, str]]) -> bool:
+        """Whether a snapshot names the start of a gap, though the cleaner may have made it; reported if so.
+
+        A broker of 2.8 or later deletes the snapshot of a segment that the cleaner empties, and writes partition.metadata.
+        """
+        if not snapshots or snapshots[0][0] != gap.first or tree.PARTITION_METADATA not in self.partition.files.others:
+            return False
+        why = f"{snapshots[0][1]} says that a segment started there, unless a broker was stopped there"
+        self._report(gap, WARNING, f"Compaction may explain this, but {why}; brokers delete the snapshots of emptied segments")
+        return True
+
+    def _report(self, gap: Gap, severity: str, why: str) -> None:
         before, log = _log(self.partition, gap.before), _log(self.partition, gap.end)
-        message = (
-            f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain this: "
-            f"{', '.join(reasons)}."
-        )
+        message = f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. {why}."
         context_in(self.partition, log).report(
             "segment-missing",
             0,
@@ -193,7 +204,6 @@ class CleanerEvidence:
             expected=gap.first,
             found=gap.end,
         )
-        return True
 
 
 def _log(partition: PartitionFacts, base_offset: int) -> str:

@@ -13,14 +13,12 @@ from kdump.checks.rules.snapshots.leader_epoch_entries import EpochEntries, read
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches, runs, shown
 from kdump.checks.wording import offset_range
 from kdump.formats import text_checkpoint, tree
+from kdump.reading.trust import MANY_ELECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
-
-
-_MANY_ELECTIONS = 16  # more than there are between two batches that a copy of the file has missed
 
 
 def check(context: FileContext) -> None:
@@ -148,7 +146,7 @@ def _is_rot(context: FileContext, partition: PartitionFacts, epochs: EpochEntrie
     """Whether only the last batch of all has an epoch, and one bit of it is wrong by that of the file; reported if so."""
     newest = partition.segments[max(partition.segments)]
     is_last = bool(newest.positions) and newest.first_offsets[-1] == first and newest.epoch_starts[-1] == first
-    if not is_last or epoch in epochs.epochs or epoch - known < _MANY_ELECTIONS or not differ_in_a_bit(epoch, known):
+    if not is_last or epoch in epochs.epochs or epoch - known < MANY_ELECTIONS or not differ_in_a_bit(epoch, known):
         return False
     last = newest.last_offsets[-1]
     message = (
