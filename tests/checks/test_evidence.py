@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
