@@ -77,6 +77,11 @@ class SegmentFacts:
         return self.lowest_offsets[row] if row < len(self.positions) and self.positions[row] == position else default
 
     @property
+    def has_wrappers(self) -> bool:
+        """Whether messages are compressed together, so that offsets may be missing inside."""
+        return self._lowest_offsets is not None
+
+    @property
     def lowest_offsets(self) -> PackedInts:
         """The first offset of each batch and of each wrapper; where this is not known, the lowest that it may have."""
         return self.first_offsets if self._lowest_offsets is None else self._lowest_offsets

@@ -23,7 +23,7 @@ from tests.builders.files import (
     time_index,
     write_partition,
 )
-from tests.builders.records import TIMESTAMP, batch, record
+from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
 from tests.loops import each
@@ -164,6 +164,16 @@ def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_pa
         ("few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, ("segments-gap", "info", 3, 5)),
     ):
         assert _told(_partition(tmp_path / name, segments)) == [told]
+
+
+@each("level", ["full", "deep"])
+def test_messages_that_the_cleaner_left_in_a_wrapper_speak_for_it_or_are_not_known(level: str, tmp_path: Path) -> None:
+    thinned, whole = ([message(value=b"v")] * count for count in (4, 10))
+    segments = {
+        0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)],
+        14: [wrapper(messages=whole, base_offset=14)],
+    }
+    assert _told(_partition(tmp_path, segments), level=level) == [("segments-gap", "info", 10, 13)]
 
 
 def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> None:

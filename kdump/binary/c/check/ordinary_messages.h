@@ -54,8 +54,9 @@ static int64_t first_offset_in_wrapper(int64_t offset, int64_t first, int64_t la
     return offset - (last - first);
 }
 
-/* Whether these are exactly messages that belong into the wrapper: of its magic, not compressed, valid, and with offsets and a highest
-   timestamp that agree with its own. No more than `max_messages` are. The offset of the first of them goes to `first_offset`. */
+/* Whether these are exactly messages that belong into the wrapper: of its magic, not compressed, valid, with a highest timestamp that
+   agrees with its own, and with offsets that do, too, and of which the cleaner left out none. No more than `max_messages` are. The
+   offset of the first of them goes to `first_offset`. */
 static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const uint8_t *end, int needs_keys,
                                  Py_ssize_t max_messages, int64_t *first_offset)
 {
@@ -63,7 +64,8 @@ static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const
     int64_t offset = batch_base_offset(wrapper), last = 0, highest = INT64_MIN, highest_offset = INT64_MIN;
     int64_t first = end - p >= LENGTH_AT ? batch_base_offset(p) : UNKNOWN_OFFSET;
     int64_t header_size = magic ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
-    for (Py_ssize_t count = 0; p < end; count++) {
+    Py_ssize_t count = 0;
+    for (; p < end; count++) {
         if (end - p < header_size || count == max_messages)
             return 0;
         int64_t size = batch_size(p);
@@ -77,8 +79,8 @@ static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const
             highest = message_timestamp(p);
         p += size;
     }
-    if (highest_offset == INT64_MIN)
-        return 0; /* there is none */
+    if (!count || (first >= 0 && last - first > count - 1))
+        return 0; /* there is none, or one is missing */
     *first_offset = first_offset_in_wrapper(offset, first, last);
     if (!magic)
         return 1;

@@ -8,6 +8,7 @@ from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover
+from kdump.checks.settings import DEEP
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name, text_checkpoint, tree
 from kdump.tables import Declared
@@ -150,10 +151,12 @@ class CleanerEvidence:
         self.has_checkpoint, cleaned_to = partition.checkpointed_offset(text_checkpoint.CLEANER_OFFSETS)
         self.cleaned_to = max(cleaned_to or 0, 0)
         self.last_trace = max(_traces(partition), default=-1)
+        segments = partition.segments.values()
+        may_hide_traces = partition.settings.level != DEEP and any(facts.has_wrappers for facts in segments)
         self.seen = sum(
-            max(0, (facts.last_offset or 0) + 1 - max(facts.first_offset or 0, self.cleaned_to))
-            for facts in partition.segments.values()
-            if facts.last_offset is not None
+            max(0, facts.last_offset + 1 - max(facts.first_offset or 0, self.cleaned_to))
+            for facts in segments
+            if facts.last_offset is not None and not may_hide_traces
         )
         of_segments = partition.files.segments.items()
         self._snapshots = sorted((base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names)

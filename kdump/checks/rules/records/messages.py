@@ -52,7 +52,9 @@ class Messages(SegmentRule):
     def _check_wrapper(self, part: RecordChunk) -> None:
         """Check a wrapper, the only batch of the part."""
         batches, records = part.batches, part.records
-        magic = batches["magic"][0]
+        magic, offsets = batches["magic"][0], records["offset"]
+        if offsets and offsets[-1] - offsets[0] >= len(offsets):
+            self.facts.last_thinned = max(offsets[-1], self.facts.last_thinned or 0)
         for number, is_valid in enumerate(records["isvalid"]):
             if not is_valid:
                 what = f"Message {number + 1:,} in the wrapper, offset {{offset}}"
@@ -65,9 +67,9 @@ class Messages(SegmentRule):
                 f"A wrapper of magic {magic} holds {counted(len(others), 'message')} of magic {inner}, from offset {{offset}} on."
             )
             self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner)
-        if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
+        if magic == 1 and not batches["last_offset"][0] and offsets and max(offsets) > 0:
             start = batches["position"][0]
-            self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
+            self._absolute.add(start, start + batches["size"][0], (min(offsets), max(offsets)))
 
     def _check_cut(self, part: RecordChunk, row: int, cut: Cut) -> None:
         """Check what follows the last whole message in the wrapper in this row, which readers leave out without a word."""
