@@ -30,9 +30,9 @@ _MAX_MESSAGES = 1 << 16  # likewise
 class FirstOffsets:
     """Adds the lowest offset of each wrapper to the sections of a walk.
 
-    Where records are read, each wrapper is opened. Where they are not, only those are that follow no intact batch of lower
-    offsets, at the start of a log and past damage; any other is taken to begin after the batch before it, as all do in a log that
-    was not compacted, so that no gap is claimed that nobody has seen.
+    Where records are read, each wrapper is opened. Where they are not, only those are that are out of line or follow no intact
+    batch of lower offsets, at the start of a log and past damage; any other is taken to begin after the batch before it, as all
+    do in a log that was not compacted, so that no gap is claimed that nobody has seen.
     """
 
     def __init__(self, context: FileContext, reader: RecordReader) -> None:
@@ -112,7 +112,7 @@ class FirstOffsets:
                 lowest.append(self._placed(known[row] if known[row] >= 0 else None, last))
             elif codecs[row] == CODECS[NONE] or status == salvage.DAMAGED:
                 lowest.append(last)
-            elif self._is_next(last) and not self._reader.reads_all:
+            elif self._is_next(last) and status == salvage.INTACT and not self._reader.reads_all:
                 lowest.append(self._placed(None, last))
             else:
                 lowest.append(self._placed(self._opened(positions[row], sizes[row]), last))

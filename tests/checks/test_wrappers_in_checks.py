@@ -98,6 +98,16 @@ def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, 
     assert ("zero-hole", "error", 20, 39) in _found(zeros, level=level)
 
 
+@each("level", ["full", "deep"])
+@each("bit", [17, 25, 40])
+def test_a_wrapper_whose_offset_is_out_of_line_is_opened_at_each_level(tmp_path: Path, bit: int, level: str) -> None:
+    first, odd, last = (_wrapper(first, 3) for first in (0, 3, 6))
+    offset = 5 ^ 1 << bit
+    path = _log(tmp_path, first, offset.to_bytes(8, "big") + odd[8:], last)
+    (found,) = findings_of(path, level=level)
+    assert (found.code, found.start, found.end) == ("uncovered-header-rot", len(first), len(first) + len(odd))
+
+
 def _messages(path: Path) -> list[str]:
     return [one.message for one in findings_of(path, "legacy-wrapper-cut", level="deep")]
 
