@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.jobs import Job, is_place, jobs
-from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import tree
-from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
+from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS, parsed
 from kdump.pipeline.kept import FINDINGS, Kept
 from kdump.pipeline.scan_files import FLEET_FILE, MANIFEST, SUMMARY, TABLES_FILE
 
@@ -222,11 +222,15 @@ class _LogDirectory:
 
 
 def _partition_of(line: str) -> tuple[str, int] | None:
-    """The topic and partition of a line of a checkpoint: `topic partition offset`."""
+    """The topic and partition of a line of a checkpoint: `topic partition offset`.
+
+    None for a malformed line, which is about all partitions: a start resets all offsets, or takes the log directory offline.
+    """
     try:
-        topic, partition, _offset = line.split()
-        return topic, int(partition)
-    except ValueError:
+        topic, partition, offset = line.split()
+        parsed(offset, 64)
+        return topic, parsed(partition, 32)
+    except (ValueError, CorruptData):
         return None
 
 

@@ -70,3 +70,31 @@ def test_what_no_scan_wrote_is_foreign(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     foreign = earlier_scan.EarlierScan(str(tmp_path), {**values, "doubtful": [], "parts": parts})._foreign()
     assert sorted(foreign) == [*of_others[:3], "records"]
+
+
+def test_a_partition_is_as_it_was_if_all_that_its_log_directory_says_of_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a-0"
+    path.mkdir()
+    (path / "x").touch()
+    lines = ["0", "2", "a 0 5", "b 0 7"]
+    files = {"meta.properties": ["version=1", "node.id=1"], "recovery-point-offset-checkpoint": lines, "other": ["text"]}
+
+    def mark(name: str = "other", text: list[str] | None = None) -> str:
+        for each_name, each_text in (files | ({} if text is None else {name: text})).items():
+            (tmp_path / each_name).write_text("\n".join(each_text))
+        return earlier_scan._mark_of_partition(str(path), earlier_scan._LogDirectory(str(tmp_path)), {str(path / "x"): "1"})
+
+    first = mark()
+    for name, text, is_same in (
+        ("meta.properties", ["version=1", "node.id=2"], False),
+        ("other", ["tent"], False),
+        ("recovery-point-offset-checkpoint", [*lines[:2], "a 0 6", "b 0 7"], False),
+        ("recovery-point-offset-checkpoint", [*lines[:3], "b 0 8"], True),
+        ("recovery-point-offset-checkpoint", ["0", "3", *lines[2:], "c 1 1"], True),
+        ("recovery-point-offset-checkpoint", ["0", "3", *lines[2:]], False),
+        ("recovery-point-offset-checkpoint", ["1", *lines[1:]], False),
+        *(("recovery-point-offset-checkpoint", [*lines[:3], bad], False) for bad in ("b 0 x", f"b 0 {1 << 63}", "b 0", "b x 7")),
+    ):
+        assert (mark(name, text) == first) == is_same, (name, text)
+    (tmp_path / "new").touch()
+    assert mark() != first
