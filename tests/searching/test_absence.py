@@ -3,17 +3,18 @@
 import json
 import random
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kdump
-from kdump.errors import Unreadable, UsageError
+from kdump.errors import MissingPackage, Unreadable, UsageError
 from kdump.formats import foreign
 from kdump.formats.ranges import Range
 from kdump.reading import salvage
-from kdump.searching import log_search
+from kdump.searching import certificate, log_search
 from kdump.searching.file_search import _covered_bytes
 from kdump.searching.grep import Search
 from kdump.searching.log_search import Gap
@@ -446,3 +447,84 @@ def test_the_progress_goes_on_from_file_to_file(tmp_path: Path) -> None:
     assert drawn == sorted(drawn)
     assert {of for _, of in drawn} == {sum(sizes)}
     assert drawn[-1][0] >= sizes[0] + sizes[1]
+
+
+# --- what counts as looked at, and what is said of it
+
+
+def test_only_names_that_brokers_give_are_passed_over_in_a_proof(tmp_path: Path) -> None:
+    path = _partition(tmp_path, batch(records=[record()]))
+    suffixes = ("index", "timeindex", "txnindex", "snapshot")
+    of_kafka = [*(f"{7:020}.{suffix}" for suffix in suffixes), "leader-epoch-checkpoint", "partition.metadata", ".lock"]
+    for name in (*of_kafka, *(f"notes.{suffix}" for suffix in suffixes), "notes-checkpoint", "copy.bak"):
+        (path / name).write_bytes(NEEDLE)
+        expected = ("absent", []) if name in of_kafka else ("not proven", ["file-not-recognized"])
+        assert _searched(path, prove_absent=True)[1:] == expected, name
+        (path / name).unlink()
+
+
+def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_arguments: object) -> None:
+        raise MissingPackage("gzip needs a package")
+
+    batches = [batch(base_offset=row, records=[record()], codec="none" if row == 2 else "gzip") for row in range(5)]
+    path = _partition(tmp_path, *batches)
+    monkeypatch.setattr("kdump.binary.codecs._module", missing)
+    search = kdump.grep(NEEDLE, path)
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    assert [(gap.code, gap.offset, gap.next_offset) for gap in search.not_read] == [
+        ("codec-missing", row, row + 1) for row in (0, 1, 3, 4)
+    ]
+
+
+def test_matches_in_damaged_batches_are_counted_wherever_these_stand(tmp_path: Path) -> None:
+    for number, are_damaged in enumerate(product((False, True), repeat=3)):
+        batches = [
+            batch(base_offset=2 * row, records=[record(value=NEEDLE)] * 2, crc=1 if is_damaged else None)
+            for row, is_damaged in enumerate(are_damaged)
+        ]
+        search = kdump.grep(NEEDLE, _partition(tmp_path / str(number), *batches))
+        damaged = [offset for offset in range(6) if are_damaged[offset // 2]]
+        assert [hit.offset for hit in search if hit.status == "damaged"] == damaged
+        assert (search.verdict.hits, search.verdict.damaged_hits) == (6, len(damaged))
+
+
+def test_a_certificate_of_two_paths_follows_each_of_them(run: Run, tmp_path: Path) -> None:
+    """Though the name of one begins with that of the other, and the other's new name with its own."""
+    for name in ("data", "data-2"):
+        _partition(tmp_path / name, batch(records=[record(value=name.encode())]))
+    place = tmp_path / "c.json"
+    assert run("--prove-absent", "--certificate", place, "x", tmp_path / "data", tmp_path / "data-2")[0] == 1
+    (tmp_path / "data").rename(tmp_path / "b")
+    (tmp_path / "data-2").rename(tmp_path / "data")
+    assert run("--verify", place, tmp_path / "b", tmp_path / "data")[0] == 0
+    assert run("--verify", place, tmp_path / "data", tmp_path / "b")[0] == 1
+
+
+def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlisted(place: str) -> list[str]:
+        raise Unreadable("file-io-error", "Input/output error", path=place)
+
+    monkeypatch.setattr(certificate.collection, "files_at", unlisted)
+    body = {"paths": ["/d"], "files": [], "notRead": [], "schemas": {"places": ["/schemas"], "files": []}}
+    assert [(row.file, row.status) for row in certificate.verified(body)] == [("/schemas", "unreadable")]
+
+
+def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_read(tmp_path: Path) -> None:
+    def of(offset: int, sequence: int, epoch: int = 0, crc: int | None = None) -> bytes:
+        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": sequence}
+        return batch(base_offset=offset, records=[record()], partition_leader_epoch=epoch, crc=crc, **producer)
+
+    gap = [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
+    logs = {
+        "whole": ([of(0, 0), of(1, 3)], gap),
+        "damaged": ([of(0, 0), of(1, 1, crc=1), of(2, 3)], []),
+        "later": ([of(0, 0, epoch=1), of(1, 2, epoch=1)], [{**gap[0], "last": 1}]),
+        "longer": ([of(0, 0), of(1, 1), of(2, 2)], []),
+    }
+    paths = {name: _partition(tmp_path / name, *batches) for name, (batches, _) in logs.items()}
+    for name, (_, missing) in logs.items():
+        assert next(iter(kdump.where("a-0@9", paths[name]))).missing_sequences == missing, name
+    for names, newest in (("whole", "longer"), "longer"), (("longer", "later"), "later"):
+        (fate,) = kdump.where(None, *(paths[name] for name in names), key="none has it")
+        assert fate.missing_sequences == logs[newest][1]
