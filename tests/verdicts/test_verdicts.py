@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import kdump
 from kdump.checks import check as checks
 from kdump.checks.catalogue import STARTS
-from kdump.checks.finding import FileReport, Finding
+from kdump.checks.finding import FileReport, Finding, Start
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
 from kdump.cli.checking.request import CheckRequest, read_baseline
@@ -861,3 +862,34 @@ def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: Capture) -> 
     assert _exit_codes(directory, capfd) == (1, 1)
     assert main(["check", "--ignore", "partition-metadata-bad", str(directory)]) == 1
     assert "start-loses" in capfd.readouterr().out
+
+
+def test_a_start_is_only_told_by_an_error_of_its_directory_that_does_the_same() -> None:
+    for place in ("/a-0", "/a-0/x", "/b-0"):
+        for word, of_start_word in product(("offline", "die", "stray"), ("offline", "die", "stray", "cut")):
+            told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad"), _finding("start-loses")
+            of_file.path, of_file.broker_forecast, of_start.broker_forecast = place, word, f"{of_start_word} (more)"
+            assert not told.is_told(of_file)
+            assert told.is_told(of_start) == (place != "/b-0" and word == of_start_word)
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_first(is_clean: bool, partition: Path) -> None:
+    (partition.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    if is_clean:
+        (partition.parent / ".kafka_cleanshutdown").write_bytes(b"")
+    rows = starts.forecasts_of(str(partition))
+    for row in rows:
+        row.outcome, row.consumers_stop_at, row.damaged_batches = "keep", 3, 1
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+        job = Job(Job.PARTITION, str(partition), str(partition))
+        starts.report(job, Settings(now=current_time()), starts.Watcher(found.append), None)
+    assert next(row.after for row in found if isinstance(row, Start)) == ("clean" if is_clean else "unclean")
+
+
+def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:
+    for name, is_kept in (("orders-3", True), ("orders-3.id-delete", False), ("orders-3.id-stray", False), ("orders", True)):
+        partition = partition.rename(partition.with_name(name))
+        assert _is_kept(partition) == is_kept, name
