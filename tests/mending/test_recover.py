@@ -1007,7 +1007,10 @@ def test_several_partitions_are_recovered_into_one_directory(tmp_path: Path) -> 
     assert not (tmp_path / "again").exists()
 
 
-@pytest.mark.parametrize("text", ["", "garbage", "version=1\nnode.id=1\n", "version=0\nbroker.id=x\n"])
+RESERVED = "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n"
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "version=1\nnode.id=1\n", "version=0\nbroker.id=x\n", RESERVED])
 def test_a_log_directory_whose_properties_no_broker_takes_is_recovered_without_them(text: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
     write_partition(data, topic="orders", segments={0: [_batch(0), _batch(1)]})
@@ -1176,3 +1179,35 @@ def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Pa
     out = capfd.readouterr().out
     assert ("chown -R" in out) == (name == "orders-0")
     assert ("  # not to be put into its place where another controller has a whole copy" in out) == (name != "orders-0")
+
+
+@each("are_sound", [(True, True), (True, False), (False, True), (False, False)])
+def test_the_result_is_whole_only_if_each_partition_is(are_sound: tuple[bool, bool], tmp_path: Path) -> None:
+    root = tmp_path / "".join(map(str, map(int, are_sound)))
+    logs = [[_batch(0), _batch(1) if is_sound else flipped(_batch(1)), _batch(2)] for is_sound in are_sound]
+    paths = [str(_partition(root, {0: log}, f"orders-{number}")) for number, log in enumerate(logs)]
+    result = recover.run(paths, str(root / "out"), config={})
+    assert (result.is_whole, result.summary("").exit_code) == (all(are_sound), 0 if all(are_sound) else 1)
+
+
+def test_bytes_and_batches_inside_damaged_ones_count_once(tmp_path: Path) -> None:
+    """As often as there are two damaged batches with whole ones in them."""
+    inside, first, second = _batch(40, 3, value=b"elsewhere"), bytearray(_batch(1, value=bytes(2000))), b""
+    for at in (300, 900, 1500):
+        first[at : at + len(inside)] = inside
+    second = bytes(first[:7]) + b"\2" + bytes(first[8:])
+    log = [_batch(0), bytes(first), second, _batch(3)]
+    summary = recover.run([str(_partition(tmp_path, {0: log}))], str(tmp_path / "out"), config={}).summary("")
+    assert (summary.bytes_dropped, summary.batches_dropped) == (2 * len(first), 2)
+
+
+@each("is_alone", [True, False])
+def test_a_log_about_to_be_deleted_is_lost_if_nothing_else_is_there(is_alone: bool, tmp_path: Path) -> None:
+    path = _partition(tmp_path / str(is_alone), {5: [] if is_alone else [_batch(5)]})
+    if is_alone:
+        for file in path.iterdir():
+            file.unlink()
+    (path / f"{FIRST}.log.deleted").write_bytes(_batch(0))
+    result = recover.run([str(path)], str(tmp_path / str(is_alone) / "out"), config={})
+    dropped = [(row.code, row.is_lost) for row in _of(Dropped, result.rows) if row.source.endswith(".deleted")]
+    assert (result.is_whole, dropped[0][1]) == (not is_alone, is_alone)

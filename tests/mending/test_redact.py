@@ -699,3 +699,64 @@ def test_a_range_of_times_is_that_of_a_slice_and_refuses_damage(tmp_path: Path, 
     arguments[3] = str(tmp_path / "again")
     assert main(arguments) == 3
     assert not (tmp_path / "again").exists() and not list((tmp_path / "temporary").iterdir()), "no slice is left behind"
+
+
+# --- models
+
+
+def _document(chance: random.Random, depth: int) -> Any:
+    """A JSON value of objects with few names, of arrays, texts and numbers."""
+    kind = chance.choice(["object", "array", "text", "number"][(0 if depth else 2) :])
+    if kind == "object":
+        return {name: _document(chance, depth - 1) for name in chance.sample(["id", "user", "kept", "list"], chance.randrange(4))}
+    if kind == "array":
+        return [_document(chance, depth - 1) for _ in range(chance.randrange(4))]
+    return chance.choice(["id", "kept", "secret", "4711"]) if kind == "text" else chance.randrange(200, 999)
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """The texts and numbers of a document in its order, each with the names that lead there."""
+    if isinstance(value, dict):
+        return [leaf for name, inner in value.items() for leaf in _leaves(inner, (*path, name))]
+    if isinstance(value, list):
+        return [leaf for inner in value for leaf in _leaves(inner, path)]
+    return [(path, value)]
+
+
+@each("seed", range(4))
+def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    keep = chance.sample(["id", "user.id", "user", "list.kept", "user.list.id"], 2)
+    documents = [_document(chance, 4) for _ in range(60)]
+    values = [json.dumps(one).encode() for one in documents]
+    path = write_partition(
+        tmp_path / str(seed), topic="a", segments={0: [batch(records=[record(value=value) for value in values])]}
+    )
+    kdump.redact(path, tmp_path / str(seed) / "out", keep_fields=keep)
+    for was, now in zip(documents, _records(tmp_path / str(seed) / "out"), strict=True):
+        found = _leaves(json.loads(now.value))
+        assert len(found) == len(_leaves(was))
+        for (names, before), (_, after) in zip(_leaves(was), found, strict=True):
+            is_kept = any(".".join(names[:count]) in keep for count in range(1, len(names) + 1))
+            assert after == before if is_kept else after != before, (keep, was)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@each("codec", [1, 2, 3, 4, 7])
+def test_nothing_is_left_of_a_compressed_message_inside_a_wrapper(magic: int, codec: int, tmp_path: Path) -> None:
+    messages = [message(value=SECRET, magic=magic), message(value=SECRET, magic=magic, attributes=codec)]
+    path = write_partition(tmp_path / str(codec), topic="a", segments={0: [wrapper(messages=messages, magic=magic)]})
+    kdump.redact(path, tmp_path / str(codec) / "out")
+    wanted = redactions.windows([SECRET])
+    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / str(codec) / "out", wanted)
+
+
+def test_nothing_is_left_of_the_first_bytes_of_a_header_however_few_there_are(tmp_path: Path) -> None:
+    """But the magic, which says what is wrong."""
+    for size in range(1, 30):
+        path = write_partition(tmp_path / str(size), topic="a", segments={0: [batch(records=[record()])]})
+        log, text = path / f"{FIRST}.log", (SECRET * 2)[:size]
+        log.write_bytes(log.read_bytes() + text)
+        kdump.redact(path, tmp_path / str(size) / "out")
+        redacted = (tmp_path / str(size) / "out" / log.name).read_bytes()[-size:]
+        assert [at for at, (one, other) in enumerate(zip(text, redacted, strict=True)) if one == other] in ([], [16]), size
