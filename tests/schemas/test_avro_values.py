@@ -24,6 +24,19 @@ _TREE = {
     "name": "Tree",
     "fields": [{"name": "n", "type": "int"}, {"name": "below", "type": {"type": "array", "items": "Tree"}}],
 }
+_NAMESPACES = {
+    "type": "record",
+    "name": "a.R",
+    "fields": [
+        {"name": "out", "type": {"type": "enum", "name": "T", "namespace": "", "symbols": ["OUT"]}},
+        {"name": "in", "type": {"type": "enum", "name": "T", "symbols": ["IN", "MORE"]}},
+        {"name": "again", "type": "T"},  # a.T
+        {
+            "name": "inner",
+            "type": {"type": "record", "name": "S", "namespace": "", "fields": [{"name": "out", "type": "T"}]},
+        },
+    ],
+}
 
 
 def _logical(kind: str, logical: str, **fields: Any) -> dict[str, Any]:
@@ -75,6 +88,7 @@ VALUES: list[tuple[Any, list[Any]]] = [
     ({"type": "map", "values": _decimal(3, 1)}, [{"a": Decimal("0.1"), "b": Decimal("-10.0")}]),
     (_logical("string", "none-of-these"), ["as it is"]),
     (_logical("string", "date"), ["no date"]),
+    (_NAMESPACES, [{"out": "OUT", "in": "IN", "again": "MORE", "inner": {"out": "OUT"}}]),
 ]
 
 
@@ -206,3 +220,14 @@ def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
 def test_what_is_no_value_of_its_type_is_refused(schema: Any, data: bytes, why: str) -> None:
     with pytest.raises(CorruptData, match=why):
         _decoded(schema, data)
+
+
+@each(("schema", "value"), CASES)
+def test_only_plain_bytes_come_without_their_length_in_a_message(schema: Any, value: Any) -> None:
+    """As Confluent's serializers write them."""
+    text = json.dumps(schema)
+    written = io.BytesIO()
+    fastavro.schemaless_writer(written, fastavro.parse_schema(json.loads(text)), value)
+    data = value if schema == "bytes" else written.getvalue()
+    decoded = AvroDecoder(avro_types.parsed(text)).decode(b"head" + data, 4, is_message=True)
+    assert json.dumps(decoded) == json.dumps(for_json(value))

@@ -4,6 +4,8 @@ import hashlib
 import json
 from uuid import UUID
 
+from kdump.schemas.collection import Collection
+from kdump.schemas.decoding import PartDecoder
 from kdump.schemas.registry import Registry, context_of
 from tests.loops import each
 
@@ -99,3 +101,22 @@ def test_versions_are_deleted_up_to_one_and_for_good() -> None:
     assert registry.newest("a") is not None
     _delete(registry, "a", 3)
     assert registry.newest("a") is None
+
+
+def test_a_version_that_comes_again_has_its_latest_schema() -> None:
+    for deleted in ([], [("a", 1, None, "")]):
+        registry = _registry(("a", 1, 1, '"int"'), *deleted, ("a", 1, 5, '"long"'))
+        found = registry.by_version("a", 1)
+        assert found is not None and found.text == '"long"'
+        assert [found.id for found in (registry.newest("a"),) if found] == [5]
+
+
+def test_data_that_say_no_id_have_none_though_the_schema_is_of_a_registry() -> None:
+    collection = Collection(_registry(("orders-value", 1, 3, '"int"'), ("orders-value", 2, 4, '"long"')))
+    decoder = PartDecoder(collection, "value", kind="avro", topic="orders")
+    expected = {"framing": "bare", "id": None, "guid": None, "type": "AVRO", "message": None, "subjects": None, "state": None}
+    found = decoder.decode(b"\x02", None)
+    assert (found.value, json.loads(found.schema or "")) == (1, {**expected, "error": None})
+    found = decoder.decode(b"\0\0\0\0\3\x04", None)
+    of_id = {"framing": "prefix", "id": 3, "subjects": ["orders-value/1"], "state": "active"}
+    assert (found.value, json.loads(found.schema or "")) == (2, {**expected, **of_id, "error": None})
