@@ -350,3 +350,28 @@ def test_a_large_record_of_an_internal_topic_has_no_json() -> None:
     assert (whole.key, whole.value) == (json.dumps(KEY_OBJECT, separators=(",", ":")), None)
     assert whole.fault is not None and whole.fault.code == "schema-value-too-large"
     assert decoded.decoder_of("consumer-offsets")(bytes(decoded.MAX_RECORD + 1), None).key is None
+
+
+@each(
+    ("name", "topic"),
+    [
+        ("__consumer_offsets-0", "consumer-offsets"),
+        ("__transaction_state-12", "transaction-state"),
+        ("__share_group_state-0", "share-group-state"),
+        ("__remote_log_metadata-0", "remote-log-metadata"),
+        ("__cluster_metadata-0", "cluster-metadata"),
+        ("consumer_offsets-0", ""),
+        ("_consumer_offsets-0", ""),
+        ("__consumer_offset-0", ""),
+        ("cluster-metadata-0", ""),
+        ("orders-0", ""),
+    ],
+)
+def test_only_topics_of_brokers_are_internal(name: str, topic: str) -> None:
+    assert decoded.internal_topic(f"/data/{name}/00000000000000000000.log") == topic
+
+
+def test_the_version_of_a_control_record_has_a_sign() -> None:
+    leader = (b"\xff\xff" + int32(1) + b"\1\1" + tagged()).hex()
+    found = decoded.control_record_of(b"\0\0\0\2", bytes.fromhex(leader))
+    assert found.value is not None and json.loads(found.value)["version"] == -1

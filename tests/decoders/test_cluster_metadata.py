@@ -182,6 +182,14 @@ def test_a_remote_segment_has_a_record_and_no_negative_offset(start: int, end: i
     assert f"startOffset={start}, endOffset={end}," in shown if is_accepted else shown.startswith("Error at offset 5, skipping.")
 
 
+@each("count", [0, 1, 2])
+def test_a_remote_segment_and_its_snapshot_have_leader_epochs(count: int) -> None:
+    epochs = bytes([count + 1]) + (int32(0) + int64(5) + tagged()) * count
+    segment = int64(5) + int64(9) + int32(1) + int64(7) + int64(8) + epochs + int32(100) + b"\0\1" + tagged()
+    for head in (b"\1\0\0" + compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged(), b"\1\3\0" + UUID):
+        assert _payload(head + segment, "remote-log-metadata-decoder").startswith("Error at offset 5, skipping.") == (not count)
+
+
 def test_an_update_of_a_remote_segment_is_as_java_prints_it() -> None:
     assert _payload(UPDATE, "remote-log-metadata-decoder") == (
         "RemoteLogSegmentMetadataUpdate{remoteLogSegmentId=RemoteLogSegmentId{topicIdPartition=AAAAAAAAAAEAAAAAAAAAAg:t-3,"
@@ -200,3 +208,12 @@ def test_a_remote_record_without_value_has_the_words_of_java() -> None:
         'Error at offset 5, skipping. Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of'
         ' "org.apache.kafka.common.record.internal.Record.value()" is null'
     )
+
+
+def test_fields_of_one_type_keep_their_order_and_a_tag_is_told_where_it_is_not_the_default() -> None:
+    """As Kafka's schemas of the two records have it."""
+    scram = b"\1\x0b\0" + compact_string("u") + int8(1) + b"\2a" + b"\2b" + b"\2c" + int32(4096) + tagged()
+    assert '"salt":"YQ==","storedKey":"Yg==","serverKey":"Yw==","iterations":4096' in _payload(scram)
+    change = b"\1\5\0" + int32(0) + UUID
+    told = ['"leaderRecoveryState":0' in _payload(change + tags) for tags in (tagged(_5=b"\0"), tagged(_5=b"\xff"), tagged())]
+    assert told == [True, False, False]

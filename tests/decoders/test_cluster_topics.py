@@ -1,11 +1,15 @@
 """The topics of a cluster, from the log and the snapshots of __cluster_metadata."""
 
+import copy
+import random
 from pathlib import Path
+from typing import Any
 
 from kdump.decoders.cluster_topics import Topics, topics_in
-from tests.builders.cluster_metadata import ABORT, BEGIN, END, moved, removed, replicas, topic, uuid
+from tests.builders.cluster_metadata import ABORT, BEGIN, END, config, moved, removed, replicas, topic, uuid
 from tests.builders.files import partition_metadata
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
+from tests.loops import each
 
 ORDERS, PAYMENTS, SALES = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "fbEk9fWoRRa0gVfRQgJaSA"
 NO_OP = b"\1\x14\0\0"
@@ -80,3 +84,51 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     assert _told(topics_in(str(tmp_path))) == {"orders": {}, "sales": {}}
     file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     assert topics_in(str(tmp_path)) is None
+
+
+IDS = {"orders": ORDERS, "payments": PAYMENTS, "sales": SALES}
+
+
+def _change(chance: random.Random, now: dict[str, Any]) -> bytes:
+    """A record about a topic, and what it makes of the topics that are there by now: plain dicts and a set."""
+    name, partition, nodes = chance.choice(list(IDS)), chance.randrange(2), chance.sample([1, 2, 3], 2)
+    key, kind = (uuid(IDS[name]), partition), chance.choice(["topic", "replicas", "moved", "kept", "removed", "config", "config"])
+    if kind == "topic":
+        now["names"][uuid(IDS[name])] = name
+        return topic(name, IDS[name])
+    if kind in ("replicas", "moved"):
+        now["replicas"][key] = nodes
+        return replicas(IDS[name], partition, *nodes) if kind == "replicas" else moved(IDS[name], partition, *nodes)
+    if kind == "kept":
+        return moved(IDS[name], partition)
+    if kind == "removed":
+        now["replicas"] = {other: of for other, of in now["replicas"].items() if other[0] != key[0]}
+        if now["names"].pop(key[0], None):
+            now["configs"].pop(name, None)
+            now["compacted"].discard(name)
+        return removed(IDS[name])
+    option = chance.choice(["cleanup.policy", "remote.storage.enable"])
+    value = chance.choice(["compact", "delete", "compact,delete", None] if option == "cleanup.policy" else ["true", None])
+    now["configs"].setdefault(name, {})[option] = value
+    if "compact" in (value or ""):
+        now["compacted"].add(name)
+    return config(name, option, value)
+
+
+@each("seed", range(40))
+def test_any_records_are_replayed_as_in_plain_dicts(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    now: dict[str, Any] = {"names": {}, "replicas": {}, "configs": {}, "compacted": set()}
+    values: list[bytes] = []
+    for _ in range(8):
+        before, is_aborted = copy.deepcopy(now), chance.random() < 0.4
+        changes = [_change(chance, now) for _ in range(chance.randrange(1, 5))]
+        values += [BEGIN, *changes, ABORT if is_aborted else END] if is_aborted or chance.random() < 0.5 else changes
+        now = before if is_aborted else now
+    (tmp_path / str(seed)).mkdir()
+    _log(_metadata(tmp_path / str(seed)), 0, *values)
+    topics = topics_in(str(tmp_path / str(seed)))
+    assert topics is not None
+    assert (topics.names, topics.replicas, topics.were_compacted) == (now["names"], now["replicas"], now["compacted"])
+    configs = {name: {key: value for key, value in of.items() if value is not None} for name, of in now["configs"].items()}
+    assert {name: of for name, of in topics.configs.items() if of} == {name: of for name, of in configs.items() if of}
