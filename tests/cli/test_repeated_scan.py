@@ -279,3 +279,14 @@ def test_a_kept_summary_says_that_more_was_not_read() -> None:
     for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
         given = {**numbers, **lists, **others, "level": "full", "areMoreNotRead": more, "tables": {}, "failingStarts": {}}
         assert words in ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]
+
+
+def test_that_a_broker_does_not_start_is_told_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "no-partition").mkdir()
+    _age(data)
+    told = []
+    for _ in range(2):
+        _scan(data)
+        told.append(_summary(capsys))
+    assert told[1]["unchangedFiles"] > 0
+    assert told[0]["reasons"] == told[1]["reasons"] and "start" in " ".join(told[0]["reasons"])

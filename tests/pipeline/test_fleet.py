@@ -458,3 +458,27 @@ def test_an_error_in_a_query_is_an_error_of_kdump_and_a_variable_of_this_program
     with pytest.raises(duckdb.CatalogException, match="does not exist"):
         local.ask([query], {})
     assert nowhere.num_rows == 1
+
+
+# --- What counts, and what does not
+
+
+def test_a_log_ends_where_its_newest_segment_starts_though_that_is_empty(tmp_path: Path) -> None:
+    log = [data(0, 5)]
+    for number, (base, ends) in enumerate(((5, []), (6, [(6, 5)]), (10, [(10, 5)]))):
+        brokers: dict[str, Partitions] = {"1": {"a-0": {0: log, base: []}}, "2": {"a-0": {0: log}}}
+        found = _ask(replicas.behind(NOW), tables_of(write_fleet(tmp_path / str(number), brokers)))
+        assert [(int(row["expected"]), int(row["found"])) for row in found] == ends
+        assert all(row["broker"] == "2" and row["offsetFirst"] == 5 for row in found)
+
+
+def test_neither_damaged_batches_nor_sizes_of_nothing_are_added_up(tmp_path: Path) -> None:
+    hour = TIMESTAMP - TIMESTAMP % HOUR
+    log = [data(0, 2, at=hour, key=b"k"), flipped(data(2, 3, at=hour, key=b"k")), data(5, at=hour, key=b"k")]
+    log.append(batch(base_offset=6, records=[record(key=b"k", value=None, timestamp=hour)] * 3))
+    tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: log}}}))
+    (span,) = _ask(statistics.throughput(HOUR), tables)
+    sizes = [len(log[row]) for row in (0, 2, 3)]
+    assert (span["start"], span["batches"], span["records"], span["size"]) == (hour, 3, 6, sum(sizes))
+    (key,) = _ask(statistics.top_keys(5), tables)
+    assert (key["tombstones"], key["size"]) == (3, key["records"] * len(b"k") + (key["records"] - 3) * len(b"value"))

@@ -17,7 +17,7 @@ import pytest
 
 import kdump
 from kdump.binary.source import Source
-from kdump.errors import CorruptData, KdumpError, MissingPackage, UsageError
+from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
 from kdump.formats import records as record_readers
 from kdump.formats.log import Log
 from tests.builders.compression import Codec
@@ -750,3 +750,29 @@ def test_brokers_below_one_directory_are_checked_as_what_they_are(brokers: Path)
     found = _found(brokers)
     assert len(found) == len(set(found)) == 12
     assert len(_rows("batches", brokers)) == 2
+
+
+@each("table", ["batches", "records", "segments"])
+def test_bytes_that_the_device_does_not_give_are_never_left_out_in_silence(
+    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]), batch(base_offset=1, records=[record()]))
+    take = Source._take
+
+    def failing(source: Source, position: int, count: int) -> bytes:
+        if source.path == str(path) and position <= 80 < position + count:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+        return take(source, position, count)
+
+    reports: list[SliceReport] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Source, "_take", failing)
+        patch.setattr(Source, "is_direct", False)
+        for unreadable in ("fail", "row", "skip"):
+            options = Options({"table": table, "path": str(tmp_path), "unreadable": unreadable, "isolated": "false"})
+            rows = (batch for task in planning.plan(options) for batch in reading.read(task, options, reports.append))
+            with pytest.raises(Unreadable, match="cannot be read from") if unreadable == "fail" else contextlib.nullcontext():
+                list(rows)
+    assert [[(one.code, one.position, one.end) for one in report.skipped if not one.is_damage] for report in reports] == [
+        [("file-io-error", 0, path.stat().st_size)]
+    ] * 2

@@ -336,3 +336,15 @@ def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> Non
 def test_every_code_about_tables_is_shown_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert all(f'"{code}"' in text for code in SCAN)
+
+
+@pytest.mark.parametrize("end", range(18, 23))
+@pytest.mark.parametrize("start", range(3))
+def test_one_byte_too_few_or_too_many_is_enough(data: Path, start: int, end: int) -> None:
+    report = SliceReport(str(_log(data, 0)))
+    report.size, report.inode = 20, 1
+    report.cover(start, end)
+    whole = Reconciliation(str(data))
+    whole._logs[report.path] = {"batches": report}
+    whole.finish()
+    assert bool(whole.disagreements) == ((start, end) != (0, 20))
