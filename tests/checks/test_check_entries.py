@@ -539,3 +539,11 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
+
+
+def test_what_is_preallocated_for_the_newest_segment_is_told_of_pedantically(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: [batch(records=[record(value=b"v")])]})
+    (directory / INDEX).write_bytes(bytes(80))
+    for is_pedantic in (False, True):
+        told = [one.found for one in findings_of(directory, is_pedantic=is_pedantic) if one.code == "index-zero-tail"]
+        assert told == ["10"] * is_pedantic

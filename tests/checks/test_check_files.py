@@ -693,3 +693,12 @@ def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Pat
             assert not code
         except Unreadable as error:
             assert error.code == code
+
+
+def test_a_directory_whose_name_goes_on_from_that_of_the_log_directory_is_outside(tmp_path: Path) -> None:
+    directory = _log_dir(tmp_path / "data")
+    for name in ("data-old", "data/inner"):
+        (tmp_path / name).mkdir()
+        (directory / f"{Path(name).name}-9").symlink_to(tmp_path / name)
+    links = [Path(one.path).name for one in findings_of(directory) if one.code == "symlink-outside"]
+    assert links == ["data-old-9"]

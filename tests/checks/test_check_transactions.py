@@ -528,3 +528,17 @@ def test_bytes_after_the_last_entry_are_rated_by_the_checksum(tmp_path: Path, da
     assert ("snapshot-crc-mismatch" in codes_of(findings_of(path))) == (words == ".")
     (unread,) = (one for one in findings_of(path, level="quick") if one.code.startswith("snapshot-"))
     assert (unread.message, unread.broker_forecast) == ("3 bytes follow the last entry.", "delete"), "no checksum is read"
+
+
+@each(("producer", "forecast"), [(-1, "blind"), (0, "die"), (1, "die")])
+def test_what_a_marker_says_is_read_where_a_producer_sent_it(tmp_path: Path, producer: int, forecast: str) -> None:
+    odd = record(value=_VALUE)
+    found = _of(tmp_path, [_plain(0), _control(1, odd, producer=producer, in_txn=producer >= 0)], "control-key-null")
+    assert [one.broker_forecast.partition(" ")[0] for one in found] == [forecast]
+
+
+@each(("offset", "told"), [(3, True), (4, False)])
+def test_a_snapshot_of_an_offset_that_the_log_does_not_reach_is_not_compared(tmp_path: Path, offset: int, told: bool) -> None:
+    segments = {0: [_data(0, 0), _data(1, 1), _data(2, 2)]}
+    directory = write_partition(tmp_path, segments=segments, producer_snapshots={offset: [_entry(sequence=9, last_offset=2)]})
+    assert ("snapshot-disagrees" in codes_of(findings_of(directory))) == told

@@ -369,3 +369,9 @@ def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(tmp_path: Path, li
         for count in (1, 2, 5, 30, 1000):
             listed(*options, "--tail", count, path)
             _assert_ends(listed.rows, whole, count)
+
+
+def test_a_segment_that_starts_at_the_offset_after_the_base_is_the_next_one(tmp_path: Path, listed: Lister) -> None:
+    path = files.write_partition(tmp_path, segments={5: [], 6: [_batch(9)], 20: [_batch(20)]}) / file_name(5, ".log")
+    assert listed("--offset", 5, path) == (CLEAN, [])
+    assert f"the next one, {file_name(6, '.log')}, starts at 6; " in listed.err

@@ -85,3 +85,10 @@ def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_p
     for before in range((1 << 20) - len(entry) - 1, (1 << 20) + 2):
         (tmp_path / "x").write_bytes(b"x" * (before - 1) + b"\n" + entry)
         assert _entry_of(tmp_path / "x", "topic", 7) == ("topic", 7, 1200), before
+
+
+def test_lines_of_windows_are_the_same_entries(tmp_path: Path) -> None:
+    data = checkpoint(entries=[(0, 0), (7, 1200)])
+    ends = [[line.values for line in _lines(tmp_path / "x", text)] for text in (data, data.replace(b"\n", b"\r\n"))]
+    assert ends[0] == ends[1] and (7, 1200) in ends[0]
+    assert _codes(tmp_path / "x", data.replace(b"\n", b"\r\n")) == []
