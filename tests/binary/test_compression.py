@@ -602,3 +602,13 @@ def test_the_sizes_of_a_zstd_frame_are_what_was_written(size: int, has_checksum:
     stream = zstandard.ZstdCompressor().compressobj()
     unsized = stream.compress(bytes(size)) + stream.flush()
     assert zstd_frame.sizes(unsized) == (len(unsized), -1 if size else 0)
+
+
+def test_blocks_that_are_too_large_and_second_members_are_not_decompressed_whole() -> None:
+    """A reader that goes block by block refuses the one, and puts the payload of the other together."""
+    whole = BatchDecompressor(1 << 20)
+    header = lz4_frame(b"")[:7]
+    for size in (65_536, 65_537):
+        frame = header + struct.pack("<I", 1 << 31 | size) + bytes(size) + bytes(4)
+        assert whole.decompress(LZ4, frame) == (bytes(size) if size <= 65_536 else None)
+    assert whole.decompress(GZIP, compress(TEXT, codec="gzip") * 2) is None

@@ -210,3 +210,15 @@ def test_a_quota_is_shown_as_java_shows_a_double(value: float, shown: str, tmp_p
     for name in kernels.KERNELS:
         printed = _printed(name, path, "4.3.1", "cluster-metadata-decoder", Sizes())
         assert f'"key":"k","value":{shown},"remove":false' in printed.stdout.decode()
+
+
+def test_the_kernel_in_c_escapes_the_same_signs_in_json(tmp_path: Path) -> None:
+    if missing := kernels.why_no_c():
+        pytest.skip(missing)
+    path = tmp_path / "00000000000000000000.log"
+    names = ["".join(map(chr, range(start, start + 8))) for start in range(0, 136, 8)]
+    keys = [int16(1) + string("g") + string(name) + int32(0) for name in names]
+    path.write_bytes(batch(records=[record(key=key, value=int16(1) + bytes(26)) for key in keys]))
+    wanted = _printed(kernel.PYTHON, path, "4.3.1", "offsets-decoder", Sizes())
+    assert b"\\u001F" in wanted.stdout
+    assert _printed(kernel.C, path, "4.3.1", "offsets-decoder", Sizes()) == wanted

@@ -67,3 +67,18 @@ def test_batches_that_are_damaged_or_out_of_order_have_no_summary(odd: bytes) ->
 
 def test_negative_offsets_have_no_summary() -> None:
     assert _summary(batch(records=ONE, base_offset=-3)) is None
+
+
+@each(("count", "hollow"), [(0, 1), (-1, 1), (1, 0)])
+def test_batches_that_say_they_are_empty_and_are_not_are_counted(count: int, hollow: int) -> None:
+    assert _sure(batch(records=ONE, records_count=count)).hollow == hollow
+    assert _sure(batch(records=[], last_offset_delta=1)).hollow == 0
+
+
+def test_an_epoch_of_a_producer_is_a_streak_of_its_own_though_sequences_go_on() -> None:
+    batches = [
+        batch(records=ONE, base_offset=row, producer_id=7, producer_epoch=epoch, base_sequence=row)
+        for row, epoch in enumerate((5, 5, 6, 3))
+    ]
+    streaks = _sure(b"".join(batches)).producer_streaks()
+    assert streaks is not None and len(list(streaks)) == 3
