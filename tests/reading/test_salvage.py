@@ -14,6 +14,7 @@ from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
 from kdump.reading import search, zeros
+from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
@@ -691,3 +692,40 @@ def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(ma
     before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
     found = [(one.start, one.end) for one in _ranges(before + b"?" * 50 + outer) if one.status in (INTACT, SALVAGED)]
     assert found == [(0, len(before)), (len(before) + 50, len(before) + 50 + len(outer))]
+
+
+def test_where_windows_end_decides_nothing_about_batches_out_of_line() -> None:
+    chance = random.Random(64)
+    for _ in range(60):
+        offsets, offset = [], 0
+        for _ in range(9):
+            offset = chance.choice((offset + 1, offset + 1, offset + 2, offset, max(offset - 3, 0), offset + 7))
+            offsets.append(offset)
+        data = b"".join(_batch(offset) for offset in offsets)
+        found = [_ranges(data, tuning=kernels.in_windows(SIZE * count + 9)) for count in range(1, 8)]
+        assert found == found[:1] * len(found), offsets
+
+
+def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:
+    """The first eleven bytes of a small batch of offset 0 are zeros."""
+    data = b"\7" * 40 + bytes(5000) + _batch(0) + _batch(1)
+    found = [one.start for one in _ranges(data, tuning=ReadTuning(near_bytes=100)) if one.status]
+    assert found == [5040, 5040 + SIZE]
+
+
+@each(("rest", "known"), [(b"", 2), (b"\7", 2), (_batch(1)[:60], 2), (b"\7" * 61, 1), (_batch(1), 2)])
+def test_a_batch_leads_to_the_next_or_to_less_than_a_header(rest: bytes, known: int) -> None:
+    with opened(_batch(0) + rest) as source:
+        assert search.evidence(source, 0, source.read(0, 61)) == known
+
+
+def test_a_batch_that_says_a_wrong_length_is_a_damaged_range() -> None:
+    wrong = bytearray(_batch(1))
+    wrong[8:12] = (len(wrong) - 12 + 3).to_bytes(4, "big")
+    ranges = DamagedOffsets(0)
+    with opened(_batch(0) + wrong + _batch(2) + _batch(3)) as source:
+        for item in walk(source, base_offset=0):
+            ranges.take(item)
+    assert [(one.start, one.end, one.is_batch, one.offset, one.next_offset) for one in ranges.ranges()] == [
+        (SIZE, 2 * SIZE, True, 1, 2)
+    ]
