@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.forecasts import losses
-from kdump.forecasts.directory import File
+from kdump.forecasts.damage import WalkedLogs
+from kdump.forecasts.directory import Directory, File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
 from tests.builders.fleets import flipped
@@ -136,3 +137,12 @@ def test_messages_in_the_payload_of_a_wrapper_without_header_are_not_lost_record
     rows = [row for row in _rows(_written(tmp_path / "t-0", {f"{1000:020}.log": b"".join(wrappers)})) if row.lost_records]
     assert rows
     assert {(row.lost_records, str(row.lost_offsets)) for row in rows} == {(4, "[[1006, 1009]]")}
+
+
+def test_data_goes_on_after_a_torn_batch(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    one, torn, last = (batch(records=[record(value=b"v" * size)], base_offset=base) for base, size in enumerate((9, 900, 9)))
+    (folder / f"{0:020}.log").write_bytes(one + torn[:100] + last)
+    directory = Directory.of(str(folder))
+    assert losses.data_end(directory, losses.IntactBatches(WalkedLogs(directory))) == (3, False)

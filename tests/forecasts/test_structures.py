@@ -3,20 +3,25 @@
 import random
 import struct
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kdump.forecasts import sentences
 from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset, StorageFailure
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.leader_epochs import LeaderEpochs
+from kdump.forecasts.outcome import STRAY
 from kdump.forecasts.producer_state import ProducerStates
-from kdump.forecasts.segment import Segments
+from kdump.forecasts.segment import Segment, Segments
+from kdump.forecasts.settings import Settings
 from kdump.releases.broker_startup import StartRules
 from tests.builders.files import producer_entry, producer_snapshot
+from tests.builders.records import batch, record
 from tests.loops import each
 
 RULES = StartRules("4.3.1")
@@ -170,3 +175,36 @@ def test_only_a_higher_epoch_is_noted(tmp_path: Path) -> None:
     assert found == [3, 3, 3, 4]
     assert _outcome(epochs.note, 4, -1) == "", "it is not added again"
     assert _outcome(epochs.note, 5, -1) == "IllegalArgumentException"
+
+
+def test_what_is_appended_after_a_segment_was_cut_has_a_place_in_its_index(tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(4)]
+    size = len(batches[0])
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(batches))
+    (tmp_path / f"{0:020}.index").write_bytes(struct.pack(">iiii", 1, size, 3, 3 * size))
+    segment = Segment(Directory.of(str(tmp_path)), 0, Settings(RULES, is_clean=False, recovery_point=0))
+    assert (segment.offset_index.count, segment.truncate_to(2)) == (2, 2 * size)
+    assert (segment.offset_index.count, segment.size, segment.next_offset()) == (1, 2 * size, 2)
+
+
+# --- which start is worse
+
+
+def _start(**fields: object) -> Any:  # as much of a Forecast as its verdict depends on
+    nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
+    more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1}
+    return SimpleNamespace(**{**nothing, **more, **fields})
+
+
+def test_starts_that_may_lose_are_worse_and_records_count_before_bytes() -> None:
+    losing = [{"lost_records": 1}, {"segments_gone": [0]}, {"outcome": STRAY}, {"losses_may_be_more": True}]
+    assert [sentences.verdict(_start(is_doubtful=True, **fields)) for fields in losing] == [sentences.LOSS] * 4
+    lighter = [
+        _start(),
+        _start(lost_records=1, bytes_lost=900),
+        _start(lost_records=2, bytes_lost=-5),
+        _start(lost_records=2, bytes_lost=70),
+        _start(lost_records=1, consumers_stop_at=0),
+    ]
+    ranks = [sentences.rank(row) for row in lighter]
+    assert all(before < after for before, after in pairwise(ranks))

@@ -375,3 +375,14 @@ def test_what_is_no_log_of_kafka_is_not_drawn(partition: Path, capfd: pytest.Cap
     assert commands.main(["map", str(empty.parent)]) == 3
     sound = write_partition(empty.parent, segments={0: [_batch(0)]}, topic="sound")
     assert [commands.main(["map", *map(str, paths)]) for paths in ([empty.parent], [sound, empty])] == [0, 3]
+
+
+def test_a_segment_that_a_crash_deletes_goes_from_its_first_batch_on(partition: Path) -> None:
+    log = partition / f"{0:020d}.log"
+    data = log.read_bytes()
+    log.write_bytes(data[: 98 * SIZE] + b"\xff" * SIZE + data[99 * SIZE :])
+    made = partition_map(partition)
+    assert {span.status for span in made.spans[str(partition / f"{COUNT:020d}.log")]} == {"goes"}
+    (partition / f"{COUNT:020d}.log").unlink()
+    (segment,) = partition_map(partition).segments
+    assert segment.end_offset == 98, "the last batch is only salvaged"
