@@ -12,6 +12,7 @@ from kdump.formats.ranges import Range
 from kdump.formats.record_selection import selected
 from kdump.output.rows import listing
 from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
+from kdump.reading.items import DAMAGED
 from kdump.searching.decoding import Decoding, schemas_of
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, KINDS, PROOF_FIELDS
 from kdump.searching.file_search import FileResult, FileSearch, FileSettings
@@ -227,9 +228,12 @@ class Search:
         part = found.part
         spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
         batches = part.batches
+        statuses = [found.statuses[row] for row in spread]
+        for row in part.faults:  # its key or value reaches past the end of the message
+            statuses[row] = DAMAGED
         table = listing.records(
             part.records,
-            [found.statuses[row] for row in spread],
+            statuses,
             [batches["position"][row] for row in spread],
             self.name_of(item),
             decoded,

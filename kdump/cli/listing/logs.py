@@ -157,6 +157,8 @@ class LogLister:
             self._write_lines(part)
         else:
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
+            for row in part.faults:  # its key or value reaches past the end of the message
+                spread[row] = salvage.DAMAGED
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)

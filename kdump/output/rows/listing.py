@@ -155,13 +155,12 @@ def records(
     file: str,
     decoded: Sequence[Decoded | None] | None = None,
 ) -> Table[ListedRecord]:
-    """Records with the positions and statuses of their batches; a message that is damaged itself has that status.
+    """Records with the positions and statuses of their batches; a message whose own CRC is wrong is damaged itself.
 
     `decoded` has the decoded key and value of each record, None if no decoder was asked.
     """
     nothing = [None] * len(table)
-    contents = zip(statuses, table["key"], table["value"], table["isvalid"], strict=True)
-    statuses = ["damaged" if _is_unreadable(*content) else status for status, *content in contents]
+    statuses = ["damaged" if valid is False else status for status, valid in zip(statuses, table["isvalid"], strict=True)]
     keys, keys_base64 = _texts(table["key"])
     values, values_base64 = _texts(table["value"])
     return Table(
@@ -221,11 +220,6 @@ def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str |
 
 def _error(fault: CorruptData | None) -> str | None:
     return None if fault is None else f"{fault.code}: {fault.message}"
-
-
-def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:
-    """Whether the CRC of a message itself is wrong, or its key or value reaches past its end."""
-    return is_valid is False or isinstance(key, Exception) or isinstance(value, Exception)
 
 
 def text_or_base64(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
