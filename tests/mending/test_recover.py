@@ -595,6 +595,15 @@ KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tupl
         LOST,
         TWO_LOST,
     ),
+    **{
+        f"{lost} after the last batch, by a checkpoint": (
+            {0: [_batch(0), _batch(1)]},
+            {"../recovery-point-offset-checkpoint": b"0\n1\norders 0 %d\n" % (2 + lost)},
+            [],
+            [(2, 1 + lost, True)] * (lost > 0),
+        )
+        for lost in (0, 1, 2)
+    },
     "zeros, by a later log": ({0: [_zeros(LARGE[0])], 3: [_batch(3)]}, {}, LOST, [(1, 2, True)]),
     # the last batch is put right, and counts
     "one more, by the end of an index": ({0: [_batch(0), TORN]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\x7f\0"}, [], [(2, 2, True)]),

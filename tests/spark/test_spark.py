@@ -765,6 +765,11 @@ def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: pytest.Monkey
     assert settings("local[3]", {}, 2, "folder")["spark.master"] == "local[3,4]"
 
 
+def test_what_is_given_counts_more_than_our_settings() -> None:
+    given = {"spark.ui.enabled": "true", "spark.master": "local[7]", "spark.x": "y"}
+    assert settings(None, given, 2, "folder") == {**settings(None, {}, 2, "folder"), **given}
+
+
 def test_a_session_that_is_active_is_used_and_left_alone(spark: "SparkSession") -> None:
     with embedded(master="local[7]") as session:
         assert session.sparkContext.applicationId == spark.sparkContext.applicationId
