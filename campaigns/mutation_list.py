@@ -482,7 +482,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("60-q07", "searching/file_search.py", " += max(0, gap.end - max(gap.start, end))", " += gap.end - gap.start"),
     ("limit-of-each-part", "searching/file_search.py", "            left = None if left is None else left - len(hits)\n", ""),
     ("61-c50", "searching/file_search.py", "and identity(source) != before", "and identity(source)[2] != before[2]"),
-    ("64-a04", "searching/file_search.py", "statuses[row] =", "statuses[0] ="),
+    ("64-a04", "searching/file_search.py", "statuses[row] == DAMAGED", "statuses[0] == DAMAGED"),
     ("nothing-searched", "searching/grep.py", " = self.files and self._is_whole", " = self._is_whole"),
     ("unknown-fields", "searching/grep.py", "and not self.not_read and not unknown", "and not self.not_read"),
     ("s18", "searching/grep.py", "self._progress(self._done + of_file, self.", "self._progress(of_file, self."),

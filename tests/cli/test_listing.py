@@ -709,7 +709,7 @@ def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path:
 
 @each(("field", "status"), [({}, "intact"), ({"key_length": 1000}, "damaged"), ({"value_length": 1000}, "damaged")])
 def test_a_message_whose_key_or_value_reaches_past_its_end_is_damaged(
-    tmp_path: Path, listed: Listed, field: dict[str, int], status: str
+    tmp_path: Path, listed: Listed, field: dict[str, Any], status: str
 ) -> None:
     path = _log(tmp_path, message_set(messages=[message(key=b"k", value=b"v", **field), message(value=b"w")]))
     assert listed.only("status", "log", "--deep", path)[1] == [status, "intact"]

@@ -190,14 +190,14 @@ def test_what_is_appended_after_a_segment_was_cut_has_a_place_in_its_index(tmp_p
 # --- which start is worse
 
 
-def _start(**fields: object) -> Any:  # as much of a Forecast as its verdict depends on
+def _start(**fields: Any) -> Any:  # as much of a Forecast as its verdict depends on
     nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
     more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1}
     return SimpleNamespace(**{**nothing, **more, **fields})
 
 
 def test_starts_that_may_lose_are_worse_and_records_count_before_bytes() -> None:
-    losing = [{"lost_records": 1}, {"segments_gone": [0]}, {"outcome": STRAY}, {"losses_may_be_more": True}]
+    losing: list[dict[str, Any]] = [{"lost_records": 1}, {"segments_gone": [0]}, {"outcome": STRAY}, {"losses_may_be_more": True}]
     assert [sentences.verdict(_start(is_doubtful=True, **fields)) for fields in losing] == [sentences.LOSS] * 4
     lighter = [
         _start(),

@@ -14,6 +14,7 @@ from kdump.errors import MissingPackage, Unreadable, UsageError
 from kdump.formats import foreign
 from kdump.formats.ranges import Range
 from kdump.reading import salvage
+from kdump.schemas import collection
 from kdump.searching import certificate, log_search
 from kdump.searching.file_search import _covered_bytes
 from kdump.searching.grep import Search
@@ -505,7 +506,7 @@ def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypa
     def unlisted(place: str) -> list[str]:
         raise Unreadable("file-io-error", "Input/output error", path=place)
 
-    monkeypatch.setattr(certificate.collection, "files_at", unlisted)
+    monkeypatch.setattr(collection, "files_at", unlisted)
     body = {"paths": ["/d"], "files": [], "notRead": [], "schemas": {"places": ["/schemas"], "files": []}}
     assert [(row.file, row.status) for row in certificate.verified(body)] == [("/schemas", "unreadable")]
 
