@@ -194,12 +194,7 @@ def _of_txn(directory: Path) -> list[Finding]:
 
 @each(
     ("minutes", "code", "severity"),
-    [
-        (20, "txn-open", "info"),
-        (20 + 1 / MINUTE, "txn-hanging", "error"),
-        (90, "txn-hanging", "error"),
-        (200, "txn-open", "info"),  # a timestamp in the future says nothing
-    ],
+    [(20, "txn-open", "info"), (20 + 1 / MINUTE, "txn-hanging", "error"), (90, "txn-hanging", "error")],
 )
 def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float, code: str, severity: str) -> None:
     start = -100.0

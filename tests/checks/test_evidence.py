@@ -10,7 +10,7 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, replicas, topic
+from tests.builders.cluster_metadata import config, topic
 from tests.builders.files import (
     checkpoint,
     file_name,
@@ -305,26 +305,6 @@ def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_co
     _write_properties(tmp_path / "d1", directory=OTHER)
     _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
     assert _gap(directory)[0] == severity
-
-
-@each(
-    ("values", "severity", "words"),
-    [
-        ([topic("orders", ORDERS), replicas(ORDERS, 3, 1)], None, ""),
-        ([topic("orders", ORDERS), replicas(ORDERS, 0, 1)], "info", "Topic orders has no partition 3."),
-        ([topic("orders", OTHER)], "error", f"The topic id is not {OTHER}, which topic orders has."),
-        ([topic("bills", ORDERS)], "error", "The topic id is that of topic bills."),
-        ([topic("bills", OTHER)], "info", "The cluster has no topic orders."),
-    ],
-)
-def test_the_topic_id_of_a_partition_is_one_that_the_metadata_has(
-    tmp_path: Path, values: list[bytes], severity: str | None, words: str
-) -> None:
-    _with_gap(tmp_path)
-    _write_metadata(tmp_path, *values)
-    found = [one for one in findings_of(tmp_path, "partition-metadata-bad") if "orders-3" in one.path]
-    assert [one.severity for one in found] == ([] if severity is None else [severity])
-    assert all(one.message.startswith(words) for one in found)
 
 
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
