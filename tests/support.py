@@ -331,6 +331,13 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
+def flip_a_bit(path: Path, position: int = 100) -> None:
+    """Change one bit of a file, in the byte at this position."""
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
 class PoolHere:
     """Stands for `kdump.workers.pool.Pool`: does all tasks in this process, where a test sees what is done."""
 

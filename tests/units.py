@@ -9,23 +9,9 @@ SPARK = "spark"
 """The unit of all that needs Spark, so that it starts once."""
 
 BESIDE_SPARK = {
-    "test_check_entries",
-    "test_check_files",
-    "test_check_framing",
-    "test_check_rules",
-    "test_check_transactions",
-    "test_compression",
-    "test_evidence",
-    "test_forecast",
-    "test_golden_grid",
-    "test_goldens",
-    "test_indexes",
-    "test_log",
-    "test_messages",
-    "test_record",
-    "test_releases",
-    "test_salvage",
-    "test_witnesses",
+    *("test_check_entries", "test_check_files", "test_check_framing", "test_check_rules", "test_check_transactions"),
+    *("test_compression", "test_evidence", "test_forecast", "test_golden_grid", "test_goldens", "test_indexes", "test_log"),
+    *("test_messages", "test_record", "test_releases", "test_salvage", "test_witnesses"),
 }
 """Modules that fork no process: Spark leaves threads in the process that ran it, which is not forked any more."""
 

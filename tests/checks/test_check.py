@@ -26,7 +26,7 @@ from kdump.checks import catalogue
 from kdump.errors import UsageError
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
-from tests.support import HANG, run_here, with_interrupts
+from tests.support import HANG, flip_a_bit, run_here, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = Path(__file__).parent.parent / "schemas"
@@ -92,19 +92,13 @@ def clean(tmp_path: Path) -> Path:
 @pytest.fixture
 def broken(clean: Path) -> Path:
     """The same, with two batches of the first segment damaged and the second torn."""
-    _change(clean / LOG, 100)
-    _change(clean / LOG, 300)
+    flip_a_bit(clean / LOG, 100)
+    flip_a_bit(clean / LOG, 300)
     path = clean / NEXT_LOG
     path.write_bytes(path.read_bytes()[:-5])
     old = time.time() - 3600  # nobody writes to it
     os.utime(path, (old, old))
     return clean
-
-
-def _change(path: Path, position: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[position] ^= 1
-    path.write_bytes(data)
 
 
 def _lines(text: str) -> list[Json]:
@@ -181,7 +175,7 @@ def test_a_directory_with_nothing_of_kafkas_is_not_clean(tmp_path: Path) -> None
 def test_directories_of_one_name_are_distinguished_by_their_brokers(tmp_path: Path) -> None:
     for broker in ("b1", "b2"):
         folder = write_partition(tmp_path / broker / "data", topic="orders", partition=0, segments={0: _batches(0, 2)})
-        _change(folder / LOG, 100)
+        flip_a_bit(folder / LOG, 100)
     code, out, _ = _run("check", tmp_path)
     assert code == FINDINGS
     assert " ".join(out.split()).startswith(f"{tmp_path}/b1/data/orders-0 1 segment")
@@ -259,7 +253,7 @@ def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path
 
 
 def test_what_is_new_since_the_baseline_fails(broken: Path, baseline: Path) -> None:
-    _change(broken / LOG, 500)
+    flip_a_bit(broken / LOG, 500)
     code, out, _ = _run("check", broken, "--baseline", baseline, "--output", "ndjson")
     assert code == FINDINGS
     assert (_lines(out)[-1]["errors"], _lines(out)[-1]["known"]) == (1, 3)
@@ -425,10 +419,10 @@ def test_all_folds_nothing(broken: Path) -> None:
 
 def test_of_findings_in_many_files_two_are_shown(tmp_path: Path) -> None:
     for number in range(30):
-        _change(write_partition(tmp_path, topic=f"t{number:02}", partition=0, segments={0: _batches(0, 2)}) / LOG, 100)
+        flip_a_bit(write_partition(tmp_path, topic=f"t{number:02}", partition=0, segments={0: _batches(0, 2)}) / LOG, 100)
     path = write_partition(tmp_path, topic="worst", partition=0, segments={0: _batches(0, 3)}) / LOG
-    _change(path, 100)
-    _change(path, path.stat().st_size - 9)
+    flip_a_bit(path, 100)
+    flip_a_bit(path, path.stat().st_size - 9)
     out = " ".join(_run("check", tmp_path)[1].split())
     assert out.count(" crc-mismatch: ") == 2 and " in 29 other files. --all shows each finding." in out
     assert "# and 29 more like these to copy before any restart" in out and "# and 29 more to recover; --all lists each" in out

@@ -427,6 +427,7 @@ def _data(**fields: object) -> bytes:
     [
         ([HEADER, _data(), FOOTER], []),
         ([HEADER, FOOTER], []),
+        ([batch(records=[snapshot_header_record(), snapshot_footer_record()], is_control=True)], []),
         ([_data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data()], [("checkpoint-no-footer", 1)]),
         ([_data()], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 0)]),

@@ -242,13 +242,16 @@ TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marke
 
 
 def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
-    pieces = TWO_ABORTED
-    directory = write_partition(tmp_path, segments={0: pieces})
-    (found,) = findings_of(directory)
-    assert _told([found]) == [("txn-aborted-not-indexed", "error", _at(pieces, 1)[0], _at(pieces, 3)[1], 0, 3, None, None)]
-    assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
-    (directory / file_name(0, ".index")).unlink()
-    assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory))
+    inner = [_in_txn(1, 0), _marker(2, is_commit=False)]
+    outer = [_in_txn(0, 0, producer_id=8), *inner, _marker(3, is_commit=False, producer_id=8), _plain(4)]
+    for first, pieces in ((1, TWO_ABORTED), (2, outer)):
+        directory = write_partition(tmp_path / str(first), segments={0: pieces})
+        (found,) = findings_of(directory)
+        extent = _at(pieces, first)[0], _at(pieces, 3)[1]
+        assert _told([found]) == [("txn-aborted-not-indexed", "error", *extent, 0, 3, None, None)]
+        assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
+        (directory / file_name(0, ".index")).unlink()
+        assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory))
 
 
 @each(
@@ -305,8 +308,9 @@ _VALUE = struct.pack(">hi", 0, 0)
         (control_record(control_type=-1, value=_VALUE), "control-type-unknown", "-1"),
     ],
 )
-def test_a_marker_says_what_a_marker_can_say(tmp_path: Path, one: Record, code: str | None, found: str) -> None:
-    pieces = [_in_txn(0, 0), _control(1, one), _plain(2)]
+@each("producer", [0, 7])
+def test_a_marker_says_what_a_marker_can_say(tmp_path: Path, producer: int, one: Record, code: str | None, found: str) -> None:
+    pieces = [_in_txn(0, 0, producer_id=producer), _control(1, one, producer=producer), _plain(2)]
     told = _of(tmp_path, pieces)
     assert [(row.code, row.found) for row in told] == ([(code, found)] if code else [])
     for row in told:

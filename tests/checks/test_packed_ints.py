@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 import pytest
 
 from kdump.checks.packed_ints import PackedInts
+from kdump.checks.segment_facts import SegmentFacts
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -58,6 +59,13 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
         if len(numbers) > 300:
             assert column.bisect_left(number, 100, 290) == bisect_left(numbers, number, 100, 290)
             assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
+
+
+@each(("next_base", "offsets"), [(None, (5, 20)), (21, (5, 20)), (20, (5, 8)), (9, (5, 8))])
+def test_the_last_offset_of_a_segment_is_below_the_next_segment(next_base: int | None, offsets: tuple[int, int]) -> None:
+    facts = SegmentFacts("x.log", 5, 300)
+    facts.add_offsets([5, 7, 19], [6, 8, 20])
+    assert facts.plausible_offsets(next_base) == offsets
 
 
 def test_there_are_no_rows_beyond_the_ends() -> None:

@@ -21,7 +21,7 @@ from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
 from tests.cli.terminals import on_terminal
 from tests.loops import each
-from tests.support import HANG, LOGS, damaged, run_here, with_interrupts
+from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -97,14 +97,8 @@ def test_a_clean_partition_is_examined_without_findings(partition: Path, command
 @each(
     "line",
     [
-        "log",
-        "log --output xml x",
-        "log --limit 0 x",
-        "log --from-time noon x",
-        "log --from-time --9999999999 x",
-        "log --release 9.9.9 x",
-        "log --no-such-option x",
-        "nothing",
+        *("log", "log --output xml x", "log --limit 0 x", "log --from-time noon x", "log --from-time --9999999999 x"),
+        *("log --release 9.9.9 x", "log --no-such-option x", "nothing"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(line: str) -> None:
@@ -227,12 +221,6 @@ def _sound(tmp_path: Path) -> Path:
     return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
 
 
-def _flip_a_bit(path: Path, position: int = 100) -> None:
-    data = bytearray(path.read_bytes())
-    data[position] ^= 1
-    path.write_bytes(data)
-
-
 def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
     """Exit code and stderr of a run whose stdout is a pipe that nobody reads."""
     reader, writer = os.pipe()
@@ -249,7 +237,7 @@ def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[i
 def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(tmp_path: Path, output: str) -> None:
     sound = _sound(tmp_path)
     assert _without_reader("check", "--output", output, sound) == (CLEAN, b"")
-    _flip_a_bit(sound / LOG_NAME)
+    flip_a_bit(sound / LOG_NAME)
     assert _without_reader("check", "--output", output, sound) == (FINDINGS, b"")
     assert _without_reader("check", "--output", output, sound, sound / "missing.log") == (NOT_EXAMINED, b"")
     assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
@@ -261,7 +249,7 @@ def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(tmp_path: Pat
     sound = _sound(tmp_path)
     arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
     assert _without_reader(*arguments, sound) == (CLEAN, b"")
-    _flip_a_bit(sound / LOG_NAME)
+    flip_a_bit(sound / LOG_NAME)
     assert _without_reader(*arguments, sound) == (FINDINGS, b"")
     status, err = _without_reader(*arguments, sound, sound / "missing")
     assert (status, err.count(b"\n")) == (NOT_EXAMINED, 1)
@@ -274,7 +262,7 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(tmp_path: Path, o
     sound = _sound(tmp_path)
     arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--tables-to"]
     assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
-    _flip_a_bit(sound / LOG_NAME)
+    flip_a_bit(sound / LOG_NAME)
     assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
     assert (tmp_path / "damaged" / "kdump.json").exists()
 
@@ -287,7 +275,7 @@ def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(
 ) -> None:
     arguments = ["log", "--output", output, *options]
     assert _without_reader(*arguments, partition) == (CLEAN, b"")
-    _flip_a_bit(partition / LOG_NAME)
+    flip_a_bit(partition / LOG_NAME)
     assert _without_reader(*arguments, partition)[0] == FINDINGS
     assert _without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
     assert _without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
@@ -304,7 +292,7 @@ def test_a_listing_of_an_index_that_nobody_reads_ends_with_the_worst_that_was_se
 
 
 def test_messages_that_nobody_reads_do_not_end_the_work(partition: Path) -> None:
-    _flip_a_bit(partition / LOG_NAME)
+    flip_a_bit(partition / LOG_NAME)
     script = '"$0" -m kdump log --output ndjson "$1/missing.log" "$1" 2> >(true) | wc -l; exit ${PIPESTATUS[0]}'
     assert _shell(script, partition)[:2] == (NOT_EXAMINED, b"100\n")
     reader, writer = os.pipe()
@@ -454,7 +442,7 @@ def test_damaged_index_entries_are_reported_and_the_next_one_is_read(partition: 
     assert [row["status"] for row in rows] == ["intact"] * 3 + ["damaged"] * 3 + ["intact"]
     assert [row["logOffset"] for row in rows] == [5, 5, 7, None, None, None, 12]
 
-    _flip_a_bit(partition / LOG_NAME, 2 * SIZE + 8)
+    flip_a_bit(partition / LOG_NAME, 2 * SIZE + 8)
     path = partition / "00000000000000000000.timeindex"
     times = [(1, 1), (5, 4), (4, 6), (7, 7), (8, 5), (9, 99), (10, 10)]
     path.write_bytes(files.time_index(entries=[(TIMESTAMP + 10 * at, offset) for at, offset in times], zero_entry_count=5))

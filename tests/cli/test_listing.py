@@ -405,18 +405,9 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
         "",
         "--print-data-log",
         "--print-data-log --key-decoder long",
-        "--from-offset 1 --to-offset 4",
-        "--tail 7",
-        "--limit 6",
-        "--offset 2",
-        "--output ndjson",
-        "--output ndjson --decode consumer-offsets",
-        "--output json",
-        "--output csv",
-        "--output table",
-        "--output csv --from-offset 1 --to-offset 4",
-        "--output csv --limit 6",
-        "--output csv --tail 7",
+        *("--from-offset 1 --to-offset 4", "--tail 7", "--limit 6", "--offset 2", "--output ndjson"),
+        *("--output ndjson --decode consumer-offsets", "--output json", "--output csv", "--output table"),
+        *("--output csv --from-offset 1 --to-offset 4", "--output csv --limit 6", "--output csv --tail 7"),
     ],
 )
 def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
@@ -699,10 +690,7 @@ def test_a_bad_entry_after_the_limit_is_not_a_finding(
 def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path: Path, listed: Listed) -> None:
     old = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
     size = len(old[0])
-    for entries, expected in (
-        ([(1, size), (2, size + len(old[1]))], (CLEAN, [1, 2])),
-        ([(1, 0), (3, size)], (FINDINGS, [0, 1])),
-    ):
+    for entries, expected in (([(1, size), (2, size + len(old[1]))], (CLEAN, [1, 2])), ([(1, 0), (3, size)], (FINDINGS, [0, 1]))):
         path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
         assert listed.only("logOffset", "index", path) == expected
 

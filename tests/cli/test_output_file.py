@@ -1,11 +1,14 @@
 """`-o FILE`: the output of any command goes into a file, which overwrites none; the form is `--output`."""
 
+import errno
 import json
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from kdump.cli import output_file
 from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.records import batch, record
@@ -94,6 +97,13 @@ def test_a_file_that_came_meanwhile_stays_and_a_file_system_needs_no_links(
         assert main(["log", str(partition), "-o", str(tmp_path / name)]) == status
         assert (tmp_path / name).read_text().startswith(start)
         assert not list(tmp_path.glob("*incomplete*"))
+
+
+def test_a_file_that_is_not_whole_when_it_is_closed_does_not_appear(partition: Path, tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a file server says it
+    with mock.patch.object(output_file, "require_written", side_effect=full), pytest.raises(OSError, match="No space left"):
+        main(["log", str(partition), "-o", str(tmp_path / "out")])
+    assert not list(tmp_path.glob("out*"))
 
 
 def test_a_file_may_have_the_name_of_a_form(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -242,6 +242,13 @@ def test_a_partition_with_timestamps_in_the_future_is_checked_again(data: Path, 
     _assert_as_new(data)
 
 
+def test_a_partition_of_which_a_file_was_not_examined_is_checked_again(data: Path) -> None:
+    link = data / "a-0" / f"{18:020}.log"
+    link.symlink_to(link)
+    assert _scan(data) == NOT_EXAMINED
+    assert {str(data / "a-0"), str(link)} <= {*json.loads((data.parent / "out" / "manifest.json").read_text())["doubtful"]}
+
+
 def test_directories_change_places_where_the_system_cannot_do_it_at_once(tmp_path: Path) -> None:
     from kdump.binary import exchange
 

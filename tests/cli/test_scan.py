@@ -441,6 +441,17 @@ def test_spark_scans_where_somebody_requested_it(
     assert chosen(**given) == (HERE if engine == HERE and options else _spark("in the session of this process"))
 
 
+def test_what_hides_more_in_one_partition_makes_the_number_of_all_a_least_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, third = (data(offset, 3) for offset in (0, 3, 6))
+    for topic, lost in (("a", second[:-1] + b"x"), ("b", b"no batch " * 20)):
+        log = write_partition(tmp_path / "data", topic=topic, segments={0: [first, second, third]}) / file_name(0, ".log")
+        log.write_bytes(first + lost + third)
+    assert _without_tables(tmp_path / "data", "--output", "json") == 1
+    assert json.loads(capsys.readouterr().out)["verdict"].startswith("unreadable (at least 6 records)")
+
+
 def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import kdump
 from tests.builders.files import write_partition
-from tests.builders.records import Record, batch
+from tests.builders.records import Record, batch, record
 from tests.loops import each
 
 START = 1_700_000_000_000
@@ -167,6 +167,8 @@ def test_scans_and_explanations_are_functions(partition: Path, tmp_path: Path) -
     assert scan.table("segments")["segmentBase"].to_pylist() == [0, 4]
     with pytest.raises(kdump.UsageError, match="there is no table"):
         scan.table("nosuch")
+    gap = write_partition(tmp_path, topic="gap", segments={0: [batch(records=[record()], base_offset=at) for at in (0, 5)]})
+    assert [kdump.scan(gap, cleanup_policy=policy, jobs=1).exit_code for policy in ("unknown", "delete")] == [0, 1]
     _break(partition)
     scan = kdump.scan(partition, topics=["ord*"], jobs=1)
     assert scan and scan.exit_code == 1

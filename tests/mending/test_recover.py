@@ -589,12 +589,7 @@ THREE_AND_ZEROS: Logs = {0: LARGE[:3], 3: [_zeros(_batch(3))]}
 KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
     "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
     "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
-    "zeros, by a checkpoint": (
-        THREE_AND_ZEROS,
-        {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"},
-        LOST,
-        TWO_LOST,
-    ),
+    "zeros, by a checkpoint": (THREE_AND_ZEROS, {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"}, LOST, TWO_LOST),
     **{
         f"{lost} after the last batch, by a checkpoint": (
             {0: [_batch(0), _batch(1)]},
@@ -692,10 +687,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
         [],
     ),
     "a right offset after a wrong one, known by what is around another copy": (
-        [
-            [_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(flipped, GAPS[2:])],
-            [GAPS[0], _claims(GAPS[1], (1 << 56) + 1), *GAPS[2:]],
-        ],
+        [[_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(flipped, GAPS[2:])], [GAPS[0], _claims(GAPS[1], (1 << 56) + 1), *GAPS[2:]]],
         GAPS,
         [],
     ),

@@ -22,6 +22,8 @@ from kdump.mending.progress import Progress
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.mending.slice import slice
 from kdump.mending.slice.slicing import Wanted
+from kdump.output.text.slice import SliceReport
+from kdump.output.text.style import ReportStyle
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
@@ -344,6 +346,19 @@ def test_an_excerpt_has_all_bytes_of_a_range_with_their_damage(
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [log.name, "partition.metadata"]
 
 
+@each(("count", "more"), [(50, 0), (51, 1)])
+def test_a_report_lists_fifty_places_and_counts_the_others(count: int, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    report = SliceReport(written.append, ReportStyle())
+    monkeypatch.setattr(report, "sums", lambda _: None)
+    holes = [Hole(".", offset, offset, 1, is_damage=False, reason="gone") for offset in range(count)]
+    for hole in holes:
+        report.row(hole)
+    report.end(holes[0])
+    text = "".join(written)
+    assert (text.count("gone"), f"... and {more} more; --output table lists all" in text) == (50, bool(more))
+
+
 def test_an_excerpt_says_where_its_damage_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     size = len(_PLAIN[0])
     path = write_partition(tmp_path, topic="orders", segments={0: [*_PLAIN[:5], bytes(40), *_PLAIN[5:]]})
@@ -354,7 +369,7 @@ def test_an_excerpt_says_where_its_damage_is(tmp_path: Path, capfd: pytest.Captu
     was, now = 5 * size, size
     assert f"damaged, and kept: bytes {was} to {was + 39} of {FIRST}.log, here bytes {now} to {now + 39}" in out
     end = f"with all bytes. There are no indexes: no broker is to start with this. Next kdump check {made} "
-    assert f"Damaged: 1 place, {end}" in out
+    assert f"Damaged: 1 place, {end}" in out and out.endswith(f" Complete: {made}. Exit status 1.")
     assert sorted(file.name for file in made.iterdir()) == ["00000000000000000008.log", "partition.metadata"]
     assert main(["check", str(made)]) == 1
 

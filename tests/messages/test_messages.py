@@ -214,11 +214,7 @@ def test_the_greatest_number_of_tagged_fields_takes_no_time() -> None:
 
 
 CODES = {
-    "message-underflow",
-    "message-bytes-past-end",
-    "message-null",
-    "message-string-too-long",
-    "message-array-too-large",
+    *("message-underflow", "message-bytes-past-end", "message-null", "message-string-too-long", "message-array-too-large"),
     "message-varint-too-long",
 }
 

@@ -38,26 +38,16 @@ MAIN_CLASSES = (
 )
 # No longer available (needed by 0.8), or not published for every release (4.0.1); the tool runs without them.
 UNAVAILABLE_DEPENDENCIES = (
-    "com.sun.jdmk:jmxtools",
-    "com.sun.jmx:jmxri",
-    "javax.jms:jms",
-    "org.apache.kafka:connect-api",
-    "org.apache.kafka:connect-json",
-    "org.apache.kafka:connect-runtime",
-    "org.apache.kafka:connect-transforms",
+    *("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms", "org.apache.kafka:connect-api"),
+    *("org.apache.kafka:connect-json", "org.apache.kafka:connect-runtime", "org.apache.kafka:connect-transforms"),
 )
 SILENT_LOGGING = "org.slf4j:slf4j-nop:1.7.36"
 OTHER_LOGGING = re.compile(r"slf4j-(log4j12|reload4j)|log4j-slf4j")
 
 # The JVM options of Kafka's launcher.
 LAUNCHER_OPTIONS = (
-    "-Xmx256M",
-    "-server",
-    "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=20",
-    "-XX:InitiatingHeapOccupancyPercent=35",
-    "-XX:+ExplicitGCInvokesConcurrent",
-    "-Djava.awt.headless=true",
+    *("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"),
+    *("-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"),
 )
 # Further options that releases need. Snappy of 0.8.0 and 0.8.1 loads itself in ways that Java has forbidden since.
 OPENED_PACKAGES: tuple[tuple[str, tuple[str, ...]], ...] = (

@@ -38,14 +38,8 @@ SECONDS_TO_START = 30
 
 # Of the log directory, not of a partition.
 LOG_DIR_FILES = {
-    ".kafka_cleanshutdown",
-    ".lock",
-    "bootstrap.checkpoint",
-    "cleaner-offset-checkpoint",
-    "log-start-offset-checkpoint",
-    "meta.properties",
-    "recovery-point-offset-checkpoint",
-    "replication-offset-checkpoint",
+    *(".kafka_cleanshutdown", ".lock", "bootstrap.checkpoint", "cleaner-offset-checkpoint", "log-start-offset-checkpoint"),
+    *("meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint"),
 }
 METADATA_PARTITION = "__cluster_metadata-0"
 NO_RECORD_TIME = 1_700_000_000_000

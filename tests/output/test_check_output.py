@@ -16,6 +16,7 @@ from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
+from tests.support import flip_a_bit
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
@@ -652,12 +653,6 @@ def _summary(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Json:
     return {"code": code, **rows[-1]}
 
 
-def _flip(path: Path, position: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[position] ^= 1
-    path.write_bytes(data)
-
-
 def _expected(
     code: int, files: int, size: int, errors: int, known: int = 0, *, is_complete: bool = True, unreadable: int = 0
 ) -> Json:
@@ -677,7 +672,7 @@ def _write_baseline(baseline: Path, capfd: pytest.CaptureFixture[str], *paths: P
 
 
 def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    _flip(partition / LOG, 75)
+    flip_a_bit(partition / LOG, 75)
     missing = partition.parent / "gone.log"
     expected = _expected(NOT_EXAMINED, 8, _size(partition), 2, is_complete=False, unreadable=1)
     assert _summary(capfd, partition, missing) == _summary(capfd, missing, partition) == expected
@@ -688,13 +683,13 @@ def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pyte
 
 
 def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    _flip(partition / LOG, 75)
+    flip_a_bit(partition / LOG, 75)
     size = _size(partition)
     known: tuple[str | Path, ...] = ("--baseline", _write_baseline(tmp_path / "baseline", capfd, partition))
     assert _summary(capfd, *known, partition) == _expected(CLEAN, 8, size, 0, known=1)
     twice = _expected(FINDINGS, 9, size + 228, 1, known=1, unreadable=1)
     assert _summary(capfd, *known, partition, partition / LOG) == twice
-    _flip(partition / LOG, 75 + 76)
+    flip_a_bit(partition / LOG, 75 + 76)
     assert _summary(capfd, *known, partition) == _expected(FINDINGS, 8, size, 1, known=1, unreadable=1)
     missing = partition / "gone.log"
     _write_baseline(tmp_path / "baseline", capfd, missing)
@@ -704,13 +699,13 @@ def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, cap
 def test_a_baseline_knows_what_stands_in_two_places_of_one_name_twice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     brokers = [tmp_path / "b1", tmp_path / "b2"]
     for broker in brokers:
-        _flip(write_partition(broker, topic="orders", partition=3, segments={0: _batches(0, 3)}) / LOG, 75)
+        flip_a_bit(write_partition(broker, topic="orders", partition=3, segments={0: _batches(0, 3)}) / LOG, 75)
     found = _summary(capfd, "--baseline", _write_baseline(tmp_path / "baseline", capfd, *brokers), *brokers)
     assert (found["code"], found["errors"], found["known"]) == (CLEAN, 0, 2)
 
 
 def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    _flip(partition / LOG, 75)
+    flip_a_bit(partition / LOG, 75)
     for options, code in (
         ("--ignore crc-mismatch --ignore start-loses", CLEAN),
         ("--ignore crc-* --ignore start-*", CLEAN),

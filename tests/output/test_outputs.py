@@ -22,12 +22,8 @@ from tests.loops import each
 Json = dict[str, Any]  # what json.loads makes of an object
 
 ROW_CLASSES = [
-    listing.ListedBatch,
-    listing.ListedRecord,
-    listing.ListedIndexEntry,
-    listing.ListedTimeIndexEntry,
-    listing.ListedTransaction,
-    listing.ListedProducer,
+    *(listing.ListedBatch, listing.ListedRecord, listing.ListedIndexEntry, listing.ListedTimeIndexEntry),
+    *(listing.ListedTransaction, listing.ListedProducer),
 ]
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=10).map(str.encode)
 HEADERS = st.lists(st.tuples(st.binary(max_size=5) | st.just(b"key"), BYTES), max_size=3).map(tuple)

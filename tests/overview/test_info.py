@@ -15,6 +15,7 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
+from kdump.errors import Unreadable
 from kdump.output.schemas import schema_of
 from kdump.overview.overview import Overview
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
@@ -86,6 +87,19 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
     assert foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
 
 
+def test_a_file_whose_status_cannot_be_read_is_not_left_out_silently(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, path = system.link_status, f"{broker}/orders-0/core.dump"
+
+    def fails(given: str) -> os.stat_result | None:
+        if given == path:
+            raise Unreadable("file-io-error", "Input/output error", path=given)
+        return status(given)
+
+    monkeypatch.setattr(system, "link_status", fails)
+    overview = kdump.info(broker)
+    assert ([one.path for one in overview.unseen], overview.exit_code) == ([path], 3)
+
+
 @pytest.mark.parametrize("level", ["headers", "full"])
 def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overview = kdump.info(broker, level=level)
@@ -127,6 +141,16 @@ def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) 
     assert not one.is_read_whole
     assert (quick.summary.read_bytes, quick.summary.log_bytes) == (one.read_bytes, 3000 * len(batches[0]))
     assert (whole.partitions[0].batches, whole.partitions[0].records, whole.partitions[0].is_read_whole) == (3000, 3000, True)
+
+
+def test_what_compression_saves_is_measured_of_what_was_read(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text(META)
+    plain, packed = (batch(records=[record(value=b"v" * 500)], codec=codec) for codec in ("none", "gzip"))
+    log = [batch(records=[record(value=b"v" * 500)], codec="gzip", base_offset=offset) for offset in range(3000)]
+    write_partition(tmp_path, topic="t", segments={0: log[:1000], 1000: log[1000:2000], 2000: log[2000:]})
+    found = kdump.info(tmp_path)
+    assert not found.partitions[0].is_read_whole
+    assert found.topics[0].saving == pytest.approx(len(plain) / len(packed), rel=0.02)
 
 
 def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:

@@ -150,6 +150,14 @@ def test_a_replica_that_lags_far_does_not_hide_what_the_others_hold(tmp_path: Pa
     assert _picked(found, "broker", "offsetFirst", "start") == [("2", 20, sum(map(len, log[:4])))]
 
 
+def test_a_damaged_version_is_never_right_however_many_brokers_have_it(tmp_path: Path) -> None:
+    log = [data(offset, 5) for offset in range(0, 15, 5)]
+    damaged = [log[0], flipped(log[1]), log[2]]
+    brokers = {broker: {"orders-0": {0: held}} for broker, held in (("1", damaged), ("2", log), ("3", damaged))}
+    found = _told(replicas.divergence(), tmp_path, brokers)
+    assert sorted(_picked(found, "broker", "code", "offsetFirst")) == [(broker, "replica-divergence", 5) for broker in "13"]
+
+
 def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
     log = [data(0, 5), data(5, 5), data(10, 5)]
     cleaned = [batch(records=[record(offset_delta=4)], base_offset=0), *log[1:]]
@@ -417,6 +425,17 @@ def test_arrow_adds_up_topics_as_the_question_does(tmp_path: Path) -> None:
     assert in_order(found) == in_order(asked)
     assert [row["size"] for row in found] == [row["size"] for row in asked]
     assert any(row["topic"] is None for row in found)
+
+
+@each(("changed", "count"), [({}, 1), ({"isKeyTruncated": True}, 0), ({"isControl": True}, 0), ({"status": "damaged"}, 0)])
+def test_cut_keys_and_those_of_control_or_damaged_records_are_no_duplicates(
+    tmp_path: Path, changed: dict[str, Any], count: int
+) -> None:
+    brokers = {"1": {"table-0": {0: [data(0, key=b"a"), data(1, key=b"a")]}}}
+    tables = tables_of(write_fleet(tmp_path / "fleet", brokers, cleaned={"1": {"table-0": 2}}))
+    rows = [row | changed for row in tables["records"].to_pylist()]
+    tables["records"] = pa.Table.from_pylist(rows, tables["records"].schema)
+    assert len(_ask(compaction.duplicates(), tables)) == count
 
 
 # --- The table of checkpoints

@@ -13,7 +13,7 @@ import pytest
 
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
-from kdump.errors import KdumpError, MissingPackage
+from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import records as record_readers
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
@@ -272,6 +272,8 @@ def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
     ):
         with pytest.raises(KdumpError, match=words):
             report.cover(start, 220)
+    skipped = report.skip(CorruptData("crc-mismatch", "the CRC differs"), records=3)
+    assert report.of_sums().skipped == [skipped]
 
 
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:

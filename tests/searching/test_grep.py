@@ -22,6 +22,8 @@ from kdump.cli.commands import main
 from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
 from kdump.formats.ranges import Range
+from kdump.output.rows.hits import NotRead
+from kdump.output.text.grep import gap_line
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
@@ -648,14 +650,27 @@ def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("output", ["kafka", "ndjson"])
-def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str) -> None:
+def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str, tmp_path: Path) -> None:
+    large = write_partition(tmp_path, topic="large", segments={0: [batch(records=[record(value=b"needle" + bytes(1 << 20))])]})
+    place = tmp_path / "certificate.json"
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "kdump", "grep", "needle", str(data), "--output", output]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+    for searched in ([str(data)], [str(large), "--prove-absent", "--certificate", str(place)]):
+        command = [sys.executable, "-m", "kdump", "grep", "needle", *searched, "--output", output]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+        assert done.returncode == 0 and b"error" not in done.stderr
     os.close(writer)
-    assert done.returncode == 0 and b"error" not in done.stderr
+    assert json.loads(place.read_text())["verdict"] == "found"
+
+
+@each(
+    ("offset", "next_offset", "where"),
+    [(3, 7, " (offsets 3 to 6)"), (3, 4, " (offset 3)"), (3, None, " (from offset 3 on)"), (3, 3, ""), (None, None, "")],
+)
+def test_what_was_not_read_has_its_offsets(offset: int | None, next_offset: int | None, where: str) -> None:
+    gap = NotRead("a.log", 61, 130, offset, next_offset, "crc-mismatch", "the CRC differs")
+    assert gap_line(gap) == f"a.log: bytes 61 to 129{where}: the CRC differs (crc-mismatch)"
 
 
 def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:

@@ -131,6 +131,9 @@ def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeyp
     }
     for code, answer in given.items():
         assert set(answer["code"].to_pylist()) == {code}
+    lenient: Any = checks.behind(segments, NOW, lag_ms=1 << 62)
+    infos = [answer["severity"].to_pylist().count("info") for answer in (lenient, given["replica-behind"])]
+    assert infos[0] > infos[1]
 
 
 def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp_path: Path) -> None:

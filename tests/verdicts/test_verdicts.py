@@ -102,11 +102,8 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     verdict.add_findings("txn-hanging", "error", 1)
     assert verdict.words == ["does not start", "loses at start", "unreadable", "stuck"]
     assert verdict.reasons == [
-        "does not start: 2 x start-loses",
-        "does not start: dir-odd",
-        "loses at start: 3 x start-loses",
-        "unreadable: 2 x dir-odd",
-        "stuck: txn-hanging",
+        *("does not start: 2 x start-loses", "does not start: dir-odd", "loses at start: 3 x start-loses"),
+        *("unreadable: 2 x dir-odd", "stuck: txn-hanging"),
     ]
 
 
