@@ -503,10 +503,8 @@ def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
         (lambda data: data[: len(data) - 30], [b"a", b"b"]),  # torn
         (lambda data: data[:61] + b"\xff" * 20 + data[81:], []),
         (lambda data: data[:22] + b"\7" + data[23:], []),  # the codec
-        (
-            lambda data: data[:27] + b"\x7f" + b"\xff" * 7 + data[35:],
-            [b"a"],
-        ),  # the base timestamp: that of the next one is too high
+        # the base timestamp: that of the next one is too high
+        (lambda data: data[:27] + b"\x7f" + b"\xff" * 7 + data[35:], [b"a"]),
     ],
 )
 def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, damage: Any, keys: list[bytes]) -> None:
@@ -578,12 +576,7 @@ THREE_AND_ZEROS: Logs = {0: LARGE[:3], 3: [_zeros(_batch(3))]}
 KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
     "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
     "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
-    "zeros, by a checkpoint": (
-        THREE_AND_ZEROS,
-        {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"},
-        LOST,
-        TWO_LOST,
-    ),
+    "zeros, by a checkpoint": (THREE_AND_ZEROS, {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"}, LOST, TWO_LOST),
     "zeros, by a later log": ({0: [_zeros(LARGE[0])], 3: [_batch(3)]}, {}, LOST, [(1, 2, True)]),
     # the last batch is put right, and counts
     "one more, by the end of an index": ({0: [_batch(0), TORN]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\x7f\0"}, [], [(2, 2, True)]),
@@ -672,10 +665,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None] | None]
         [],
     ),
     "a right offset after a wrong one, known by what is around another copy": (
-        [
-            [_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(flipped, GAPS[2:])],
-            [GAPS[0], _claims(GAPS[1], (1 << 56) + 1), *GAPS[2:]],
-        ],
+        [[_claims(GAPS[0], 0x85 << 24), GAPS[1], *map(flipped, GAPS[2:])], [GAPS[0], _claims(GAPS[1], (1 << 56) + 1), *GAPS[2:]]],
         GAPS,
         None,
     ),

@@ -398,10 +398,7 @@ def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(t
     assert f"{behind} ends at 1" in fate.evidence
 
 
-@each(
-    "crc, checkpoint, answer, superseded_by",
-    [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)],
-)
+@each("crc, checkpoint, answer, superseded_by", [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)])
 def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was_replaced(
     crc: int | None, checkpoint: int, answer: str, superseded_by: int | None, tmp_path: Path
 ) -> None:

@@ -176,6 +176,8 @@ def test_a_metadata_log_is_never_clean_alone() -> None:
 
 def test_a_forecast_is_about_the_start_alone() -> None:
     verdict = Verdict(level=None)
+    verdict.add_files(0)
+    assert (verdict.words, verdict.exit_code) == (["not examined"], 3)
     verdict.add_files(1)
     assert verdict.words == ["nothing lost at start", "records not read"]
     assert (verdict.text, verdict.exit_code) == ("nothing lost at start; records not read (kdump check)", 0)
