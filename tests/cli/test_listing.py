@@ -699,9 +699,6 @@ def test_a_bad_entry_after_the_limit_is_not_a_finding(
 def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path: Path, listed: Listed) -> None:
     old = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
     size = len(old[0])
-    for entries, expected in (
-        ([(1, size), (2, size + len(old[1]))], (CLEAN, [1, 2])),
-        ([(1, 0), (3, size)], (FINDINGS, [0, 1])),
-    ):
+    for entries, expected in (([(1, size), (2, size + len(old[1]))], (CLEAN, [1, 2])), ([(1, 0), (3, size)], (FINDINGS, [0, 1]))):
         path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
         assert listed.only("logOffset", "index", path) == expected

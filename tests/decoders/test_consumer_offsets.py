@@ -375,12 +375,7 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
     ("release", "subscription", "exception", "message"),
     [
         ("2.7.2", int16(0) + int32(-1), "java.lang.RuntimeException", "non-nullable field topics was serialized as null"),
-        (
-            "3.7.2",
-            int16(0) + int32(0) + int32(5) + b"ab",
-            "java.lang.IllegalArgumentException",
-            "newLimit > capacity: (5 > 2)",
-        ),
+        ("3.7.2", int16(0) + int32(0) + int32(5) + b"ab", "java.lang.IllegalArgumentException", "newLimit > capacity: (5 > 2)"),
         # the subscription is not the problem: the tool continues with the assignment, which is empty
         (
             "3.7.2",

@@ -311,6 +311,13 @@ def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Pa
     assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
 
 
+def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    for suffix in ("swap", "cleaned"):
+        (path / f"00000000000000000000.log.{suffix}").write_bytes(_batch(0))
+    assert [_only(path, broker=release, after="clean").events.swapped_in for release in ("2.8.2", "4.3.1")] == [[], []]
+
+
 REBUILT: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
 
 

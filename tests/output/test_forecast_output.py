@@ -209,11 +209,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             [f"The log ends at offset 6, though there is data up to 6: new records get offset 6 a second time, {OLD}"],
         ),
         ({}, {"end_differs": True, "log_end": 9, "data_end": 7}, ["The log ends at offset 9, after its data, which ends at 7."]),
-        (
-            {},
-            {"consumers_stop_at": 4, "damaged_batches": 2},
-            ["2 damaged batches stay: consumers stop at offset 4.", NOTHING],
-        ),
+        ({}, {"consumers_stop_at": 4, "damaged_batches": 2}, ["2 damaged batches stay: consumers stop at offset 4.", NOTHING]),
         (
             {},
             {"consumers_stop_at": 1234, "damaged_batches": 1, "bytes_lost": 3},
