@@ -37,8 +37,6 @@ from tests.mending.kills import kill_while_writing
 from tests.work import work_of
 
 FIRST = "00000000000000000000"
-
-
 Logs = dict[int, list[bytes]]
 """The batches of each log, by its base offset."""
 

@@ -193,8 +193,7 @@ def test_what_is_beyond_a_known_field_does_not_stay(codec: Codec, tmp_path: Path
     """After the value of a message, and after the type of a control record, known or not, and the epoch of a marker."""
     odd = [record(key=key, value=bytes(6) + SECRET) for key in (None, b"", *(bytes((0, 0, 0, kind)) + SECRET for kind in KINDS))]
     negative = int.from_bytes(b"\xff" + SECRET[:3], "big", signed=True)
-    sizes = [(magic, size) for magic in (0, 1) for size in (3, negative)]
-    old = [message(magic=magic, key=b"k", value=SECRET, value_length=size) for magic, size in sizes]
+    old = [message(magic=magic, key=b"k", value=SECRET, value_length=size) for magic in (0, 1) for size in (3, negative)]
     bits: dict[str, Any] = {"attributes": 0x30 | (3 if codec == "lz4" else 0), "codec": codec, "producer_id": 7}
     segments = {4 + row: [batch(base_offset=4 + row, records=[one], **bits)] for row, one in enumerate(odd)}
     path = write_partition(tmp_path, topic="a", segments={0: [message_set(messages=old)], **segments})

@@ -37,8 +37,6 @@ from tests.searching.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
-
-
 HEADERS = [("h", b"needle"), ("needle", b"x")]
 
 

@@ -32,8 +32,6 @@ from tests.loops import each
 
 LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
-
-
 Capture = pytest.CaptureFixture[str]
 
 
