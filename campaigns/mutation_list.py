@@ -125,6 +125,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("62-c28", "forecasts/leader_epochs.py", " or start_offset < 0", ""),
     ("12", "forecasts/leftovers.py", "not (rules.", "not (not rules."),
     ("64-f08", "forecasts/leftovers.py", "if offset_of(name) < first_cleaned", "if offset_of(name) <= first_cleaned"),
+    ("64-f05", "forecasts/loading.py", "self._look_up(max(offset, self.log_start))", "self._look_up(offset)"),
     ("deleted-directory", "forecasts/loading.py", "if not len(self.segments):", "if len(self.segments):"),
     ("62-f19", "forecasts/log_directory.py", '== "file-io-error"', '== ""'),
     ("lost-behind-covered", "forecasts/losses.py", "first = covered[row][1] + 1", "first = last + 1"),
