@@ -160,8 +160,6 @@ def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segmen
 
 
 SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3), _batch(6, epoch=4)]}
-
-
 FOUND = "0 from 0 on, 3 from 2 on, 4 from 6 on"
 
 

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from golden_outputs.runs import CASES
 from kdump.cli.commands import main
 from kdump.cli.listing import decoder_names, decoding
 from kdump.decoding import decoded
+from kdump.decoding.log_decoder import LogDecoder
+from kdump.messages import kafka_json
 from kdump.releases import history
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record
@@ -142,6 +145,15 @@ def test_numbers_are_numbers(decoded_of: Lister) -> None:
         status, found, err = decoded_of("orders-0", data, "--decode", name)
         error = f"decoder-value-too-short: 1 bytes are too few for a number of {size}"
         assert (status, found, err.count("\n")) == (FINDINGS, [(7, -1, None), (None, 0, error)], 1)
+
+
+def test_what_follows_too_much_json_is_not_decoded_except_for_markers() -> None:
+    columns = {"key_size": 4, "value_size": 6, "key": b"\0\0\0\1", "value": bytes(6), "headers": None}
+    part: Any = SimpleNamespace(batches={"is_control": [False, True, False]}, counts=[2, 1, 1])
+    part.records = {name: [one] * 4 for name, one in columns.items()}
+    found = LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json("1")), max_json=0).each(part)
+    marker = '{"controlType":"COMMIT"}'
+    assert [(one.key, one.fault is None) for one in found] == [("1", True), (None, False), (marker, True), (None, False)]
 
 
 def test_control_records_have_the_names_of_their_types() -> None:

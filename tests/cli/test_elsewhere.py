@@ -26,8 +26,6 @@ _ADVICE = re.compile(
 )  # what files in a store cannot follow
 _OF_COPY = re.compile(r"# (copy PLACE|of the copy)|  : > ")
 _CASES = ("edited-crc-wrong-magic2", "edited-index-offsets-changed-magic2", "consumer-offsets-2.8.2")
-
-
 COMMANDS = (
     *("check --level deep --output ndjson", "forecast", "log --deep --print-data-log", "index", "timeindex", "txnindex"),
     *("snapshot", "checkpoint", "grep a"),

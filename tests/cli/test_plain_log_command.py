@@ -71,8 +71,6 @@ def test_every_option_is_read_without_click(command: str, option: Option) -> Non
 
 
 MENDING = ["recover", "reindex"]
-
-
 NAMES_OF_MENDING = [name for command in MENDING for option in COMMANDS[command].OPTIONS.values() for name in option.names]
 
 

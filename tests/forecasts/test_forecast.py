@@ -24,6 +24,7 @@ from kdump.reading import salvage, search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
+from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
@@ -309,6 +310,19 @@ def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Pa
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
     assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
+
+
+def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    for suffix in ("swap", "cleaned"):
+        (path / f"00000000000000000000.log.{suffix}").write_bytes(_batch(0))
+    assert [_only(path, broker=release, after="clean").events.swapped_in for release in ("2.8.2", "4.3.1")] == [[], []]
+
+
+def test_a_transaction_that_began_before_the_log_start_is_looked_for_from_there(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (5, [_batch(5)]))
+    (path / f"{6:020}.snapshot").write_bytes(producer_snapshot(entries=[producer_entry(current_txn_first_offset=1)]))
+    assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["keep", "keep"]
 
 
 REBUILT: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
@@ -767,8 +781,6 @@ def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_pat
 # --- checkpoints that are malformed: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
 
 SEEN = ("2.8.2", "3.9.1", "4.3.1")
-
-
 NUMBER_FORMAT = "java.lang.NumberFormatException"
 
 

@@ -511,3 +511,6 @@ def test_segments_that_may_be_in_remote_storage_are_not_missed(tmp_path: Path) -
     path = write_partition(tmp_path, topic="a", segments={100: [log]}, leader_epochs=[(0, 0), (3, 90)])
     assert not any(isinstance(row, Hole) for row in kdump.reindex(path, tmp_path / "out"))
     assert (tmp_path / "out" / f"{100:020}.log").read_bytes() == log
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n0\n")  # which would list a partition of a tiered topic
+    holes = [row for row in kdump.reindex(path, tmp_path / "again") if isinstance(row, Hole)]
+    assert [(hole.offset_first, hole.offset_last) for hole in holes] == [(0, 99)]

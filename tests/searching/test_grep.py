@@ -39,8 +39,6 @@ from tests.searching.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
-
-
 HEADERS = [("h", b"needle"), ("needle", b"x")]
 
 
@@ -483,6 +481,9 @@ def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
     assert search.verdict.misplaced == 2
     with pytest.raises(UsageError, match="there is a partition 2"):
         kdump.grep(None, tmp_path, key="21", partition_count=2)
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / f"{FIRST}.log").write_bytes(batch(records=[record(key=b"21")]))  # whose partition nobody knows
+    assert {hit.partition for hit in kdump.grep(None, tmp_path, key="21", partition_count=3)} == {right, None}
 
 
 def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:

@@ -146,15 +146,16 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
     assert run("no such text", registry / "jade-both-0")[0] == 1, "a pattern needs no schemas"
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
 def test_schemas_that_change_while_they_are_used_prove_nothing(
-    run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    is_gone: bool, run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     walk, segment = salvage.walk, registry / "_schemas-0" / FIRST
 
     def walked(source: Any, **given: Any) -> Any:
         yield from walk(source, **given)
         if "jade-both-0" in source.path:
-            segment.write_bytes(segment.read_bytes() + b"more")
+            segment.unlink() if is_gone else segment.write_bytes(segment.read_bytes() + b"more")
 
     monkeypatch.setattr(salvage, "walk", walked)
     arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--where", "x=777", registry / "jade-both-0")

@@ -23,6 +23,7 @@ from kdump.reading import salvage
 from tests.builders.files import checkpoint, offset_index, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
+from tests.loops import each
 from tools import archives
 
 FIRST = "00000000000000000000"
@@ -115,6 +116,8 @@ def test_the_marker_may_be_on_another_copy_than_the_first(tmp_path: Path) -> Non
     ahead = _partition(tmp_path / "ahead", OF_TRANSACTION, aborted)
     assert _fate("a-0@0", behind, ahead).answer == "aborted"
     assert _fate("a-0@0", behind).answer == "open-transaction"
+    (ahead / "log-start-offset-checkpoint").write_text("0\n1\na 0 2\n")
+    assert _fate("a-0@0", ahead).answer == "below-log-start", "whatever became of its transaction"
 
 
 def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -> None:
@@ -138,14 +141,18 @@ def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: 
     fate = _fate("a-0@1", alone, leader)
     assert (fate.answer, fate.copies) == ("truncated", [str(alone)])
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
+    (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
+    assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
 
 
 def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:
     earlier = _partition(tmp_path / "earlier", _batch(0))
     now = _partition(tmp_path / "now", _batch(5), base=5)
-    fate = _fate("a-0@3", earlier, now)
-    assert (fate.answer, fate.bytes) == ("below-log-start", False)
-    assert f"the log starts later ({now}: 5)" in fate.evidence
+    for checkpointed in (0, 2):  # retention has deleted more by now
+        (now / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {checkpointed}\n")
+        fate = _fate("a-0@3", earlier, now)
+        assert (fate.answer, fate.bytes) == ("below-log-start", False)
+        assert f"the log starts later ({now}: 5)" in fate.evidence
 
 
 def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
@@ -157,19 +164,12 @@ def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(
     assert (fate.answer, fate.log_start, fate.log_end) == ("below-log-start", 1, 1)
 
 
-def test_a_copy_whose_end_is_damaged_is_not_called_behind(tmp_path: Path) -> None:
-    batches = [_batch(offset, b"v%d" % offset) for offset in range(2)]
-    whole, torn = _partition(tmp_path / "whole", *batches), _partition(tmp_path / "torn", *batches)
-    log = torn / "a-0" / f"{FIRST}.log"
-    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
-    fate = _fate("a-0@1", whole, torn)
-    assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(whole)], [str(torn)])
-
-
-def test_a_damaged_copy_is_named_beside_the_intact_ones(tmp_path: Path) -> None:
-    batches = [_batch(offset, b"v%d" % offset) for offset in range(3)]
+@each("count", [2, 3])
+def test_a_damaged_copy_is_named_beside_the_intact_ones_and_not_called_behind(count: int, tmp_path: Path) -> None:
+    """Whether its end is damaged, or what is before it."""
+    batches = [_batch(offset, b"v%d" % offset) for offset in range(count)]
     first = _partition(tmp_path / "one", *batches)
-    second = _partition(tmp_path / "two", batches[0], flipped(batches[1]), batches[2])
+    second = _partition(tmp_path / "two", batches[0], flipped(batches[1]), *batches[2:])
     fate = _fate("a-0@1", first, second)
     assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(first)], [str(second)])
     fate = _fate("a-0@1", second)
@@ -180,6 +180,8 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     fate = _fate("a-0@1", _partition(tmp_path / "one", _batch(0), _batch(1)[:-5]))
     assert fate.answer == "damaged"
     assert "it may also never have been written" in fate.evidence
+    torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]  # whose header contradicts itself
+    assert _fate("a-0@99999", _partition(tmp_path / "two", _batch(0), torn)).answer == "damaged", "any later one"
 
 
 def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -192,12 +194,6 @@ def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Pa
     out = capfd.readouterr().out
     assert out.startswith("a-0@99999   beyond the end (not-written)\n")
     assert f"are damaged: they may hold offsets 2 to {last}" in " ".join(out.split())
-
-
-def test_a_torn_batch_whose_header_contradicts_itself_may_hold_any_later_offset(tmp_path: Path) -> None:
-    torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]
-    data = _partition(tmp_path / "one", _batch(0), torn)
-    assert _fate("a-0@99999", data).answer == "damaged"
 
 
 DELETED = "old/a-0/00000000000000000000.log.deleted"

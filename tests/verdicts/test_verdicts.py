@@ -33,8 +33,6 @@ from tests.loops import each
 
 LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
-
-
 Capture = pytest.CaptureFixture[str]
 
 
@@ -86,6 +84,7 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
             for word, forecasts in (("does not start", ("die", "offline")), ("loses at start", ("stray", "cut")))
             for forecast in forecasts
         ),
+        ([_finding(file_type="index", skipped=9)], "damaged", ["damaged: /: crc-mismatch"], 1),
         pytest.param([_finding("txn-hanging")], "stuck", ["stuck: /: txn-hanging"], 1, id="nothing damaged, but readers wait"),
     ],
 )
@@ -174,6 +173,8 @@ def test_a_metadata_log_is_never_clean_alone() -> None:
 
 def test_a_forecast_is_about_the_start_alone() -> None:
     verdict = Verdict(level=None)
+    verdict.add_files(0)
+    assert (verdict.words, verdict.exit_code) == (["not examined"], 3)
     verdict.add_files(1)
     assert verdict.words == ["nothing lost at start", "records not read"]
     assert (verdict.text, verdict.exit_code) == ("nothing lost at start; records not read (kdump check)", 0)
@@ -322,12 +323,19 @@ def test_what_can_be_read_least_of_is_the_first_reason() -> None:
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
 @each("severity", ["error", "warning", "info"])
-def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(severity: str, forecast: str) -> None:
-    watcher, finding = starts.Watcher(lambda _: None), _finding("index-missing", severity, broker_forecast=forecast)
+def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(
+    severity: str, forecast: str, partition: Path
+) -> None:
+    """Then starts are told, though this one is sound."""
+    found: list[object] = []
+    watcher, finding = starts.Watcher(found.append), _finding("index-missing", severity, broker_forecast=forecast)
     watcher.emit(finding)
     is_doubtful = severity == "warning" or severity == "info" and forecast not in ("ignore", "blind")
     assert (watcher.fails, watcher.is_doubtful, watcher.is_active) == (severity == "error", is_doubtful, False)
     assert (watcher.lacks_indexes_only, watcher.is_spotless) == (severity == "info", False)
+    found.clear()
+    starts.report(_job(partition), Settings(now=current_time()), watcher, None)
+    assert bool(found) == (watcher.fails or is_doubtful)
 
 
 @each("stop", ["clean", "unclean"])

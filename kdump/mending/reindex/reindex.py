@@ -219,7 +219,8 @@ class _Run:
 def _holes(part: PartitionPlan, log_end: int) -> Iterator[Hole]:
     """Offsets that the logs do not have, though other files of the input know of batches there or after them.
 
-    What was before the first log may be in remote storage. Raises CorruptData if there is no log.
+    What was before the first log counts where a check calls it lost: it may be in remote storage. Raises CorruptData if there is
+    no log.
     """
 
     def hole(known: Attested) -> Hole:
@@ -239,8 +240,7 @@ def _holes(part: PartitionPlan, log_end: int) -> Iterator[Hole]:
             fault = CorruptData(finding.code, finding.message, path=finding.path)
             fault.remedy = "`kdump recover` makes a log that starts where this one has ended"
             raise fault
-        is_of_epochs = os.path.basename(finding.path) == tree.LEADER_EPOCHS
-        if attested is not None and not (is_of_epochs and attested.last < min(part.logs)):
+        if attested is not None:
             yield hole(attested)
 
 
