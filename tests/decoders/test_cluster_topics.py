@@ -1,8 +1,10 @@
 """The topics of a cluster, from the log and the snapshots of __cluster_metadata."""
 
+import os
 from pathlib import Path
 
 from kdump.decoders.cluster_topics import Topics, topics_in
+from kdump.decoders.metadata_beside import topics_for
 from tests.builders.cluster_metadata import ABORT, BEGIN, END, moved, removed, replicas, topic, uuid
 from tests.builders.files import partition_metadata
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
@@ -78,5 +80,20 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     file = _log(path, 0, topic("orders", ORDERS), topic("sales", SALES))
     data = file.read_bytes()
     assert _told(topics_in(str(tmp_path))) == {"orders": {}, "sales": {}}
-    file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    assert topics_in(str(tmp_path)) is None
+    for at in (17, len(data) - 1):  # in a checksum, and in a record
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert topics_in(str(tmp_path)) is None, at
+    file.unlink()
+    _log(path, 5, topic("orders", ORDERS))
+    _snapshot(path, 4, topic("sales", SALES))
+    assert topics_in(str(tmp_path)) is None, "offset 4 is in no file"
+
+
+def test_metadata_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    file = _log(_metadata(tmp_path), 0, topic("orders", ORDERS))
+    assert _told(topics_for(str(tmp_path))) == {"orders": {}}
+    file.write_bytes(file.read_bytes())
+    assert _told(topics_for(str(tmp_path))) == {"orders": {}}
+    _log(file.parent, 0, topic("others", ORDERS))  # in the same file, of the same size
+    os.utime(file, (1, 1))
+    assert _told(topics_for(str(tmp_path))) == {"others": {}}

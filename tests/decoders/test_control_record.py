@@ -19,9 +19,7 @@ from tests.builders.records import (
     snapshot_footer_record,
     snapshot_header_record,
 )
-from tests.builders.records import (
-    control_record as build,
-)
+from tests.builders.records import control_record as build
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels

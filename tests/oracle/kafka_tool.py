@@ -32,10 +32,7 @@ ARTIFACTS = (
     ("2.5.0", ("kafka_2.13",)),
     ("3.4.0", ("kafka_2.13", "kafka-tools")),
 )
-MAIN_CLASSES = (
-    ("0.8.0", "kafka.tools.DumpLogSegments"),
-    ("4.3.0", "org.apache.kafka.tools.DumpLogSegments"),
-)
+MAIN_CLASSES = (("0.8.0", "kafka.tools.DumpLogSegments"), ("4.3.0", "org.apache.kafka.tools.DumpLogSegments"))
 # No longer available (needed by 0.8), or not published for every release (4.0.1); the tool runs without them.
 UNAVAILABLE_DEPENDENCIES = (
     "com.sun.jdmk:jmxtools",
@@ -65,11 +62,7 @@ OPENED_PACKAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.8.2.0", ()),
 )
 # Options for many short runs in one JVM: no long compilation, messages in every exception, System.exit intercepted.
-BATCH_OPTIONS = (
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-OmitStackTraceInFastThrow",
-    "-Djava.security.manager=allow",
-)
+BATCH_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:-OmitStackTraceInFastThrow", "-Djava.security.manager=allow")
 SECONDS_TO_START = 30
 SECONDS_TO_FETCH = 900
 

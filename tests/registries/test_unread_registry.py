@@ -58,6 +58,13 @@ def test_a_scan_says_that_schemas_may_be_missing(unread: Any, partition: Path, t
     assert pq.read_table(tmp_path / "out" / "records").num_rows == 7
 
 
+def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partition: Path) -> None:
+    with mock.patch.object(topic.TolerantSource, "_take", side_effect=Unreadable("file-io-error", ERROR)):
+        registry = topic.read(str(partition.parent / topic.NAME))
+    assert (registry.is_read, len(registry)) == (False, 0)
+    assert registry.problems[-1].endswith(".log cannot be read completely from the device")
+
+
 def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with UNREAD[0]:
         assert main(["grep", "--in", "decoded", "nothing of this", str(partition)]) == NOT_EXAMINED

@@ -126,6 +126,7 @@ def test_a_switch_is_explained_by_a_sentence_that_begins_with_whether() -> None:
         ("2.1.1", "2.2.0", "`--deep-iteration` shows each batch before its records instead of records only"),
         ("2.0.1", "2.1.0", "no longer: a position past the end of the log yields no batches instead of an error"),
         ("3.3.2", "3.4.1", "last offset version: 3 → 4"),
+        ("4.0.2", "4.1.0", "earlier records until: ShareSnapshotValue, ShareUpdateValue removed"),
         ("4.0.2", "4.1.0", "later fields of OffsetCommitValue: topicId added"),
         ("2.3.1", "2.4.0", "record-count-negative reworded"),
     ],

@@ -4,7 +4,9 @@ import hashlib
 import json
 from uuid import UUID
 
+from kdump.schemas.collection import Collection
 from kdump.schemas.registry import Registry, context_of
+from kdump.schemas.schema import AVRO, PROTOBUF, Schema
 from tests.loops import each
 
 
@@ -78,6 +80,8 @@ def test_a_context_is_in_the_name_of_the_subject(subject: str, context: str) -> 
     newest = registry.newest(subject)
     assert newest is not None and newest.id == 3
     assert registry.by_version(subject, 1) is not None
+    assert registry.qualified("a", context) == (f":{context}:a" if context else "a")
+    assert not context or registry.qualified(subject, ".us") == subject
 
 
 def test_ids_of_contexts_are_apart() -> None:
@@ -99,3 +103,19 @@ def test_versions_are_deleted_up_to_one_and_for_good() -> None:
     assert registry.newest("a") is not None
     _delete(registry, "a", 3)
     assert registry.newest("a") is None
+
+
+def test_the_newest_schema_of_a_subject_is_that_of_data_of_its_type_only() -> None:
+    collection = Collection(_registry(("t-value", 1, 1, '"int"'), ("t-value", 2, 2, '"long"'), ("t-key", 1, 3, '"string"')))
+    found = collection.named(AVRO, "", "t", "value")
+    assert found is not None and found[1].text == '"long"'
+    assert collection.named(PROTOBUF, "", "t", "value") is None
+
+
+def test_a_schema_and_a_type_in_it_are_decoded_apart() -> None:
+    item = {"type": "record", "name": "Item", "fields": [{"name": "n", "type": "int"}]}
+    text = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "item", "type": item}]})
+    schema = Schema(AVRO, text, name="a.avsc")
+    collection = Collection(schemas=[schema])
+    shown = [collection.avro(schema, name=name).decode(b"\x08") for name in ("Item", "", "Item")]
+    assert shown == [{"n": 4}, {"item": {"n": 4}}, {"n": 4}]
