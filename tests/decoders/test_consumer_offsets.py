@@ -60,11 +60,8 @@ def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1(
     assert _decoded(key, value, "4.1.0") == (unknown, None)
 
 
-def test_a_null_value_is_a_tombstone() -> None:
+def test_a_null_value_is_a_tombstone_and_a_missing_key_ends_the_run() -> None:
     assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
-
-
-def test_a_missing_key_ends_the_run() -> None:
     assert _thrown(None, b"", "4.3.1") == (
         "java.lang.RuntimeException",
         "Failed to decode message at offset 5 using the specified decoder (message had a missing key)",
@@ -186,12 +183,9 @@ def test_members_before_0_11_come_in_the_order_of_a_hash_map() -> None:
     )
 
 
-def test_a_member_that_comes_twice_is_the_later_one() -> None:
+def test_a_member_that_comes_twice_is_the_later_one_and_bytes_of_other_protocols_are_one_number() -> None:
     value = _group_of(("m2", _assigned("t", 1)), ("m1", _assigned("t", 2)), ("m2", _assigned("u", 7)))
     assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == "consumer:range:9:{m2=[u-7],m1=[t-2]}"
-
-
-def test_members_of_other_protocols_have_bytes_as_one_number() -> None:
     value = _group_of(("m1", b""), ("m2", b"\0\x0f"), ("m3", b"\xff\0"), protocol_type="connect")
     assert _decoded(GROUP_KEY, value, "0.10.2.2")[1] == "connect:range:9:{m3=FF00,m2=F,m1=}"
 

@@ -56,9 +56,6 @@ def test_counts_are_bounded_from_4_4_0_on(value: bytes, message: str) -> None:
     unread = f"Could not read record with version {value[1]} from value's buffer due to: {message}"
     assert _decoded(KEY, value, "4.4.0")[0] == f"Error at offset 5, skipping. {unread}"
     assert "Tried to read" not in str(_decoded(KEY, value, "4.3.1")[0])
-
-
-def test_as_many_tagged_fields_as_are_allowed_are_read() -> None:
     assert '"transactionStatus":"Empty"' in str(_decoded(KEY, FLEXIBLE + b"\x90\x4e" + b"\x09\0" * 10_000, "4.4.0")[1])
 
 
