@@ -28,6 +28,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("e03", "binary/elsewhere.py", "while len(self._parts) > MAX_PARTS", "while False"),
     ("60-b02", "binary/elsewhere.py", "return time.monotonic() - known[0] < _FRESH_SECONDS", "return True"),
     ("61-b53", "binary/elsewhere.py", "= _MAX_FAILURES if error.errno == errno.ESTALE else self", "= self"),
+    ("fork-shares-link", "binary/store_client.py", " is not None and found[0] == os.getpid():", " is not None:"),
     ("store-other-version", "binary/store_process.py", "if now != version:", "if not now:"),
     ("store-no-bucket", "binary/store_process.py", "        if not is_there:", "        if not place.root:"),
     ("61-b52", "binary/throttle.py", "= max(now, self._is_free_at) + size", "= now + size"),
