@@ -14,6 +14,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
         "checks/test_ordinary_records.py",
     ),
     ("63-x21", "binary/c/check/ordinary_messages.h", "last || highest_offset > ", "", "checks/test_ordinary_messages.py"),
+    ("member-of-other-version", "binary/c/decode/topic_records.h", "->has_other_version ? NULL", " == NULL ? NULL", "dropin"),
     ("n43", "binary/c/read/records.h", "|| size < 0 || size > end - p)", "|| size > end - p)"),
     ("62-x03", "binary/c/read/records.h", "== end ? p", "<= end ? end"),
     ("n48", "binary/c/read/search.h", " batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES", " batch_attributes(p) & 0x7e00"),
