@@ -191,6 +191,9 @@ def test_what_is_no_raw_block_of_snappy_for_all_releases_is_not_decompressed_who
 @each(
     "compressed",
     [
+        gzip_members(TEXT, member_count=2),
+        gzip_members(TEXT, trailing=b"more"),
+        lz4_frame(b"", block_size_code=4)[:7] + lz4_frame(NOISE, block_size_code=5, is_stored=True)[7:],
         lz4_frame(TEXT, trailing=b"more"),
         lz4_frame(TEXT, has_end_mark=False),
         lz4_frame(TEXT, has_block_checksums=True),
@@ -198,11 +201,12 @@ def test_what_is_no_raw_block_of_snappy_for_all_releases_is_not_decompressed_who
         lz4_frame(TEXT)[:-5],
     ],
 )
-def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
+def test_a_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
     whole = BatchDecompressor(1 << 20)
-    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT  # a frame that begins as it does was plain
-    assert whole.decompress(LZ4, compressed) is None
-    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT
+    codec, plain = (LZ4, lz4_frame(TEXT)) if compressed.startswith(lz4.MAGIC) else (GZIP, gzip_members(TEXT))
+    assert whole.decompress(codec, plain) == TEXT  # a frame that begins as it does was plain
+    assert whole.decompress(codec, compressed) is None
+    assert whole.decompress(codec, plain) == TEXT
 
 
 @each("codec", COMPRESSING)

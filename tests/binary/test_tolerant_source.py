@@ -10,7 +10,7 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import Unreadable
 
 BLOCK = 4096
-PREAD = os.pread
+PREAD, PREADV = os.pread, os.preadv
 
 
 def _fail(monkeypatch: pytest.MonkeyPatch, *blocks: int) -> None:
@@ -75,3 +75,9 @@ def test_a_read_that_gives_nothing_before_the_end_of_the_file_is_a_bad_range(fil
     with TolerantSource(str(file)) as source:
         assert source.read(0, 2 * BLOCK) == b"x" * BLOCK + bytes(BLOCK)
         assert source.bad_ranges == [(BLOCK, 2 * BLOCK)]
+        buffer = bytearray(b"z" * 2 * BLOCK)
+        monkeypatch.setattr(
+            os, "preadv", lambda descriptor, into, position: min(BLOCK - position, PREADV(descriptor, into, position))
+        )
+        source.read_plainly(memoryview(buffer), 0)
+        assert buffer == b"x" * BLOCK + bytes(BLOCK), "nothing that the caller had is left"

@@ -300,6 +300,7 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
         (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False),
         (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False),
         (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
+        (b"0\n0\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
         (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True),
         (b"0\n", [], (0, 0, 2, 0), False),
     ],

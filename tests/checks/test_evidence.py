@@ -339,6 +339,8 @@ def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_co
     _write_properties(tmp_path / "d1", directory=OTHER)
     _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
     assert _gap(directory)[0] == severity
+    _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
+    assert _gap(directory)[0] == (severity if "node" in properties else "info")
 
 
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:

@@ -127,19 +127,11 @@ def test_what_the_preview_cannot_read_is_reported_in_place_of_the_payload(value:
 
 
 @pytest.mark.parametrize(
-    ("size", "message", "message_before"),
-    [
-        (9, "Tried to allocate a collection of size 9, but there are only 0 bytes remaining.", "null"),
-        (1 << 28, "Tried to allocate a collection of size 268435456, but there are only 0 bytes remaining.", "Java heap space"),
-        (
-            0x7FFFFFFF,
-            "Tried to allocate a collection of size 2147483647, but there are only 0 bytes remaining.",
-            "Requested array size exceeds VM limit",
-        ),
-    ],
+    ("size", "message_before"), [(9, "null"), (1 << 28, "Java heap space"), (0x7FFFFFFF, "Requested array size exceeds VM limit")]
 )
-def test_room_was_made_for_arrays_of_any_size_before_2_8_2(size: int, message: str, message_before: str) -> None:
+def test_room_was_made_for_arrays_of_any_size_before_2_8_2(size: int, message_before: str) -> None:
     value = b"\0\3\0" + int32(0) + UUID + int32(size)
+    message = f"Tried to allocate a collection of size {size}, but there are only 0 bytes remaining."
     assert _metadata(value, "2.8.1") == f"Error at 5, skipping. {message_before}"
     assert _metadata(value, "2.8.2") == f"Error at 5, skipping. {message}"
 

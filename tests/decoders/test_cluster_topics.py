@@ -1,11 +1,13 @@
 """The topics of a cluster, from the log and the snapshots of __cluster_metadata."""
 
 import copy
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 from kdump.decoders.cluster_topics import Topics, topics_in
+from kdump.decoders.metadata_beside import topics_for
 from tests.builders.cluster_metadata import ABORT, BEGIN, END, config, moved, removed, replicas, topic, uuid
 from tests.builders.files import partition_metadata
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
@@ -46,16 +48,11 @@ def _told(topics: Topics | None) -> dict[str, dict[int, list[int]]]:
 
 def test_records_are_replayed_in_order(tmp_path: Path) -> None:
     values = [topic("orders", ORDERS), NO_OP, replicas(ORDERS, 0, 1, 2), replicas(ORDERS, 1, 2), moved(ORDERS, 0, 3)]
-    _log(_metadata(tmp_path), 0, *values, topic("sales", SALES), replicas(SALES, 0, 1), removed(SALES))
+    _log(_metadata(tmp_path), 0, *values, moved(ORDERS, 0), topic("sales", SALES), replicas(SALES, 0, 1), removed(SALES))
     topics = topics_in(str(tmp_path))
     assert _told(topics) == {"orders": {0: [3], 1: [2]}}
     assert topics is not None
     assert (topics.id_of("orders"), topics.id_of("sales")) == (uuid(ORDERS), None)
-
-
-def test_a_change_that_keeps_the_replicas_changes_none(tmp_path: Path) -> None:
-    _log(_metadata(tmp_path), 0, topic("orders", ORDERS), replicas(ORDERS, 0, 1), moved(ORDERS, 0))
-    assert _told(topics_in(str(tmp_path))) == {"orders": {0: [1]}}
 
 
 def test_the_newest_snapshot_stands_for_all_before_its_end(tmp_path: Path) -> None:
@@ -82,8 +79,21 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     file = _log(path, 0, topic("orders", ORDERS), topic("sales", SALES))
     data = file.read_bytes()
     assert _told(topics_in(str(tmp_path))) == {"orders": {}, "sales": {}}
-    file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    assert topics_in(str(tmp_path)) is None
+    for at in (17, len(data) - 1):  # in a checksum, and in a record
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert topics_in(str(tmp_path)) is None, at
+    file.unlink()
+    _log(path, 5, topic("orders", ORDERS))
+    _snapshot(path, 4, topic("sales", SALES))
+    assert topics_in(str(tmp_path)) is None, "offset 4 is in no file"
+
+
+def test_metadata_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    file = _log(_metadata(tmp_path), 0, topic("orders", ORDERS))
+    assert _told(topics_for(str(tmp_path))) == {"orders": {}}
+    _log(file.parent, 0, topic("others", ORDERS))  # in the same file, of the same size
+    os.utime(file, (1, 1))
+    assert _told(topics_for(str(tmp_path))) == {"others": {}}
 
 
 IDS = {"orders": ORDERS, "payments": PAYMENTS, "sales": SALES}

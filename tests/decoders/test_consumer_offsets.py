@@ -20,6 +20,11 @@ LOG = "00000000000000000000.log"
 
 OFFSET_KEY = int16(1) + string("g1") + string('t"1') + int32(3)
 OFFSET_KEY_JSON = '{"type":"1","data":{"group":"g1","topic":"t\\"1","partition":3}}'
+SCHEMA_EXCEPTION, KAFKA_EXCEPTION = "org.apache.kafka.common.protocol.types.SchemaException", "kafka.common.KafkaException"
+SKIPPED, UNDERFLOW = "Error at offset 5, skipping. ", "java.nio.BufferUnderflowException"
+UNREAD = SKIPPED + "Could not read record with version {} from {}'s buffer due to: {}."
+NO_KEY = "Failed to decode message using offset topic decoder (message had a missing key)"
+IN_GROUP, IN_ASSIGNMENT = "Error reading field 'group': ", "Error reading field 'members': Error reading field 'assignment': "
 GROUP_KEY = int16(2) + string("g1")
 ASSIGNMENT = int16(0) + int32(1) + string("foo") + int32(2) + int32(0) + int32(1) + sized(b"\x0a\xff")
 
@@ -51,15 +56,12 @@ def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1(
     key, value = int16(0) + OFFSET_KEY[2:], int16(1) + int64(42) + string("m") + int64(7) + int64(8)
     shown = '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}'
     assert _decoded(key, value, "4.0.2") == (OFFSET_KEY_JSON.replace('"1"', '"0"', 1), shown)
-    unknown = "Error at offset 5, skipping. Found an unknown record version 1 for 0 type"
+    unknown = SKIPPED + "Found an unknown record version 1 for 0 type"
     assert _decoded(key, value, "4.1.0") == (unknown, None)
 
 
-def test_a_null_value_is_a_tombstone() -> None:
+def test_a_null_value_is_a_tombstone_and_a_missing_key_ends_the_run() -> None:
     assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
-
-
-def test_a_missing_key_ends_the_run() -> None:
     assert _thrown(None, b"", "4.3.1") == (
         "java.lang.RuntimeException",
         "Failed to decode message at offset 5 using the specified decoder (message had a missing key)",
@@ -70,25 +72,19 @@ def test_a_missing_key_ends_the_run() -> None:
     ("key", "value", "text"),
     [
         (int16(77), b"", "Unknown record type 77 at offset 5, skipping."),
-        (b"\0", b"", "Error at offset 5, skipping. Could not read version from key's buffer."),
-        (OFFSET_KEY, b"", "Error at offset 5, skipping. Could not read version from value's buffer."),
-        (OFFSET_KEY, int16(5), "Error at offset 5, skipping. Found an unknown record version 5 for 1 type"),
-        (
-            OFFSET_KEY,
-            int16(0) + int64(1) + b"\0",
-            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: null.",
-        ),
+        (b"\0", b"", SKIPPED + "Could not read version from key's buffer."),
+        (OFFSET_KEY, b"", SKIPPED + "Could not read version from value's buffer."),
+        (OFFSET_KEY, int16(5), SKIPPED + "Found an unknown record version 5 for 1 type"),
+        (OFFSET_KEY, int16(0) + int64(1) + b"\0", UNREAD.format(0, "value", "null")),
         (
             OFFSET_KEY,
             int16(0) + int64(1) + int16(-1),
-            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: "
-            "non-nullable field metadata was serialized as null.",
+            UNREAD.format(0, "value", "non-nullable field metadata was serialized as null"),
         ),
         (
             int16(2) + int16(9) + b"g",
             b"",
-            "Error at offset 5, skipping. Could not read record with version 2 from key's buffer due to: "
-            "Error reading byte array of 9 byte(s): only 1 byte(s) available.",
+            UNREAD.format(2, "key", "Error reading byte array of 9 byte(s): only 1 byte(s) available"),
         ),
     ],
 )
@@ -141,27 +137,16 @@ def test_groups_of_1_0_1_have_their_members_in_one_text() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "exception", "message"),
     [
-        (int16(77), b"", "kafka.common.KafkaException", "Unknown offset schema version 77"),
-        (OFFSET_KEY, int16(2), "kafka.common.KafkaException", "Unknown offset schema version 2"),
-        (GROUP_KEY, int16(2), "kafka.common.KafkaException", "Unknown group metadata version 2"),
-        (
-            OFFSET_KEY,
-            int16(0) + b"\0",
-            "org.apache.kafka.common.protocol.types.SchemaException",
-            "Error reading field 'offset': java.nio.BufferUnderflowException",
-        ),
-        (
-            OFFSET_KEY,
-            int16(0) + int64(0) + string("") + b"\0",
-            "org.apache.kafka.common.protocol.types.SchemaException",
-            "Error reading field 'timestamp': java.nio.BufferUnderflowException",
-        ),
+        (int16(77), b"", KAFKA_EXCEPTION, "Unknown offset schema version 77"),
+        (OFFSET_KEY, int16(2), KAFKA_EXCEPTION, "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(2), KAFKA_EXCEPTION, "Unknown group metadata version 2"),
+        (OFFSET_KEY, int16(0) + b"\0", SCHEMA_EXCEPTION, "Error reading field 'offset': " + UNDERFLOW),
+        (OFFSET_KEY, int16(0) + int64(0) + string("") + b"\0", SCHEMA_EXCEPTION, "Error reading field 'timestamp': " + UNDERFLOW),
         (
             GROUP_KEY,
             _group(b"abc")[:-1],
-            "org.apache.kafka.common.protocol.types.SchemaException",
-            "Error reading field 'members': Error reading field 'assignment': "
-            "Error reading bytes of size 3, only 2 bytes available",
+            SCHEMA_EXCEPTION,
+            IN_ASSIGNMENT + "Error reading bytes of size 3, only 2 bytes available",
         ),
     ],
 )
@@ -170,8 +155,6 @@ def test_what_1_0_1_cannot_read_ends_its_run(key: bytes, value: bytes, exception
 
 
 # --- 0.9.0.1 to 0.10.2.2
-
-SCHEMA_EXCEPTION = "org.apache.kafka.common.protocol.types.SchemaException"
 
 
 def _group_of(*members: tuple[str, bytes], protocol_type: str = "consumer", protocol: bytes = string("range")) -> bytes:
@@ -200,12 +183,9 @@ def test_members_before_0_11_come_in_the_order_of_a_hash_map() -> None:
     )
 
 
-def test_a_member_that_comes_twice_is_the_later_one() -> None:
+def test_a_member_that_comes_twice_is_the_later_one_and_bytes_of_other_protocols_are_one_number() -> None:
     value = _group_of(("m2", _assigned("t", 1)), ("m1", _assigned("t", 2)), ("m2", _assigned("u", 7)))
     assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == "consumer:range:9:{m2=[u-7],m1=[t-2]}"
-
-
-def test_members_of_other_protocols_have_bytes_as_one_number() -> None:
     value = _group_of(("m1", b""), ("m2", b"\0\x0f"), ("m3", b"\xff\0"), protocol_type="connect")
     assert _decoded(GROUP_KEY, value, "0.10.2.2")[1] == "connect:range:9:{m3=FF00,m2=F,m1=}"
 
@@ -229,45 +209,21 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
 @each(
     ("key", "value", "release", "exception", "message"),
     [
-        (
-            None,
-            b"",
-            "0.10.2.2",
-            "org.apache.kafka.common.KafkaException",
-            "Failed to decode message using offset topic decoder (message had a missing key)",
-        ),
-        (int16(-1), b"", "0.9.0.1", "kafka.common.KafkaException", "Unknown offset schema version -1"),
-        (OFFSET_KEY, int16(2), "0.10.2.2", "kafka.common.KafkaException", "Unknown offset schema version 2"),
-        (GROUP_KEY, int16(1), "0.10.0.1", "kafka.common.KafkaException", "Unknown group metadata version 1"),
-        (
-            GROUP_KEY,
-            int16(1),
-            "0.10.1.0",
-            SCHEMA_EXCEPTION,
-            "Error reading field 'protocol_type': java.nio.BufferUnderflowException",
-        ),
-        (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA_EXCEPTION, "Error reading field 'group': java.nio.BufferUnderflowException"),
+        (None, b"", "0.10.2.2", "org.apache.kafka.common.KafkaException", NO_KEY),
+        (int16(-1), b"", "0.9.0.1", KAFKA_EXCEPTION, "Unknown offset schema version -1"),
+        (OFFSET_KEY, int16(2), "0.10.2.2", KAFKA_EXCEPTION, "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(1), "0.10.0.1", KAFKA_EXCEPTION, "Unknown group metadata version 1"),
+        (GROUP_KEY, int16(1), "0.10.1.0", SCHEMA_EXCEPTION, "Error reading field 'protocol_type': " + UNDERFLOW),
+        (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA_EXCEPTION, IN_GROUP + UNDERFLOW),
         (
             OFFSET_KEY[:5],
             b"",
             "0.10.0.0",
             SCHEMA_EXCEPTION,
-            "Error reading field 'group': Error reading string of length 2, only 1 bytes available",
+            IN_GROUP + "Error reading string of length 2, only 1 bytes available",
         ),
-        (
-            GROUP_KEY,
-            _group(b"abc")[:-1],
-            "0.9.0.1",
-            SCHEMA_EXCEPTION,
-            "Error reading field 'members': Error reading field 'assignment': newLimit > capacity: (3 > 2)",
-        ),
-        (
-            GROUP_KEY,
-            _group(b"")[:-4] + int32(-2),
-            "0.9.0.1",
-            SCHEMA_EXCEPTION,
-            "Error reading field 'members': Error reading field 'assignment': newLimit < 0: (-2 < 0)",
-        ),
+        (GROUP_KEY, _group(b"abc")[:-1], "0.9.0.1", SCHEMA_EXCEPTION, IN_ASSIGNMENT + "newLimit > capacity: (3 > 2)"),
+        (GROUP_KEY, _group(b"")[:-4] + int32(-2), "0.9.0.1", SCHEMA_EXCEPTION, IN_ASSIGNMENT + "newLimit < 0: (-2 < 0)"),
         (GROUP_KEY, _group(int16(0) + int32(-1)), "0.9.0.1", SCHEMA_EXCEPTION, "Error reading field 'topic_partitions': -1"),
         (GROUP_KEY, _group(int16(-5)), "0.10.2.2", SCHEMA_EXCEPTION, "Unsupported subscription version: -5"),
         (
@@ -333,7 +289,7 @@ def test_versions_of_offsets_of_the_oldest_type_are_not_limited_before_4_1() -> 
     key, value = int16(0) + string("g") + string("t") + int32(1), int16(3) + int64(5) + int32(6) + string("") + int64(7)
     payload = '{"version":"3","data":{"offset":5,"leaderEpoch":6,"metadata":"","commitTimestamp":7}}'
     assert _decoded(key, value, "4.0.1")[1] == payload
-    assert _decoded(key, value, "4.1.1")[0] == "Error at offset 5, skipping. Found an unknown record version 3 for 0 type"
+    assert _decoded(key, value, "4.1.1")[0] == SKIPPED + "Found an unknown record version 3 for 0 type"
 
 
 def test_common_structs_are_read_in_any_version_where_versions_are_not_checked() -> None:
@@ -343,7 +299,7 @@ def test_common_structs_are_read_in_any_version_where_versions_are_not_checked()
         '{"version":"2","data":{"memberEpoch":1,"previousMemberEpoch":2,"state":3,"assignedPartitions":'
         '[{"topicId":"AAAAAAAAAAEAAAAAAAAAAg","partitions":[]}],"partitionsPendingRevocation":[]}}'
     )
-    assert _decoded(key, value, "4.0.1")[0] == "Error at offset 5, skipping. Found an unknown record version 2 for 8 type"
+    assert _decoded(key, value, "4.0.1")[0] == SKIPPED + "Found an unknown record version 2 for 8 type"
 
 
 def _members(*members: tuple[str, str | None, bytes], protocol_type: str = "connect") -> bytes:
@@ -377,12 +333,7 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
         ("2.7.2", int16(0) + int32(-1), "java.lang.RuntimeException", "non-nullable field topics was serialized as null"),
         ("3.7.2", int16(0) + int32(0) + int32(5) + b"ab", "java.lang.IllegalArgumentException", "newLimit > capacity: (5 > 2)"),
         # the subscription is not the problem: the tool continues with the assignment, which is empty
-        (
-            "3.7.2",
-            int16(0),
-            "org.apache.kafka.common.protocol.types.SchemaException",
-            "Buffer underflow while parsing consumer protocol's header",
-        ),
+        ("3.7.2", int16(0), SCHEMA_EXCEPTION, "Buffer underflow while parsing consumer protocol's header"),
     ],
 )
 def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:

@@ -179,6 +179,10 @@ def test_members_of_a_consumer_group_are_decoded_in_c(tmp_path: Path) -> None:
     assert printed == _printed(kernel.PYTHON, path, "4.3.1", "offsets-decoder", Sizes())
     assert printed.stdout.count(b'"subscription":{"topics":["topic"],"userData":null},"assignment":""}') == 2
     assert b'"subscription":"AAAAAAABAAV0b3BpY////w==","assignment":""' in printed.stdout
+    later = group.replace(sized(subscription) + sized(b""), sized(subscription) + sized(int16(9) + int32(0) + int32(-1)), 1)
+    path.write_bytes(batch(records=[record(key=int16(2) + string("g"), value=later)]))
+    in_c, in_python = (_printed(name, path, "4.3.1", "offsets-decoder", Sizes()) for name in (kernel.C, kernel.PYTHON))
+    assert in_c == in_python
 
 
 @each(

@@ -221,12 +221,9 @@ def test_before_1_0_nothing_after_an_equals_sign_is_not_a_value() -> None:
         assert _parsed("--files=", "a.log", release=release).text("files") == value
 
 
-def test_every_line_of_a_help_screen_is_80_columns_wide_or_less() -> None:
+def test_every_line_of_a_help_screen_is_80_columns_wide_or_less_and_an_old_one_has_only_its_options() -> None:
     for release in ("1.0.1", "4.3.0", "4.3.1"):
         (width,) = {len(line) for line in help_screen(profile_of(release)).splitlines()}
         assert width <= 80
-
-
-def test_the_help_screen_of_an_old_release_knows_only_its_options() -> None:
     screen = help_screen(profile_of("1.0.1"))
     assert [name for name in ("--offsets-decoder", "--max-bytes", "--version") if name in screen] == ["--offsets-decoder"]

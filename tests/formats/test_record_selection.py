@@ -7,7 +7,7 @@ import pytest
 
 from kdump.formats.log import Log
 from kdump.formats.record import RecordChunk, read
-from kdump.formats.record_selection import Rest
+from kdump.formats.record_selection import Rest, selected
 from kdump.tables import Row, Table
 from tests import kernels
 from tests.builders.hostile_contents import control_batches
@@ -56,6 +56,11 @@ def test_parts_that_are_taken_one_after_the_other_are_the_whole(seed: int) -> No
         parts.append((records[:shown], [base for base in batches if base <= owners[shown - 1]], owners[:shown]))
     whole = _held(chunk)
     assert tuple([one for part in parts for one in part[kind]] for kind in range(3)) == whole
+
+
+def test_selected_records_keep_their_batches_and_their_faults() -> None:
+    part, rows = selected(_chunk([2, 0, 3, 1], continues=False), [1, 4], shown_position=-1)
+    assert (rows, _held(part), sorted(part.faults)) == ([0, 2], ([1, 5], [0, 3], [0, 3]), [0, 1])
 
 
 def test_records_that_cannot_be_shown_cost_the_same_however_many_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

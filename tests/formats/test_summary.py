@@ -60,12 +60,9 @@ def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
     ],
     ids=["wrong CRC", "unknown magic", "same offset again", "last offset below the first", "offset beyond 64 bits"],
 )
-def test_batches_that_are_damaged_or_out_of_order_have_no_summary(odd: bytes) -> None:
+def test_batches_that_are_damaged_or_out_of_order_or_have_negative_offsets_have_no_summary(odd: bytes) -> None:
     assert _summary(batch(records=ONE) + odd + batch(records=ONE, base_offset=20)) is None
     assert _summary(batch(records=ONE)) is not None
-
-
-def test_negative_offsets_have_no_summary() -> None:
     assert _summary(batch(records=ONE, base_offset=-3)) is None
 
 

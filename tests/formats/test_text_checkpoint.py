@@ -73,9 +73,9 @@ def _entry_of(path: Path, topic: str, partition: int) -> object:
 
 def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    entries = [("topic", number, number * 2) for number in range(100_000)]
+    entries = [("topic", number, number * 2) for number in reversed(range(100_000))]
     path.write_bytes(checkpoint(entries=[*entries, ("topic.more", 5, 1), ("more", 3, 77)]))
-    for found in (("topic", 99_999, 199_998), ("more", 3, 77)):
+    for found in (("topic", 99_999, 199_998), ("topic", 9, 18), ("more", 3, 77)):
         assert _entry_of(path, *found[:2]) == found
     assert (_entry_of(path, "opic", 5), _entry_of(path, "topic", 100_000)) == (None, None)
 

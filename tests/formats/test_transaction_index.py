@@ -1,12 +1,12 @@
 """Transaction indexes: the aborted transactions of a segment."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.formats import transaction_index
 from tests.builders.files import aborted_transaction
 from tests.builders.files import transaction_index as build
+from tests.loops import each
 from tests.support import INT16, INT64, Values, opened, values_of
 
 ONE = aborted_transaction(producer_id=1234, first_offset=5, last_offset=9, last_stable_offset=12)
@@ -17,17 +17,16 @@ def _read(data: bytes) -> list[Values]:
         return [values_of(row) for table in transaction_index.read(source) for row in table]
 
 
-def test_an_empty_index_has_no_transactions() -> None:
-    assert _read(b"") == []
-
-
-@pytest.mark.parametrize("rest", [1, 33])
-def test_a_partial_entry_at_the_end_is_not_read(rest: int) -> None:
-    assert len(_read(build(entries=[ONE, ONE], trailing=bytes(rest)))) == 2
-
-
-def test_a_version_is_shown_as_it_stands() -> None:
-    assert [row["version"] for row in _read(aborted_transaction(version=0x0102) + aborted_transaction(version=-1))] == [258, -1]
+@each(
+    ("data", "versions"),
+    [
+        (b"", []),
+        *((build(entries=[ONE, ONE], trailing=bytes(rest)), [0, 0]) for rest in (1, 33)),
+        (aborted_transaction(version=0x0102) + aborted_transaction(version=-1), [258, -1]),
+    ],
+)
+def test_whole_entries_are_read_with_their_versions(data: bytes, versions: list[int]) -> None:
+    assert [row["version"] for row in _read(data)] == versions
 
 
 def test_an_index_larger_than_a_window_is_read() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from tests.builders import redpanda
 from tests.builders.files import checkpoint, write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -66,8 +67,9 @@ def test_a_path_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.log")
     (tmp_path / "empty").mkdir()
     (tmp_path / "copy.index").write_bytes(b"")
+    (tmp_path / redpanda.NAME).write_bytes(redpanda.redpanda_batch(batch(records=[record()])))
     codes = {"none.log": "file-missing", "none": "file-missing", "pipe.log": "file-not-regular", "empty": "file-missing"}
-    for name, code in {**codes, "copy.index": "number-malformed"}.items():
+    for name, code in {**codes, "copy.index": "number-malformed", redpanda.NAME: "foreign-segment"}.items():
         with pytest.raises(kdump.Unreadable) as caught:
             kdump.open(tmp_path / name)
         assert (caught.value.code, caught.value.path) == (code, os.fspath(tmp_path / name))

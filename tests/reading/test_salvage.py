@@ -19,6 +19,7 @@ from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
 from kdump.reading.salvage import walk
+from kdump.reading.starts import first_offset_at
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
@@ -446,6 +447,21 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
         with pytest.raises(Unreadable, match=f"was cut to {5 * SIZE + 7} bytes while it was read") as caught:
             _ranges_of(source)
         assert caught.value.code == "file-shrank"
+        with pytest.raises(Unreadable, match=f"was cut to {5 * SIZE + 7} bytes while it was read"):
+            zeros.end(source, 9 * SIZE)  # which is no hole of the file
+
+
+def test_only_a_sound_batch_has_a_first_offset() -> None:
+    with opened(_batch(5) + bytes(SIZE) + _batch(6)[:-1] + b"\1" + _batch(7)) as source:
+        assert [first_offset_at(source, row * SIZE) for row in range(5)] == [5, None, None, 7, None]
+
+
+def test_the_offsets_that_damage_takes_end_at_the_next_batch_in_order() -> None:
+    offsets = DamagedOffsets(0)
+    with opened(_batch(0) + bytes(SIZE) + _batch(2)) as source:
+        for item in walk(source):
+            offsets.take(item)
+    assert [(one.offset, one.next_offset) for one in offsets.ranges()] == [(1, 2)]
 
 
 # --- which batches are beyond doubt

@@ -205,9 +205,10 @@ def test_a_hostile_document_is_a_row_with_an_error(listed: Lister, document: byt
         _reason(rows[0])
 
 
-def test_damage_to_the_registrys_topic_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("at", [-5, 17], ids=["schema", "checksum"])
+def test_damage_to_the_registrys_topic_is_a_finding(tmp_path: Path, capfd: pytest.CaptureFixture[str], at: int) -> None:
     good, bad = schema(1, '"string"'), bytearray(schema(2, '"string"'))
-    bad[-5] ^= 1
+    bad[at] ^= 1
     write_log(tmp_path / "_schemas-0", good + bytes(bad))
     write_log(tmp_path / "t-0", batch(records=[record(value=framed(number, b"\x02x")) for number in (1, 2)]))
     assert main(["log", "--deep", "--output", "ndjson", str(tmp_path / "t-0")]) == FINDINGS

@@ -163,11 +163,8 @@ def test_an_installed_function_decodes(listed: Lister) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_what_an_installed_function_returns_has_to_be_a_value_for_json(listed: Lister) -> None:
+def test_what_a_function_returns_becomes_what_json_makes_of_it_if_that_is_possible(listed: Lister) -> None:
     assert "TypeError" in listed("--value-decoder", "odd")[1][0]["decodeError"]
-
-
-def test_what_a_function_returns_becomes_what_json_makes_of_it() -> None:
     assert own.OwnPart("value", "t", lambda *_: {1: (2, None)}).decode(b"x", None).value == {"1": [2, None]}
 
 

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.schemas import topic
@@ -56,6 +57,14 @@ def test_a_scan_says_that_schemas_may_be_missing(unread: Any, partition: Path, t
     missing = "Decoded keys and values of this file may be missing in the table records: schemas may be missing"
     assert finding["message"].startswith(f"{missing}: {partition.parent / '_schemas-0'}: ")
     assert pq.read_table(tmp_path / "out" / "records").num_rows == 7
+
+
+def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partition: Path) -> None:
+    source = TolerantSource(str(partition.parent / topic.NAME / f"{0:020}.log"))
+    source.bad_ranges.append((0, 4096))
+    with mock.patch.object(topic, "TolerantSource", return_value=source):
+        registry = topic.read(str(partition.parent / topic.NAME))
+    assert (registry.is_read, registry.problems) == (False, [f"{0:020}.log cannot be read completely from the device"])
 
 
 def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from kdump.formats.records import read as read_records
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
 from kdump.output.kafka.lines import KafkaText
-from kdump.releases import decoder_words, exception_texts, history, known
+from kdump.releases import broker_startup, decoder_words, exception_texts, history, known
 from kdump.releases.broker_startup import PROVED, StartRules
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
@@ -67,6 +67,11 @@ def test_a_timeline_is_in_ascending_order(timeline: Mapping[str, object]) -> Non
 def test_releases_are_in_ascending_order_and_the_last_is_the_newest() -> None:
     versions = [version_of(release) for release in known.RELEASES]
     assert versions == sorted(set(versions))
+
+
+def test_a_start_is_forecast_by_the_nearest_release_that_was_recorded() -> None:
+    near = {"0.10.0.0": "2.8.2", "2.8.0": "2.8.2", "3.0.0": "3.9.1", "4.0.0": "4.3.1", "4.3.0": "4.3.1", "4.4.0": "4.4.0"}
+    assert {release: broker_startup.nearest(release) for release in near} == near
 
 
 def test_before_its_first_release_a_timeline_holds_nothing() -> None:

@@ -5,6 +5,7 @@ import io
 import json
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from tests.loops import each
 
 fastavro = pytest.importorskip("fastavro")
 
+_utc = partial(datetime, tzinfo=UTC)
 _UUID = UUID("01234567-89ab-cdef-0123-456789abcdef")
 _TREE = {
     "type": "record",
@@ -74,14 +76,8 @@ VALUES: list[tuple[Any, list[Any]]] = [
     (_logical("int", "date"), [date(1970, 1, 1), date(1969, 12, 31), date(2000, 2, 29), date(1, 1, 1), date(9999, 12, 31)]),
     (_logical("int", "time-millis"), [time(0), time(3, 4, 5, 6000), time(23, 59, 59, 999000)]),
     (_logical("long", "time-micros"), [time(0), time(3, 4, 5, 6), time(23, 59, 59, 999999)]),
-    (
-        _logical("long", "timestamp-millis"),
-        [datetime(2026, 1, 31, 3, 4, 5, 6000, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)],
-    ),
-    (
-        _logical("long", "timestamp-micros"),
-        [datetime(2026, 1, 31, 3, 4, 5, 6, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC), datetime(1900, 2, 28, 1, tzinfo=UTC)],
-    ),
+    (_logical("long", "timestamp-millis"), [_utc(2026, 1, 31, 3, 4, 5, 6000), _utc(1969, 12, 31, 23, 59, 59, 999000)]),
+    (_logical("long", "timestamp-micros"), [_utc(2026, 1, 31, 3, 4, 5, 6), _utc(1, 1, 1), _utc(1900, 2, 28, 1)]),
     (_logical("long", "local-timestamp-millis"), [datetime(2026, 1, 31, 3, 4, 5, 6000), datetime(1969, 12, 31, 23, 59)]),
     (_logical("long", "local-timestamp-micros"), [datetime(2026, 1, 31, 3, 4, 5, 6), datetime(1, 1, 1)]),
     (["null", _logical("int", "date")], [None, date(2026, 1, 31)]),

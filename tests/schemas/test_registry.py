@@ -7,6 +7,7 @@ from uuid import UUID
 from kdump.schemas.collection import Collection
 from kdump.schemas.decoding import PartDecoder
 from kdump.schemas.registry import Registry, context_of
+from kdump.schemas.schema import AVRO, PROTOBUF, Schema
 from tests.loops import each
 
 
@@ -80,6 +81,8 @@ def test_a_context_is_in_the_name_of_the_subject(subject: str, context: str) -> 
     newest = registry.newest(subject)
     assert newest is not None and newest.id == 3
     assert registry.by_version(subject, 1) is not None
+    assert registry.qualified("a", context) == (f":{context}:a" if context else "a")
+    assert not context or registry.qualified(subject, ".us") == subject
 
 
 def test_ids_of_contexts_are_apart() -> None:
@@ -120,3 +123,19 @@ def test_data_that_say_no_id_have_none_though_the_schema_is_of_a_registry() -> N
     found = decoder.decode(b"\0\0\0\0\3\x04", None)
     of_id = {"framing": "prefix", "id": 3, "subjects": ["orders-value/1"], "state": "active"}
     assert (found.value, json.loads(found.schema or "")) == (2, {**expected, **of_id, "error": None})
+
+
+def test_the_newest_schema_of_a_subject_is_that_of_data_of_its_type_only() -> None:
+    collection = Collection(_registry(("t-value", 1, 1, '"int"'), ("t-value", 2, 2, '"long"'), ("t-key", 1, 3, '"string"')))
+    found = collection.named(AVRO, "", "t", "value")
+    assert found is not None and found[1].text == '"long"'
+    assert collection.named(PROTOBUF, "", "t", "value") is None
+
+
+def test_a_schema_and_a_type_in_it_are_decoded_apart() -> None:
+    item = {"type": "record", "name": "Item", "fields": [{"name": "n", "type": "int"}]}
+    text = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "item", "type": item}]})
+    schema = Schema(AVRO, text, name="a.avsc")
+    collection = Collection(schemas=[schema])
+    shown = [collection.avro(schema, name=name).decode(b"\x08") for name in ("Item", "", "Item")]
+    assert shown == [{"n": 4}, {"item": {"n": 4}}, {"n": 4}]
