@@ -130,7 +130,7 @@ def _chosen(loop: _Loop, request: pytest.FixtureRequest) -> list[_Case]:
 
 def _number(case: _Case) -> int:
     """A number that is the same in each run, and in no order."""
-    return zlib.crc32(case.name.encode())
+    return zlib.crc32(case.name.encode(errors="backslashreplace"))
 
 
 def _run(test: _Test, arguments: dict[str, Any], number: int) -> None:
