@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
-from campaigns import damage, recovers, redactions
+from campaigns import damage, redactions
 from kdump.errors import CorruptData
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
@@ -35,6 +35,7 @@ from tests.builders.records import (
 from tests.oracle import batches
 
 PAGE, SECTOR = 4096, 512
+LOG_STARTS = "log-start-offset-checkpoint"
 CODECS: tuple[Codec, ...] = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 LEFT_OVER = ((".log", ".index", ".timeindex", ".txnindex"), (".log",), (".index", ".timeindex"), (".log", ".index"))
@@ -570,7 +571,7 @@ def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident]
             incident = chance.choice(incidents)
             about.append(f"{incident.__name__}: {incident(directory, chance)}")
     if chance.random() < 0.1:  # beside it
-        (directory.parent / recovers.LOG_STARTS).write_bytes(
+        (directory.parent / LOG_STARTS).write_bytes(
             checkpoint(entries=[("orders", 0, chance.choice((chance.randrange(60), 1200, 1 << 40)))])
         )
         about.append("log start")

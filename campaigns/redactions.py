@@ -14,9 +14,7 @@ from campaigns import damage
 from kdump.mending.row import RedactDifference
 from kdump.tables import Row
 from tests.builders.checksums import crc32c
-from tests.builders.compression import Codec
 
-CODECS: tuple[Codec, ...] = ("none", "none", "gzip", "snappy", "lz4", "zstd")
 WINDOW = 4
 
 
