@@ -313,9 +313,9 @@ def _refused_or_kept(name: str, mend: Callable[[Path], object], case: Case, seen
 
 
 def _redacted(case: Case, seen: Seen) -> list[str]:
-    found = redactions.redacted(case.directory, case.directory.parent / "redacted", case.contents)
-    seen.counts["redacted otherwise" if found.differences else "redacted"] += 1
-    return [f"{found.leaks[:3]} are left"] if found.leaks else []
+    leaks, differences = redactions.redacted(case.directory, case.directory.parent / "redacted", case.contents)
+    seen.counts["redacted otherwise" if differences else "redacted"] += 1
+    return [f"{leaks[:3]} are left"] if leaks else []
 
 
 # --- recoveries
