@@ -259,9 +259,8 @@ def _agreed(case: Case, _: Seen) -> list[str]:
     if verdict.exit_code or not unsound:
         return []
     row = unsound[0]
-    return [
-        f"{verdict.text}, but after {row.after}: {row.outcome}, {row.bytes_lost} bytes and {row.lost_records} records are lost"
-    ]
+    lost = f"{row.bytes_lost} bytes and {row.lost_records} records are lost"
+    return [f"{verdict.text}, but after {row.after}: {row.outcome}, {lost}"]
 
 
 def _read(case: Case, _: Seen) -> list[str]:
@@ -287,9 +286,8 @@ def _sliced(case: Case, seen: Seen) -> list[str]:
     chance = random.Random(case.about)
     low = chance.randrange(60) + min((int(log.stem) for log in incidents.intact_logs(case.directory)), default=0)
     high, is_exact = low + chance.randrange(200), chance.random() < 0.5
-    return _refused_or_kept(
-        "slice", lambda out: kdump.slice(case.directory, out, from_offset=low, to_offset=high, exact=is_exact), case, seen
-    )
+    cut = functools.partial(kdump.slice, case.directory, from_offset=low, to_offset=high, exact=is_exact)
+    return _refused_or_kept("slice", cut, case, seen)
 
 
 def _refused_or_kept(name: str, mend: Callable[[Path], object], case: Case, seen: Seen) -> list[str]:

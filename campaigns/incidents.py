@@ -301,11 +301,10 @@ def joined(directory: Path, chance: random.Random) -> str:
 def odd_batch(directory: Path, chance: random.Random) -> str:
     """A batch that no producer writes, with a right CRC, in the place of another."""
     log = chance.choice(intact_logs(directory))
-    found = [one.content for one in batches.intact(log.read_bytes())]
+    intact = list(batches.intact(log.read_bytes()))
+    found = [one.content for one in intact]
     row = chance.randrange(len(found))
-    first, last = next(
-        (one.first_offset, one.last_offset) for at, one in enumerate(batches.intact(log.read_bytes())) if at == row
-    )
+    first, last = intact[row].first_offset, intact[row].last_offset
     epoch = struct.unpack_from(">i", found[row], 12)[0] if found[row][16] == 2 else 0
     name, odd = chance.choice(_odd_batches(chance, first, last - first, max(0, epoch)))
     found[row] = odd
@@ -323,9 +322,8 @@ def _odd_batches(chance: random.Random, first: int, delta: int, epoch: int) -> l
     times = [dataclasses.replace(one, timestamp=chance.choice((-1, 0, 1 << 62, TIMESTAMP))) for one in rows]
     old = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP, magic=chance.choice((0, 1))) for _ in rows]
     new = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP) for _ in rows]
-    inner = chance.choice(
-        ([0] * len(rows), [5] * len(rows), list(range(len(rows)))[::-1], [7 + 2 * one for one in range(len(rows))])
-    )
+    count = len(rows)
+    inner = chance.choice(([0] * count, [5] * count, list(range(count))[::-1], [7 + 2 * one for one in range(count)]))
     controls = [
         abort_record(key_size=chance.choice((0, 2, 3))),
         commit_record(coordinator_epoch=chance.choice((-1, 3, 1 << 30)), version=chance.choice((0, 1, 9))),

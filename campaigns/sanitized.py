@@ -124,8 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.arm64:
         return compare_on_arm64()
-    missing = why_not_available()
-    if missing:
+    if missing := why_not_available():
         print(missing, file=sys.stderr)
         return 2
     worst = 0
