@@ -328,8 +328,7 @@ def _recovered(case: Case, seen: Seen) -> list[str]:
     try:
         result = recover.run([str(case.directory)], str(out), merge=[str(path) for path in case.replicas], config={})
     except (CorruptData, Unreadable) as error:
-        seen.counts["refused"] += 1
-        seen.counts[f"refused: {error.code}"] += 1
+        seen.counts.update(["refused", f"refused: {error.code}"])
         failures = [] if not list(out.parent.iterdir()) else ["something is left of a refused recovery"]
         return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
     log_starts = case.directory.parent / incidents.LOG_STARTS
@@ -459,7 +458,7 @@ def _changed(manager: LogManager, start: Start, out: Path) -> list[str]:
     if record["outcome"] != "keep" or record.get("also"):
         failures.append(f"{about}: {record['outcome']} {record.get('also')} {record.get('log')}")
     after = manager.files(Request(out))
-    changed = [file for file in record.get("files", ()) if not _is_new_snapshot(file) and not _is_reordered(file, out, after)]
+    changed = [file for file in record.get("files", ()) if not _may_change(file, out, after)]
     if changed:
         failures.append(f"{about}: changed {changed}")
     if record["log_end"] != _end_of(out):
@@ -467,18 +466,15 @@ def _changed(manager: LogManager, start: Start, out: Path) -> list[str]:
     return failures
 
 
-def _is_new_snapshot(file: Sequence[Any]) -> bool:
-    """Whether a file is a snapshot that a start adds: of an empty log, or before old messages at the end of the log."""
-    name, change, *_ = file
-    return bool(change == "created" and name.endswith(".snapshot"))
+def _may_change(file: Sequence[Any], out: Path, after: Mapping[str, bytes]) -> bool:
+    """Whether a file is a snapshot that a start adds, or one with the same producers in another order.
 
-
-def _is_reordered(file: Sequence[Any], out: Path, after: Mapping[str, bytes]) -> bool:
-    """Whether a file is a snapshot with the same producers in another order, which depends on the release before 3.6."""
+    One is added of an empty log, or before old messages at the end of the log; the order depends on the release before 3.6.
+    """
     name, change, *_ = file
-    if change != "rewritten" or not name.endswith(".snapshot"):
+    if not name.endswith(".snapshot"):
         return False
-    return _producers((out / name).read_bytes()) == _producers(after[name])
+    return change == "created" or change == "rewritten" and _producers((out / name).read_bytes()) == _producers(after[name])
 
 
 def _producers(snapshot: bytes) -> list[bytes]:
