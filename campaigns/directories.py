@@ -9,8 +9,10 @@ compaction and old messages, to which happens what disks, crashes and people do 
 
 Whatever the damage, nothing may raise, the bytes of each file add up, no sentence is nonsense, the table of findings equals the
 findings of the check, tables are the same in slices of two sizes, and the verdict is no better than the forecast. `recover` is
-judged by `recovers`, also with `--merge`; `reindex` and `slice` must refuse, or make what a log manager keeps; of `redact`
-nothing may leak.
+judged, also with `--merge`: the input stays as it is; each log of the result consists of intact batches in ascending order; each
+intact batch of the input is in the result, or a row of the report says why it is not; a log manager keeps all of it, after a
+clean stop and after an unclean one with recovery point 0; and a refusal leaves nothing behind. `reindex` and `slice` must refuse,
+or make what a log manager keeps; of `redact` nothing may leak.
 """
 
 import argparse
@@ -24,29 +26,41 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kdump
-from campaigns import incidents, numbered, recovers, redactions
+from campaigns import incidents, numbered, redactions
 from campaigns.damage import DAMAGES
 from golden_outputs.runs import CASES
-from kdump.checks.finding import FileReport, Finding
+from kdump.checks.finding import ERROR, FileReport, Finding
 from kdump.checks.jobs import jobs
 from kdump.checks.settings import DEEP, FULL, Settings
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts.sentences import sentences, summary
 from kdump.forecasts.settings import UNCLEAN, ZERO
+from kdump.mending.recover import recover
+from kdump.mending.recover.pieces import NESTED
+from kdump.mending.row import Dropped, Rewritten
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline import planning, reading
 from kdump.pipeline.options import Options
 from kdump.tables import Row
 from kdump.verdicts.check import run
 from tests import kernels
-from tests.oracle.restarts import LogManager, why_not_available
+from tests.oracle import batches
+from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 LARGEST = 100_000  # bytes of a directory
+RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+STARTS = (Start("clean", 0), Start("unclean", 0))
+UNFIT = ("codec-unknown", "bad-magic")  # no broker could load these batches, or no consumer read them
+LOGS = (".log", ".log.swap")
+LOSING = ("truncated-at-boundary", "segment-missing", "segments-gap", "epochs-beyond-log", "crc-mismatch", "garbage-region")
+OF_ENDS = ("segment-missing", "epochs-beyond-log")
+"""These know only where logs begin and end, and batches before the last one in the file may end after it."""
+
 GOLDEN, WRITTEN, REPLICAS = SOURCES = ("golden", "written", "replicas")
 
 
@@ -61,12 +75,11 @@ class Case(NamedTuple):
 
 
 class Seen:
-    """What was seen of recoveries and other commands, and the log managers that load what they make."""
+    """How often commands refused, or did what they should, and the log managers that load what they make."""
 
     def __init__(self, managers: Sequence[LogManager] = ()) -> None:
         self.managers = managers
-        self.recoveries = recovers.Judged()
-        self.counts = self.recoveries.seen
+        self.counts: Counter[str] = Counter()
 
 
 Judge = Callable[[Case, Seen], list[str]]
@@ -76,7 +89,7 @@ def main() -> int:
     parser = numbered.parser(__doc__, count=500)
     parser.add_argument("--source", choices=SOURCES, help="only these directories")
     parser.add_argument("--judge", choices=JUDGES, action="append", help="only these")
-    parser.add_argument("--release", choices=recovers.RELEASES, action="append", default=[], help="with this log manager")
+    parser.add_argument("--release", choices=RELEASES, action="append", default=[], help="with this log manager")
     arguments = parser.parse_args()
     for missing in filter(None, map(why_not_available, arguments.release)):
         print(missing, file=sys.stderr)
@@ -246,9 +259,8 @@ def _agreed(case: Case, _: Seen) -> list[str]:
     if verdict.exit_code or not unsound:
         return []
     row = unsound[0]
-    return [
-        f"{verdict.text}, but after {row.after}: {row.outcome}, {row.bytes_lost} bytes and {row.lost_records} records are lost"
-    ]
+    lost = f"{row.bytes_lost} bytes and {row.lost_records} records are lost"
+    return [f"{verdict.text}, but after {row.after}: {row.outcome}, {lost}"]
 
 
 def _read(case: Case, _: Seen) -> list[str]:
@@ -266,13 +278,6 @@ def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[
     return [row for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()]
 
 
-def _recovered(case: Case, seen: Seen) -> list[str]:
-    found = recovers.judge(case.directory, case.replicas, seen.managers, seen.recoveries)
-    if case.sound is not None:
-        found += recovers.unmerged(case.sound, [case.directory, *case.replicas], seen.recoveries)
-    return found
-
-
 def _reindexed(case: Case, seen: Seen) -> list[str]:
     return _refused_or_kept("reindex", lambda out: kdump.reindex(case.directory, out), case, seen)
 
@@ -281,16 +286,15 @@ def _sliced(case: Case, seen: Seen) -> list[str]:
     chance = random.Random(case.about)
     low = chance.randrange(60) + min((int(log.stem) for log in incidents.intact_logs(case.directory)), default=0)
     high, is_exact = low + chance.randrange(200), chance.random() < 0.5
-    return _refused_or_kept(
-        "slice", lambda out: kdump.slice(case.directory, out, from_offset=low, to_offset=high, exact=is_exact), case, seen
-    )
+    cut = functools.partial(kdump.slice, case.directory, from_offset=low, to_offset=high, exact=is_exact)
+    return _refused_or_kept("slice", cut, case, seen)
 
 
 def _refused_or_kept(name: str, mend: Callable[[Path], object], case: Case, seen: Seen) -> list[str]:
     folder = case.directory.parent
     out = folder / name / "orders-0"
     out.parent.mkdir()
-    log_starts = folder / recovers.LOG_STARTS
+    log_starts = folder / incidents.LOG_STARTS
     try:
         mend(out)
     except (CorruptData, Unreadable, UsageError):  # of a slice in which nothing would be
@@ -301,21 +305,193 @@ def _refused_or_kept(name: str, mend: Callable[[Path], object], case: Case, seen
         shutil.copyfile(log_starts, out.parent / log_starts.name)
     if name == "reindex":  # makes what a log manager does, and that deletes some at its next start
         for path in out.glob("*.snapshot"):
-            if not path.with_suffix(".log").exists() and int(path.stem) != recovers.end_of(out):
+            if not path.with_suffix(".log").exists() and int(path.stem) != _end_of(out):
                 path.unlink()
-    return [
-        failure
-        for manager in seen.managers
-        for start in recovers.STARTS
-        for failure in recovers.not_kept(manager, start, out)
-        if any(out.glob("*.log"))  # or else a start makes a first one
-    ]
+    return _not_kept(out, seen) if any(out.glob("*.log")) else []  # or else a start makes a first one
 
 
 def _redacted(case: Case, seen: Seen) -> list[str]:
-    found = redactions.redacted(case.directory, case.directory.parent / "redacted", case.contents)
-    seen.counts["redacted otherwise" if found.differences else "redacted"] += 1
-    return [f"{found.leaks[:3]} are left"] if found.leaks else []
+    leaks, differences = redactions.redacted(case.directory, case.directory.parent / "redacted", case.contents)
+    seen.counts["redacted otherwise" if differences else "redacted"] += 1
+    return [f"{leaks[:3]} are left"] if leaks else []
+
+
+# --- recoveries
+
+
+def _recovered(case: Case, seen: Seen) -> list[str]:
+    """Recover a directory, or merge it with its replicas."""
+    folders = [case.directory, *case.replicas]
+    out = case.directory.parents[1 if case.replicas else 0] / "out" / "orders-0"
+    out.parent.mkdir()
+    before = [_contents(path) for path in folders]
+    try:
+        result = recover.run([str(case.directory)], str(out), merge=[str(path) for path in case.replicas], config={})
+    except (CorruptData, Unreadable) as error:
+        seen.counts.update(["refused", f"refused: {error.code}"])
+        failures = [] if not list(out.parent.iterdir()) else ["something is left of a refused recovery"]
+        return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
+    log_starts = case.directory.parent / incidents.LOG_STARTS
+    if log_starts.exists() and int(log_starts.read_text().split()[-1]) <= _end_of(out):  # a start looks for it beside the result
+        shutil.copyfile(log_starts, out.parent / log_starts.name)
+    seen.counts["whole" if result.is_whole else "partial"] += 1
+    failures = [] if before == [_contents(path) for path in folders] else ["the input has changed"]
+    failures += _wrong_in(out) + _not_kept(out, seen)
+    if not case.replicas:
+        failures += _unexplained(case.directory, out, result)
+    if case.sound is not None:
+        failures += _unmerged(case.sound, folders, out, result, seen)
+    return failures
+
+
+def _wrong_in(out: Path) -> list[str]:
+    """What is wrong with the logs of a result, as far as bytes and offsets say."""
+    failures, last = [], -1
+    for log in sorted(out.glob("*.log")):
+        data = log.read_bytes()
+        found = list(batches.intact(data))
+        if sum(len(batch.content) for batch in found) != len(data):
+            failures.append(f"{log.name} does not consist of intact batches")
+        base = int(log.stem)
+        for batch in found:
+            if batch.first_offset <= last or batch.first_offset < base or batch.last_offset - base > 0x7FFFFFFF:
+                failures.append(f"{log.name}: offset {batch.first_offset} comes after {last}, in the segment of {base}")
+            last = batch.last_offset
+    return failures
+
+
+def _unexplained(directory: Path, out: Path, result: recover.Result) -> list[str]:
+    """Intact batches of the input that are not in the result, though no row says why."""
+    made = Counter(batch.content for log in out.glob("*.log") for batch in batches.intact(log.read_bytes()))
+    failures = []
+    for log in sorted(path for path in directory.iterdir() if path.name.endswith(LOGS) and path.is_file()):
+        data, position = log.read_bytes(), 0
+        for batch in batches.intact(data):
+            position = data.index(batch.content, position)
+            if not made[batch.content] and not _is_explained(str(log), position, position + len(batch.content), result):
+                failures.append(f"the batch of offset {batch.first_offset} at byte {position} of {log.name} is missing")
+            position += len(batch.content)
+    if result.is_whole and any(isinstance(row, Dropped) and row.is_lost for row in result.rows):
+        failures.append("bytes are lost, and the result is called whole")
+    return failures + (_known_to_be_lost(directory, out) if result.is_whole else [])
+
+
+def _known_to_be_lost(directory: Path, out: Path) -> list[str]:
+    """What a check of the input calls lost, though the result has not all of these offsets, and is called whole."""
+    logs = [list(batches.intact(log.read_bytes())) for log in out.glob("*.log")]
+    in_batches = [(batch.first_offset, batch.last_offset) for log in logs for batch in log]
+    in_logs = [(log[0].first_offset, log[-1].last_offset) for log in logs if log]  # which a leftover may have filled
+    swaps = [list(batches.intact(path.read_bytes())) for path in directory.glob("*.log.swap") if path.is_file()]
+    in_swaps = [(log[0].first_offset, log[-1].last_offset) for log in swaps if log]  # which is what the cleaner has left
+    failures = []
+    for finding in kdump.check(directory):
+        is_of_snapshot = finding.path.endswith(".checkpoint")  # of KRaft, which is taken over only with the metadata
+        first, last = finding.offset_first, finding.offset_last
+        if is_of_snapshot or finding.severity != ERROR or finding.code not in LOSING or first is None or last is None:
+            continue
+        extents = [*(in_logs if finding.code in OF_ENDS else in_batches), *in_swaps]
+        if not any(low <= first <= high for low, high in extents) or not any(low <= last <= high for low, high in extents):
+            failures.append(f"{finding.code} says that offsets {first} to {last} are lost, and the result is called whole")
+    return failures
+
+
+def _is_explained(path: str, start: int, end: int, result: recover.Result) -> bool:
+    for row in result.rows:
+        if isinstance(row, Dropped) and row.source == path and row.start < end and start < row.end and row.reason:
+            return True
+        if isinstance(row, Rewritten) and row.source == path and row.start <= start < row.start + row.bytes:
+            return True
+    return False
+
+
+def _unmerged(source: Path, replicas: Sequence[Path], out: Path, result: recover.Result, seen: Seen) -> list[str]:
+    """Batches of the undamaged log that a replica holds intact, and that are missing or changed in the merged one."""
+    all_batches = [batch for log in sorted(source.glob("*.log")) for batch in batches.intact(log.read_bytes())]
+    whole = [batch.content for batch in all_batches]
+    held = {batch.content for path in replicas for log in path.glob("*.log") for batch in batches.intact(log.read_bytes())}
+    dropped = [row for row in result.rows if isinstance(row, Dropped)]
+    unfit = {row.offset_first for row in dropped if row.code in UNFIT or "a start fails" in row.reason}
+    unfit |= {row.offset_first or 0 for row in dropped if row.is_lost and row.code == NESTED}
+    wanted = [batch.content for batch in all_batches if batch.content in held and batch.first_offset not in unfit]
+    made = [batch.content for log in sorted(out.glob("*.log")) for batch in batches.intact(log.read_bytes())]
+    seen.counts["merged whole"] += made == whole
+    missing = Counter(wanted) - Counter(made)
+    known = {_covered(batch.content) for batch in all_batches if batch.content not in held}
+    more = Counter(content for content in made if content not in whole and _covered(content) not in known)
+    failures = []
+    if missing or more:
+        failures.append(f"{missing.total()} batches of {len(wanted)} are missing, {more.total()} are not of the undamaged log")
+    covered = set(map(_covered, made))
+    gone = [batch for batch in all_batches if _covered(batch.content) not in covered and _left_traces(batch, source, replicas)]
+    if result.is_whole and gone:
+        failures.append(f"{len(gone)} batches that were damaged in all replicas are not there, and the result is called whole")
+    return failures
+
+
+def _left_traces(batch: batches.Batch, source: Path, replicas: Sequence[Path]) -> bool:
+    """Whether a replica still has bytes where a batch was, other than zeros, in a log that goes on after it."""
+    for log in source.glob("*.log"):
+        start = log.read_bytes().find(batch.content)
+        for path in (replica / log.name for replica in replicas if start >= 0):
+            data = path.read_bytes() if path.exists() else b""
+            if len(data) > start + len(batch.content) and data[start : start + len(batch.content)].strip(b"\0"):
+                return True
+    return False
+
+
+def _covered(content: bytes) -> bytes:
+    """What the checksum covers."""
+    return content[21:] if content[16] == 2 else content[16:]
+
+
+def _not_kept(out: Path, seen: Seen) -> list[str]:
+    """What log managers do at a start that changes something, or does not end where the batches do."""
+    return [failure for manager in seen.managers for start in STARTS for failure in _changed(manager, start, out)]
+
+
+def _changed(manager: LogManager, start: Start, out: Path) -> list[str]:
+    record = manager.record(Request(out), start)
+    about = f"{record['release']}, {start.stop}"
+    if record["result"] != "loaded":
+        return [f"{about}: {record['result']} {record.get('exception')} {record.get('message')}"]
+    failures = []
+    if record["outcome"] != "keep" or record.get("also"):
+        failures.append(f"{about}: {record['outcome']} {record.get('also')} {record.get('log')}")
+    after = manager.files(Request(out))
+    changed = [file for file in record.get("files", ()) if not _may_change(file, out, after)]
+    if changed:
+        failures.append(f"{about}: changed {changed}")
+    if record["log_end"] != _end_of(out):
+        failures.append(f"{about}: the log ends at {record['log_end']}, not {_end_of(out)}")
+    return failures
+
+
+def _may_change(file: Sequence[Any], out: Path, after: Mapping[str, bytes]) -> bool:
+    """Whether a file is a snapshot that a start adds, or one with the same producers in another order.
+
+    One is added of an empty log, or before old messages at the end of the log; the order depends on the release before 3.6.
+    """
+    name, change, *_ = file
+    if not name.endswith(".snapshot"):
+        return False
+    return change == "created" or change == "rewritten" and _producers((out / name).read_bytes()) == _producers(after[name])
+
+
+def _producers(snapshot: bytes) -> list[bytes]:
+    """The entries of a snapshot of version 1, in order of their bytes."""
+    return sorted(snapshot[at : at + 46] for at in range(10, len(snapshot), 46))
+
+
+def _end_of(out: Path) -> int:
+    """Where the logs of a directory end."""
+    newest = max(out.glob("*.log"), default=None)
+    if newest is None:
+        return 0
+    return max((batch.last_offset + 1 for batch in batches.intact(newest.read_bytes())), default=int(newest.stem))
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in _files(directory)}
 
 
 JUDGES: dict[str, Judge] = {

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
-from campaigns import damage, recovers, redactions
+from campaigns import damage, redactions
 from kdump.errors import CorruptData
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
@@ -35,6 +35,7 @@ from tests.builders.records import (
 from tests.oracle import batches
 
 PAGE, SECTOR = 4096, 512
+LOG_STARTS = "log-start-offset-checkpoint"
 CODECS: tuple[Codec, ...] = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 LEFT_OVER = ((".log", ".index", ".timeindex", ".txnindex"), (".log",), (".index", ".timeindex"), (".log", ".index"))
@@ -300,11 +301,10 @@ def joined(directory: Path, chance: random.Random) -> str:
 def odd_batch(directory: Path, chance: random.Random) -> str:
     """A batch that no producer writes, with a right CRC, in the place of another."""
     log = chance.choice(intact_logs(directory))
-    found = [one.content for one in batches.intact(log.read_bytes())]
+    intact = list(batches.intact(log.read_bytes()))
+    found = [one.content for one in intact]
     row = chance.randrange(len(found))
-    first, last = next(
-        (one.first_offset, one.last_offset) for at, one in enumerate(batches.intact(log.read_bytes())) if at == row
-    )
+    first, last = intact[row].first_offset, intact[row].last_offset
     epoch = struct.unpack_from(">i", found[row], 12)[0] if found[row][16] == 2 else 0
     name, odd = chance.choice(_odd_batches(chance, first, last - first, max(0, epoch)))
     found[row] = odd
@@ -322,9 +322,8 @@ def _odd_batches(chance: random.Random, first: int, delta: int, epoch: int) -> l
     times = [dataclasses.replace(one, timestamp=chance.choice((-1, 0, 1 << 62, TIMESTAMP))) for one in rows]
     old = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP, magic=chance.choice((0, 1))) for _ in rows]
     new = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP) for _ in rows]
-    inner = chance.choice(
-        ([0] * len(rows), [5] * len(rows), list(range(len(rows)))[::-1], [7 + 2 * one for one in range(len(rows))])
-    )
+    count = len(rows)
+    inner = chance.choice(([0] * count, [5] * count, list(range(count))[::-1], [7 + 2 * one for one in range(count)]))
     controls = [
         abort_record(key_size=chance.choice((0, 2, 3))),
         commit_record(coordinator_epoch=chance.choice((-1, 3, 1 << 30)), version=chance.choice((0, 1, 9))),
@@ -570,7 +569,7 @@ def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident]
             incident = chance.choice(incidents)
             about.append(f"{incident.__name__}: {incident(directory, chance)}")
     if chance.random() < 0.1:  # beside it
-        (directory.parent / recovers.LOG_STARTS).write_bytes(
+        (directory.parent / LOG_STARTS).write_bytes(
             checkpoint(entries=[("orders", 0, chance.choice((chance.randrange(60), 1200, 1 << 40)))])
         )
         about.append("log start")

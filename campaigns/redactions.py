@@ -7,24 +7,14 @@ A batch that is damaged inside becomes its header and filler: then a check may f
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import kdump
 from campaigns import damage
 from kdump.mending.row import RedactDifference
 from kdump.tables import Row
 from tests.builders.checksums import crc32c
-from tests.builders.compression import Codec
 
-CODECS: tuple[Codec, ...] = ("none", "none", "gzip", "snappy", "lz4", "zstd")
 WINDOW = 4
-
-
-class Redaction(NamedTuple):
-    """What came of one case: contents that are left, and findings where the other side has none."""
-
-    leaks: list[bytes]
-    differences: list[str]
 
 
 def content(chance: random.Random, size: int) -> bytes:
@@ -81,8 +71,11 @@ def differing(rows: Sequence[Row], partition: Path, output: Path) -> list[Redact
     return [row for row in found if (row.path, row.offset_first) not in in_both]
 
 
-def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> Redaction:
-    """Redact a partition, and compare. What two runs leave is a leak; other such bytes are of a compressor, or by chance."""
+def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
+    """Redact a partition, and compare. Returns contents that are left, and findings where the other side has none.
+
+    What two runs leave is a leak; other such bytes are of a compressor, or by chance.
+    """
     wanted = windows(contents)
     rows = kdump.redact(partition, output, seed="1")
     leaks = leaked(output, wanted)
@@ -94,4 +87,4 @@ def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> Redact
         f"{row.code} at {row.offset_first} of {row.path.lstrip('0')} only in the {row.only_in}"
         for row in differing(rows, partition, output)
     ]
-    return Redaction(leaks, differences)
+    return leaks, differences

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from campaigns import directories, recovers  # what needs Arrow
+from campaigns import directories  # what needs Arrow
 from campaigns.directories import GOLDEN, REPLICAS, WRITTEN, nonsense
 from tests.loops import each
 from tests.oracle.restarts import why_not_available
@@ -34,7 +34,7 @@ def test_damaged_directories_are_judged_and_mended_without_a_slip(
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("release", recovers.RELEASES)
+@pytest.mark.parametrize("release", directories.RELEASES)
 def test_log_managers_keep_what_was_recovered(release: str) -> None:
     skip_if(why_not_available(release))
     assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
