@@ -103,8 +103,7 @@ def test_a_clean_partition_is_examined_without_findings(partition: Path, command
 )
 def test_a_wrong_command_line_is_one_line(line: str) -> None:
     status, out, err = run_here(*line.split())
-    assert (status, out) == (USAGE, b"")
-    assert err.startswith(b"kdump: ") and err.count(b"\n") == 1
+    assert (status, out, err[:7], err.count(b"\n")) == (USAGE, b"", b"kdump: ", 1)
 
 
 def test_what_cannot_be_examined_does_not_keep_the_rest_from_being_listed(partition: Path, tmp_path: Path) -> None:
@@ -257,7 +256,7 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(tmp_path: Path, o
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--deep"]])
 @pytest.mark.parametrize("output", FORMS)
-def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(
+def test_a_listing_that_nobody_reads_ends_with_the_worst_seen(
     partition: Path, large: Path, output: str, options: list[str]
 ) -> None:
     arguments = ["log", "--output", output, *options]
@@ -417,9 +416,8 @@ def test_damaged_index_entries_are_reported_and_the_next_one_is_read(partition: 
     entries = [(5, 5 * SIZE), (6, 5 * SIZE), (8, 7 * SIZE), (9, 9 * SIZE + 1), (10, 1 << 30), (11, -5), (12, 12 * SIZE)]
     path.write_bytes(files.offset_index(entries=entries, zero_entry_count=5, trailing=b"x"))
     status, rows = _rows(capfd, "index", path)
-    assert status == FINDINGS
     # entries for the batch there, and for batches that were appended with it
-    assert [row["status"] for row in rows] == ["intact"] * 3 + ["damaged"] * 3 + ["intact"]
+    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact"] * 3 + ["damaged"] * 3 + ["intact"])
     assert [row["logOffset"] for row in rows] == [5, 5, 7, None, None, None, 12]
 
     flip_a_bit(partition / LOG_NAME, 2 * SIZE + 8)
@@ -427,8 +425,7 @@ def test_damaged_index_entries_are_reported_and_the_next_one_is_read(partition: 
     times = [(1, 1), (5, 4), (4, 6), (7, 7), (8, 5), (9, 99), (10, 10)]
     path.write_bytes(files.time_index(entries=[(TIMESTAMP + 10 * at, offset) for at, offset in times], zero_entry_count=5))
     status, rows = _rows(capfd, "timeindex", path)
-    assert status == FINDINGS
-    assert [row["status"] for row in rows] == ["intact", "damaged", "damaged", "intact", "damaged", "damaged", "damaged"]
+    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact", *["damaged"] * 2, "intact", *["damaged"] * 3])
 
 
 # --- ranges

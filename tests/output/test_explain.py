@@ -115,15 +115,13 @@ def test_what_recorded_starts_ended_with_and_said_is_known(capfd: pytest.Capture
 
 
 def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.CaptureFixture[str]) -> None:
+    first_lines = [
+        "CorruptRecordException: a batch cannot be read: its checksum, length or magic is wrong.",
+        "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
+    ]
     for name in ("CorruptRecordException", "org.apache.kafka.common.errors.CorruptRecordException"):
         status, out, _ = _run(capfd, name)
-        assert (status, out.splitlines()[:2]) == (
-            FOUND,
-            [
-                "CorruptRecordException: a batch cannot be read: its checksum, length or magic is wrong.",
-                "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
-            ],
-        )
+        assert (status, out.splitlines()[:2]) == (FOUND, first_lines)
 
 
 def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFixture[str]) -> None:
@@ -297,7 +295,7 @@ def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture
         ("NotControllerException", "a request reached a controller that is not the active one"),
     ],
 )
-def test_an_unknown_message_of_a_class_that_means_something_is_not_known(
+def test_an_unknown_message_of_a_class_with_a_meaning_is_unknown(
     capfd: pytest.CaptureFixture[str], name: str, meaning: str
 ) -> None:
     status, out, _ = _run(capfd, f"ERROR org.apache.kafka.common.errors.{name}: out of cheese")
@@ -319,16 +317,16 @@ def test_a_line_is_known_by_its_words(line: str, words: list[str]) -> None:
     assert [one.words for one in matching.explain(line).answers] == words
 
 
-def test_a_line_may_be_divided_and_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_line_may_be_divided_and_needs_no_quotes_and_steers_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     assert "index-orphan" in _run(capfd, "WARN Found an orphaned index\n   file /x/0.index, with no log")[1]
     assert "index-orphan" in _run(capfd, "Found", "an", "orphaned", "index", "file", "/x/0.index,")[1]
+    out = _run(capfd, "Found record size \x1b[31m smaller than minimum record overhead (14)")[1]
+    assert "\x1b" not in out and "\\x1b[31m" in out
 
 
 def test_a_line_is_explained_without_the_rules_of_checks() -> None:
-    script = (
-        "import sys; from kdump.cli.commands import main; main(['explain', 'Found an orphaned index file x']); "
-        "sys.exit('kdump.checks.rules' in sys.modules)"
-    )
+    script = "import sys; from kdump.cli.commands import main; main(['explain', 'Found an orphaned index file x']); "
+    script += "sys.exit('kdump.checks.rules' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
 
 
@@ -368,12 +366,8 @@ def test_several_events_are_answered_each_once(
 
 
 def test_a_line_of_a_log_is_never_called_a_fault(capfd: pytest.CaptureFixture[str]) -> None:
-    for text in (
-        "WARN The frobnicator is out of cheese",
-        "the broker does not like me any more today",
-        "Local: Out of cheese",
-        "[2026-11-22 10:00:00,123] INFO [Broker id=1] all is well",
-    ):
+    texts = ("WARN The frobnicator is out of cheese", "the broker does not like me any more today", "Local: Out of cheese")
+    for text in (*texts, "[2026-11-22 10:00:00,123] INFO [Broker id=1] all is well"):
         assert _run(capfd, text) == (UNKNOWN, "kdump does not know this line.\n", "")
 
 
@@ -393,21 +387,13 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
         ("torn", "did you mean torn-tail, torn-header?"),
         ("CorruptRecordExcepton", "did you mean CorruptRecordException"),
         ("java.lang.IllegalStateExeption", "did you mean IllegalStateException"),
-        ("clock went back", "`kdump explain` lists all"),
-        ("Failed to load", "`kdump explain` lists all"),
-        ("FooBarException", "`kdump explain` lists all"),
-        ("crc-mismtach", "did you mean crc-mismatch"),
-        ("checksum batch", "crc-mismatch?"),
+        *((word, "`kdump explain` lists all") for word in ("clock went back", "Failed to load", "FooBarException")),
+        *(("crc-mismtach", "did you mean crc-mismatch"), ("checksum batch", "crc-mismatch?")),
     ],
 )
 def test_unknown_words_get_suggestions(capfd: pytest.CaptureFixture[str], word: str, meant: str) -> None:
     status, out, err = _run(capfd, word)
     assert (status, out) == (USAGE, "") and meant in err
-
-
-def test_no_line_of_a_log_steers_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    out = _run(capfd, "Found record size \x1b[31m smaller than minimum record overhead (14)")[1]
-    assert "\x1b" not in out and "\\x1b[31m" in out
 
 
 def test_codes_of_searches_and_decoders_are_explained(capfd: pytest.CaptureFixture[str]) -> None:
