@@ -101,14 +101,8 @@ NUMBERS = batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(valu
 
 def _threes(codec: Codec = "none") -> list[bytes]:
     """Three batches of three records, 0 to 8, each batch 30 ms after the one before it."""
-    return [
-        batch(
-            records=[record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)],
-            base_offset=first,
-            codec=codec,
-        )
-        for first in (0, 3, 6)
-    ]
+    records = {first: [record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)] for first in (0, 3, 6)}
+    return [batch(records=three, base_offset=first, codec=codec) for first, three in records.items()]
 
 
 # --- damage and ranges
@@ -194,21 +188,14 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
 @each(
     "options, offsets",
     [
-        ("", [0, 3, 6]),
-        ("--from-offset 2", [0, 3, 6]),
-        ("--from-offset 3", [3, 6]),
-        ("--to-offset 3", [0, 3]),
-        ("--to-offset 2", [0]),
-        ("--from-offset 3 --to-offset 3", [3]),
-        (f"--from-time {TIMESTAMP + 32}", [3, 6]),
-        (f"--from-time {TIMESTAMP + 33}", [6]),
-        (f"--to-time {TIMESTAMP + 30}", [0, 3]),
-        (f"--to-time {TIMESTAMP + 29}", [0]),
-        ("--from-position 0", [0, 3, 6]),
-        ("--from-position 1", [3, 6]),
+        *(("", [0, 3, 6]), ("--from-offset 2", [0, 3, 6]), ("--from-offset 3", [3, 6])),
+        *(("--to-offset 3", [0, 3]), ("--to-offset 2", [0]), ("--from-offset 3 --to-offset 3", [3])),
+        *((f"--from-time {TIMESTAMP + 32}", [3, 6]), (f"--from-time {TIMESTAMP + 33}", [6])),
+        *((f"--to-time {TIMESTAMP + 30}", [0, 3]), (f"--to-time {TIMESTAMP + 29}", [0])),
+        *(("--from-position 0", [0, 3, 6]), ("--from-position 1", [3, 6])),
     ],
 )
-def test_batches_are_listed_that_may_hold_what_is_requested(
+def test_batches_are_listed_that_may_hold_what_is_wanted(
     tmp_path: Path, listed: Listed, options: str, offsets: list[int]
 ) -> None:
     assert listed.only("baseOffset", "log", *options.split(), _log(tmp_path, *_threes())) == (CLEAN, offsets)
@@ -224,7 +211,7 @@ def test_batches_are_listed_that_may_hold_what_is_requested(
         ("--limit 4 --from-offset 1", [1, 2, 3, 4]),
     ],
 )
-def test_records_are_listed_that_are_requested(
+def test_records_are_listed_that_are_wanted(
     tmp_path: Path, listed: Listed, options: str, offsets: list[int], codec: Codec
 ) -> None:
     assert listed.only("offset", "log", "--deep", *options.split(), _log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
@@ -233,11 +220,9 @@ def test_records_are_listed_that_are_requested(
 @each(
     "options, offsets",
     [
-        ("--to-time 2023-11-14", [0, 1, 2]),
-        ("--from-time 2023-11-14", [1, 2, 3]),
+        *(("--to-time 2023-11-14", [0, 1, 2]), ("--from-time 2023-11-14", [1, 2, 3])),
         ("--from-time 2023-11-14T00:00:00.001", [2, 3]),
-        ("--to-time 2023-11-14T00:00:00", [0, 1]),
-        ("--to-time 2023-11-14T01:00:00+01:00", [0, 1]),
+        *(("--to-time 2023-11-14T00:00:00", [0, 1]), ("--to-time 2023-11-14T01:00:00+01:00", [0, 1])),
         ("--from-time 2023-11-14 --to-time 2023-11-14", [1, 2]),
     ],
 )
@@ -262,14 +247,13 @@ def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
 @each(
     "options, counts",
     [
-        ("--from-offset 3", (2, 1)),
-        ("--from-offset 4", (2, 1)),
-        ("--from-offset 5", (1, 0)),
-        ("--to-offset 2", (1, 1)),
-        ("--to-offset 1", (1, 0)),
-        (f"--to-time {TIMESTAMP + 10}", (1, 0)),
-        (f"--to-time {TIMESTAMP + 19}", (1, 0)),
-        (f"--to-time {TIMESTAMP + 20}", (1, 1)),
+        *(("--from-offset 3", (2, 1)), ("--from-offset 4", (2, 1)), ("--from-offset 5", (1, 0))),
+        *(("--to-offset 2", (1, 1)), ("--to-offset 1", (1, 0))),
+        *(
+            (f"--to-time {TIMESTAMP + 10}", (1, 0)),
+            (f"--to-time {TIMESTAMP + 19}", (1, 0)),
+            (f"--to-time {TIMESTAMP + 20}", (1, 1)),
+        ),
     ],
 )
 def test_a_wrapper_may_hold_what_is_between_it_and_what_stands_before(
@@ -315,20 +299,17 @@ def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
 def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
     found, rows = listed("log", "--deep", _log(tmp_path, _batch(0), bad, _batch(3)))
-    assert found == FINDINGS
-    assert [(row["offset"], row["status"], row["position"]) for row in rows] == [
-        (0, "intact", 0),
-        (1, "intact", SIZE),
-        (None, "damaged", SIZE),
-        (3, "intact", SIZE + len(bad)),
-    ]
+    expected = [(0, "intact", 0), (1, "intact", SIZE), (None, "damaged", SIZE), (3, "intact", SIZE + len(bad))]
+    assert (found, [(row["offset"], row["status"], row["position"]) for row in rows]) == (FINDINGS, expected)
 
 
 def _marker(row: int, one: Record) -> bytes:
     return batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
 
 
-def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed: Listed) -> None:
+def test_control_records_are_decoded_unless_nothing_is_and_those_that_cannot_be_are_counted(
+    tmp_path: Path, listed: Listed
+) -> None:
     bad = record(key=b"\0")
     markers = [_marker(row, one) for row, one in enumerate([abort_record(), bad, bad, abort_record()])]
     path = _log(tmp_path, *markers)
@@ -339,10 +320,6 @@ def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed
     assert listed("log", "--deep", _log(tmp_path, *markers[:2]))[0] == FINDINGS
     assert listed.err.startswith(f"kdump: {path}: 1 record not decoded, at offset 1: ")
     assert listed("log", "--deep", _log(tmp_path, markers[0]))[0] == CLEAN
-
-
-def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _marker(0, abort_record()))
     for decode, is_decoded in (("none", False), ("auto", True), ("string", True)):
         status, (row,) = listed("log", "--deep", "--decode", decode, path)
         assert (status, row["decodedValue"] is not None or row["decodedKey"] is not None) == (CLEAN, is_decoded), decode
@@ -370,13 +347,9 @@ def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) ->
     path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
     assert listed.text("log", "--output", "table", path) == FINDINGS
     lines = [line.split() for line in listed.out.splitlines()[3:]]
-    assert [(line[0], line[-2], line[-1]) for line in lines] == [
-        ("0", "ok", "intact"),
-        (str(SIZE), "BAD", "damaged"),
-        (str(2 * SIZE), "ok", "intact"),
-        (str(3 * SIZE), "-", "damaged"),
-        (str(3 * SIZE + 180), "ok", "salvaged"),
-    ]
+    assert [int(line[0]) for line in lines] == [0, SIZE, 2 * SIZE, 3 * SIZE, 3 * SIZE + 180]
+    assert [line[-2] for line in lines] == ["ok", "BAD", "ok", "-", "ok"]
+    assert [line[-1] for line in lines] == ["intact", "damaged", "intact", "damaged", "salvaged"]
     assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
 
 
@@ -391,8 +364,7 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
     ]
     assert listed.text("log", "--output", "table", _log(tmp_path, *pieces)) == CLEAN
     lines = [line.split() for line in listed.out.splitlines()[3:]]
-    assert lines[0][1:5] == ["0", "-", "0", "1"]
-    assert lines[0][-4:] == ["0/3", "txn", "ok", "intact"]
+    assert (lines[0][1:5], lines[0][-4:]) == (["0", "-", "0", "1"], ["0/3", "txn", "ok", "intact"])
     assert lines[1][-5:] == ["0/3", "txn", "control", "ok", "intact"]
     assert lines[2][5:7] == ["-", "CreateTime"] and lines[2][-4:] == ["-", "-", "ok", "intact"]
     listed.text("log", "--output", "table", _log(tmp_path, wrapper(messages=[message(value=b"w")] * 3)))
@@ -402,9 +374,7 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
 @each(
     "options",
     [
-        "",
-        "--print-data-log",
-        "--print-data-log --key-decoder long",
+        *("", "--print-data-log", "--print-data-log --key-decoder long"),
         *("--from-offset 1 --to-offset 4", "--tail 7", "--limit 6", "--offset 2", "--output ndjson"),
         *("--output ndjson --decode consumer-offsets", "--output json", "--output csv", "--output table"),
         *("--output csv --from-offset 1 --to-offset 4", "--output csv --limit 6", "--output csv --tail 7"),
@@ -497,15 +467,9 @@ TWO = len(_two(0))
 @each(
     "entry, log_offset, problem",
     [
-        ((2, TWO), 3, ""),
-        ((3, TWO), 3, ""),
-        ((5, TWO), 3, ""),  # that of an append of several batches
-        ((1, TWO), 3, "the batch there ends at offset 3"),
-        ((9, TWO), 3, ""),
-        ((10, TWO), 3, "the batch there ends at offset 3"),
-        ((3, TWO + 1), None, "no batch is there"),
-        ((3, 5 * TWO), None, "no batch is there"),
-        ((3, -1), None, "no batch is there"),
+        *(((offset, TWO), 3, "") for offset in (2, 3, 5, 9)),  # 5 and 9 are those of an append of several batches
+        *(((offset, TWO), 3, "the batch there ends at offset 3") for offset in (1, 10)),
+        *(((3, position), None, "no batch is there") for position in (TWO + 1, 5 * TWO, -1)),
     ],
     ids=str,
 )
@@ -530,19 +494,12 @@ def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed) -
 @each(
     "options, offsets",
     [
-        ("", range(1, 8)),
-        ("--limit 3", range(1, 4)),
-        ("--limit 7", range(1, 8)),
-        ("--from-offset 3", range(3, 8)),
-        ("--to-offset 3", range(1, 4)),
-        ("--from-offset 3 --limit 2", range(3, 5)),
-        (f"--from-time {TIMESTAMP + 3}", range(3, 8)),
-        (f"--to-time {TIMESTAMP + 3}", range(1, 4)),
+        *(("", range(1, 8)), ("--limit 3", range(1, 4)), ("--limit 7", range(1, 8))),
+        *(("--from-offset 3", range(3, 8)), ("--to-offset 3", range(1, 4)), ("--from-offset 3 --limit 2", range(3, 5))),
+        *((f"--from-time {TIMESTAMP + 3}", range(3, 8)), (f"--to-time {TIMESTAMP + 3}", range(1, 4))),
     ],
 )
-def test_entries_are_listed_up_to_the_zeros_and_within_the_range(
-    tmp_path: Path, listed: Listed, options: str, offsets: range
-) -> None:
+def test_entries_are_listed_up_to_zeros_and_within_a_range(tmp_path: Path, listed: Listed, options: str, offsets: range) -> None:
     positions, times = [(n, n * SIZE) for n in range(1, 8)], [(TIMESTAMP + n, n) for n in range(1, 8)]
     _log(tmp_path, *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)))
     (tmp_path / INDEX).write_bytes(files.offset_index(entries=positions, zero_entry_count=5))
@@ -558,11 +515,9 @@ def test_entries_are_listed_up_to_the_zeros_and_within_the_range(
 @each(
     "time, offset, latest, problem",
     [
-        (5, 3, TIMESTAMP + 5, ""),
-        (5, 2, TIMESTAMP + 5, ""),
+        *((5, at, TIMESTAMP + 5, "") for at in (2, 3)),
         (4, 3, TIMESTAMP + 5, f"the largest timestamp of its batch is {TIMESTAMP + 5}"),
-        (5, 10, None, "no batch holds that offset"),
-        (5, 8, None, "no batch holds that offset"),  # between batches
+        *((5, at, None, "no batch holds that offset") for at in (8, 10)),  # between batches and after them
     ],
 )
 def test_a_time_is_compared_with_the_batch_of_its_offset(
@@ -592,8 +547,7 @@ def test_only_the_damaged_batch_of_a_run_vouches_for_no_time(tmp_path: Path, lis
     "time, offset, problem",
     [
         (15, 5, ""),
-        (5, 5, f"comes after an entry for timestamp {TIMESTAMP + 5}"),
-        (4, 5, f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        *((time, 5, f"comes after an entry for timestamp {TIMESTAMP + 5}") for time in (4, 5)),
         (15, 1, "comes after an entry for offset 3"),
     ],
 )
@@ -611,12 +565,8 @@ def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, time
 @each(
     "options, producers",
     [
-        ("", [0, 1, 2]),
-        ("--from-offset 15", [1, 2]),
-        ("--from-offset 16", [2]),
-        ("--to-offset 10", [0, 1]),
-        ("--to-offset 9", [0]),
-        ("--limit 2", [0, 1]),
+        *(("", [0, 1, 2]), ("--limit 2", [0, 1])),
+        *(("--from-offset 15", [1, 2]), ("--from-offset 16", [2]), ("--to-offset 10", [0, 1]), ("--to-offset 9", [0])),
     ],
 )
 def test_aborted_transactions_are_listed_that_reach_into_the_range(
@@ -678,9 +628,7 @@ def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, l
         ("txnindex", TXN_INDEX, files.transaction_index(entries=[files.aborted_transaction(version=n) for n in (0, 1)])),
     ],
 )
-def test_a_bad_entry_after_the_limit_is_not_a_finding(
-    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes
-) -> None:
+def test_a_bad_entry_after_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
     path = _beside(tmp_path, name, data, _batch(0), _batch(1), _batch(2))
     for limit, status, count in (("1", CLEAN, 1), ("2", FINDINGS, 2), ("3", FINDINGS, 2)):
         found, rows = listed(command, "--limit", limit, path)

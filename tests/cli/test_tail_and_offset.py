@@ -82,17 +82,14 @@ partition = pytest.fixture(_partition)
 
 
 @each("has_index", [True, False])
-def test_a_tail_is_the_last_batches_of_all_segments(tmp_path: Path, listed: Lister, has_index: bool) -> None:
+def test_a_tail_is_the_last_batches_or_records_of_all_segments(tmp_path: Path, listed: Lister, has_index: bool) -> None:
     path = _partition(tmp_path)
     for index in [] if has_index else path.glob("*.index"):
         index.unlink()
     for count in (1, 3, 20, 21, 40, 1000):
         assert (listed("--tail", count, path), listed.err) == ((CLEAN, LAST_OFFSETS[-count:]), ""), count
-
-
-def test_a_tail_of_records_begins_inside_of_a_batch(partition: Path, listed: Lister) -> None:
-    for count in (1, 2, 3, 5, 39, 40, 41, 43, 44, 99, 100, 101):
-        assert listed("--deep", "--tail", count, partition) == (CLEAN, list(range(max(0, 100 - count), 100)))
+    for count in (1, 2, 3, 5, 39, 40, 41, 43, 44, 99, 100, 101):  # of records, it begins inside of a batch
+        assert listed("--deep", "--tail", count, path) == (CLEAN, list(range(max(0, 100 - count), 100))), count
 
 
 def test_each_partition_has_its_own_tail(tmp_path: Path, listed: Lister) -> None:
@@ -129,11 +126,7 @@ def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(part
     path.write_bytes(b"no log " * 40)
     assert listed("--tail", 2, partition) == (FINDINGS, [56, 59, None])
     assert "(garbage-region, 280 bytes)" in listed.err
-
-
-def test_a_segment_that_is_not_a_file_is_not_examined(partition: Path, listed: Lister) -> None:
-    path = partition / file_name(60, ".log")
-    path.unlink()
+    path.unlink()  # what is not a file is not examined
     path.mkdir()
     assert listed("--tail", 1, partition) == (NOT_EXAMINED, [59])
 
@@ -160,11 +153,6 @@ def test_an_index_hides_no_batch_that_is_in_the_wrong_place(tmp_path: Path, list
         assert sorted(offset for offset in found if offset is not None) == asked
         assert {*listed("--from-offset", first, path)[1]} >= {*asked}
     assert listed("--offset", 64, path)[1] == [64]
-
-
-def test_an_offset_is_found_after_batches_whose_base_offsets_are_too_high(tmp_path: Path, listed: Lister) -> None:
-    path = _log(tmp_path, *map(_batch, (0, 1_000, 2_000, 3_000, *range(4, 100))))
-    assert [listed("--offset", offset, path)[1] for offset in (4, 50, 99)] == [[4], [50], [99]]
 
 
 @each("wrong", [[3], [3, 4], [3, 4, 5]])
@@ -216,12 +204,6 @@ def test_what_is_found_after_damage_has_the_status_that_the_whole_log_gives_it(t
     assert (listed("--tail", 2, path)[0], listed.statuses) == (CLEAN, [(8, "salvaged"), (9, "intact")])
 
 
-def test_a_batch_whose_records_cannot_be_read_is_one_row_of_a_tail(tmp_path: Path, listed: Lister) -> None:
-    unreadable = _flipped(batch(records=[record(value=b"a", length=-1)] * 3, base_offset=2))
-    path = _log(tmp_path, _batch(0), _batch(1), unreadable)
-    assert [listed("--deep", "--tail", count, path) for count in (1, 2)] == [(FINDINGS, [None]), (FINDINGS, [1, None])]
-
-
 def _odd(offset: int, codec: Codec) -> bytes:
     return batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec, trailing=b"x")
 
@@ -234,11 +216,6 @@ def test_a_tail_has_as_many_rows_as_are_asked_for_whatever_headers_claim(tmp_pat
         assert listed("--deep", path) == (FINDINGS, whole)
         for count in range(1, 10):
             assert listed("--deep", "--tail", count, path)[1] == whole[-count:]
-
-
-def test_damage_before_a_tail_that_begins_inside_of_a_batch_is_not_in_it(tmp_path: Path, listed: Lister) -> None:
-    path = _log(tmp_path, NOISE, _batch(0, 3), _batch(3))
-    assert (listed("--deep", "--tail", 3, path), listed.err) == ((CLEAN, [1, 2, 3]), "")
 
 
 # --- one offset
@@ -273,12 +250,6 @@ def test_what_lies_around_an_offset_that_is_not_there_is_reported(
     assert listed.err == f"kdump: {path / file_name(file, '.log')}: no batch has offset {offset}: {words}\n"
 
 
-def test_a_record_that_a_cleaner_took_is_missing_in_its_batch(tmp_path: Path, listed: Lister) -> None:
-    thinned = batch(records=[record(value=b"v", offset_delta=0), record(value=b"v", offset_delta=2)], last_offset_delta=2)
-    assert listed("--offset", 1, "--deep", _log(tmp_path, thinned)) == (CLEAN, [])
-    assert listed.err.endswith(f": the batch at byte 0 has offsets 0 to 2, but no record with offset 1: {GAP}\n")
-
-
 @each("codec", ["none", "lz4"])
 def test_a_record_that_its_batch_does_not_claim_is_shown(codec: Codec, tmp_path: Path, listed: Lister) -> None:
     records = [record(key=b"key", value=b"value")] * 4
@@ -304,29 +275,48 @@ def _lost(offset: int) -> str:
     return f": offset {offset} is in no readable batch; it may be in a damaged one\n"
 
 
+REGION = "garbage-region, 180 bytes"
+TOO_HIGH = [*map(_batch, (0, 1_000, 2_000, 3_000, *range(4, 100)))]
+THINNED = batch(records=[record(value=b"v", offset_delta=delta) for delta in (0, 2)], last_offset_delta=2)
+TAKEN = f": the batch at byte 0 has offsets 0 to 2, but no record with offset 1: {GAP}\n"
+UNREADABLE = _flipped(batch(records=[record(value=b"a", length=-1)] * 3, base_offset=2))
+
+
 @each(
-    "what, pieces, offset, found, words",
+    "what, pieces, options, found, words",  # of each line of stderr, None where they are not compared
     [
-        ("in a damaged range", [_batch(0), NOISE, _batch(5)], 3, (FINDINGS, [None]), ["garbage-region, 180 bytes", _lost(3)]),
-        ("after a damaged range", [_batch(0), NOISE, _batch(5)], 5, (CLEAN, [5]), []),
-        ("in a damaged batch", [_batch(0), _flipped(_batch(1)), _batch(2)], 1, (FINDINGS, [1]), [CRC]),
-        ("after a damaged batch", [_batch(0), _flipped(_batch(1)), _batch(2)], 2, (CLEAN, [2]), []),
-        ("before the gap", [_flipped(_batch(0)), _batch(1), _batch(5)], 3, (CLEAN, []), ["the cleaner leaves such gaps"]),
-        *(
-            ("beside the gap", [_batch(0), _flipped(_batch(1)), _batch(5)], offset, (FINDINGS, []), [CRC, _lost(offset)])
-            for offset in (2, 3, 4)
+        ("in a damaged range", [_batch(0), NOISE, _batch(5)], "--offset 3", (FINDINGS, [None]), [REGION, _lost(3)]),
+        ("after a damaged range", [_batch(0), NOISE, _batch(5)], "--offset 5", (CLEAN, [5]), []),
+        ("in a damaged batch", [_batch(0), _flipped(_batch(1)), _batch(2)], "--offset 1", (FINDINGS, [1]), [CRC]),
+        ("after a damaged batch", [_batch(0), _flipped(_batch(1)), _batch(2)], "--offset 2", (CLEAN, [2]), []),
+        (
+            "before the gap",
+            [_flipped(_batch(0)), _batch(1), _batch(5)],
+            "--offset 3",
+            (CLEAN, []),
+            ["the cleaner leaves such gaps"],
         ),
-        ("out of line", [_batch(0), NOISE, _batch(100), _batch(5)], 5, (FINDINGS, [None, 5]), ["garbage-region, 180 bytes"]),
+        *(
+            ("beside the gap", [_batch(0), _flipped(_batch(1)), _batch(5)], f"--offset {n}", (FINDINGS, []), [CRC, _lost(n)])
+            for n in (2, 3, 4)
+        ),
+        ("out of line", [_batch(0), NOISE, _batch(100), _batch(5)], "--offset 5", (FINDINGS, [None, 5]), [REGION]),
+        *(("after too high base offsets", TOO_HIGH, f"--offset {n}", (CLEAN, [n]), None) for n in (4, 50, 99)),
+        ("taken by a cleaner", [THINNED], "--offset 1 --deep", (CLEAN, []), [TAKEN]),
+        ("before a tail inside of a batch", [NOISE, _batch(0, 3), _batch(3)], "--deep --tail 3", (CLEAN, [1, 2, 3]), []),
+        ("unreadable records are a row", [_batch(0), _batch(1), UNREADABLE], "--deep --tail 1", (FINDINGS, [None]), None),
+        ("and one before them", [_batch(0), _batch(1), UNREADABLE], "--deep --tail 2", (FINDINGS, [1, None]), None),
     ],
 )
-def test_damage_around_an_offset_may_have_held_it(
-    tmp_path: Path, listed: Lister, what: str, pieces: list[bytes], offset: int, found: Found, words: list[str]
+def test_damage_around_an_offset_may_have_held_it_and_is_no_part_of_a_later_tail(
+    tmp_path: Path, listed: Lister, what: str, pieces: list[bytes], options: str, found: Found, words: list[str] | None
 ) -> None:
     path = _log(tmp_path, *pieces)
-    assert listed("--offset", offset, path) == found
+    assert listed(*options.split(), path) == found, what
     lines = listed.err.splitlines(keepends=True)
-    assert len(lines) == len(words), what
-    assert all(line.startswith(f"kdump: {path}") and word in line for line, word in zip(lines, words, strict=True))
+    expected = [""] * len(lines) if words is None else words
+    assert len(lines) == len(expected), what
+    assert all(line.startswith(f"kdump: {path}") and word in line for line, word in zip(lines, expected, strict=True))
     if what == "in a damaged batch":
         assert listed.statuses == [(1, "damaged")]
 
@@ -334,16 +324,12 @@ def test_damage_around_an_offset_may_have_held_it(
 @each(
     "options",
     [
-        ["--tail", 1, "--limit", 1],
-        ["--tail", 1, "--from-offset", 1],
-        ["--tail", 1, "--offset", 1],
-        ["--offset", 1, "--to-time", "2026-01-01"],
-        ["--offset", 1, "--from-position", 5],
-        ["--tail", 0],
+        *("--tail 1 --limit 1", "--tail 1 --from-offset 1", "--tail 1 --offset 1", "--tail 0"),
+        *("--offset 1 --to-time 2026-01-01", "--offset 1 --from-position 5"),
     ],
 )
-def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: list[Any]) -> None:
-    assert listed(*options, partition)[0] == USAGE
+def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: str) -> None:
+    assert listed(*options.split(), partition)[0] == USAGE
 
 
 @each("options", [(), ("--deep",)], ids=["batches", "records"])
