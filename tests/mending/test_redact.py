@@ -36,6 +36,7 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
+from tests.checks.findings import flipped
 from tests.loops import each
 
 FIRST = "00000000000000000000"
@@ -68,6 +69,13 @@ def _redacted(tmp_path: Path, *batches: bytes) -> tuple[list[Any], bytes]:
     path = write_partition(tmp_path, topic="a", segments={0: list(batches)})
     rows = list(kdump.redact(path, tmp_path / "out", seed="1"))
     return rows, (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+def _leaves_nothing_of(contents: list[bytes], old: bytes, tmp_path: Path) -> list[Any]:
+    """The rows of a run over a partition with this wrapper, in which the contents were."""
+    rows, wanted = _redacted(tmp_path, old)[0], redactions.windows(contents)
+    assert redactions.leaked(tmp_path / "a-0", wanted) and not redactions.leaked(tmp_path / "out", wanted)
+    return rows
 
 
 def _holds_secret(data: bytes) -> bool:
@@ -526,10 +534,7 @@ def test_contents_in_the_place_of_the_offset_of_a_message_in_a_wrapper_do_not_st
     offsets = [0, int.from_bytes(content, "big", signed=True), 2]
     messages = [message(value=SECRET, magic=magic) for _ in offsets]
     old = wrapper(messages=messages, magic=magic, inner_offsets=offsets, codec="snappy")
-    path = write_partition(tmp_path, topic="a", segments={0: [old]})
-    assert _differences(kdump.redact(path, tmp_path / "out")) == []
-    wanted = redactions.windows([content, SECRET])
-    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / "out", wanted)
+    assert _differences(_leaves_nothing_of([content, SECRET], old, tmp_path)) == []
 
 
 LONG = [_one(0, "gzip", SECRET * 40), _one(1)]
@@ -685,13 +690,11 @@ def test_the_metadata_of_a_cluster_is_refused(tmp_path: Path) -> None:
         kdump.redact(tmp_path / "__cluster_metadata-0", tmp_path / "out")
 
 
-def _sound(offset: int) -> bytes:
-    return batch(base_offset=offset, base_timestamp=TIMESTAMP + offset, records=[record(value=SECRET)])
+NINE = [batch(base_offset=row, base_timestamp=TIMESTAMP + row, records=[record(value=SECRET)]) for row in range(9)]
 
 
 def test_a_range_of_offsets_keeps_its_damage_and_nothing_of_the_rest(tmp_path: Path) -> None:
-    batches = list(map(_sound, range(9)))
-    batches[4] = batches[4][:-3] + bytes([batches[4][-3] ^ 1]) + batches[4][-2:]
+    batches = [*NINE[:4], flipped(NINE[4], -3), *NINE[5:]]
     source = write_partition(tmp_path / "of", topic="orders", segments={0: batches})
     redact.redact(source, tmp_path / "orders-0", from_offset=3, to_offset=5)
     (log,) = (tmp_path / "orders-0").glob("*.log")
@@ -700,15 +703,13 @@ def test_a_range_of_offsets_keeps_its_damage_and_nothing_of_the_rest(tmp_path: P
 
 
 def test_a_range_of_times_is_that_of_a_slice_and_refuses_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_partition(tmp_path / "of", topic="orders", segments={0: list(map(_sound, range(9)))})
+    source = write_partition(tmp_path / "of", topic="orders", segments={0: NINE})
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     arguments = ["redact", str(source), "-o", str(tmp_path / "orders-0"), "--from-time", str(TIMESTAMP + 7)]
     assert main(arguments) == 0
     assert [row.offset for row in _records(tmp_path / "orders-0")] == [7, 8]
-    log = bytearray((source / f"{FIRST}.log").read_bytes())
-    log[-3] ^= 1
-    (source / f"{FIRST}.log").write_bytes(log)
+    (source / f"{FIRST}.log").write_bytes(flipped(b"".join(NINE), -3))
     arguments[3] = str(tmp_path / "again")
     assert main(arguments) == 3
     assert not (tmp_path / "again").exists() and not list((tmp_path / "temporary").iterdir()), "no slice is left behind"
@@ -742,11 +743,9 @@ def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) ->
     keep = chance.sample(["id", "user.id", "user", "list.kept", "user.list.id"], 2)
     documents = [_document(chance, 4) for _ in range(60)]
     values = [json.dumps(one).encode() for one in documents]
-    path = write_partition(
-        tmp_path / str(seed), topic="a", segments={0: [batch(records=[record(value=value) for value in values])]}
-    )
-    kdump.redact(path, tmp_path / str(seed) / "out", keep_fields=keep)
-    for was, now in zip(documents, _records(tmp_path / str(seed) / "out"), strict=True):
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
+    kdump.redact(path, tmp_path / "out", keep_fields=keep)
+    for was, now in zip(documents, _records(tmp_path / "out"), strict=True):
         found = _leaves(json.loads(now.value))
         assert len(found) == len(_leaves(was))
         for (names, before), (_, after) in zip(_leaves(was), found, strict=True):
@@ -758,10 +757,7 @@ def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) ->
 @each("codec", [1, 2, 3, 4, 7])
 def test_nothing_is_left_of_a_compressed_message_inside_a_wrapper(magic: int, codec: int, tmp_path: Path) -> None:
     messages = [message(value=SECRET, magic=magic), message(value=SECRET, magic=magic, attributes=codec)]
-    path = write_partition(tmp_path / str(codec), topic="a", segments={0: [wrapper(messages=messages, magic=magic)]})
-    kdump.redact(path, tmp_path / str(codec) / "out")
-    wanted = redactions.windows([SECRET])
-    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / str(codec) / "out", wanted)
+    _leaves_nothing_of([SECRET], wrapper(messages=messages, magic=magic), tmp_path)
 
 
 def test_nothing_is_left_of_the_first_bytes_of_a_header_however_few_there_are(tmp_path: Path) -> None:

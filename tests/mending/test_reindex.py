@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.checks.findings import flipped
 from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
@@ -228,39 +228,24 @@ def test_the_codes_are_those_of_checks() -> None:
     assert len(codes) > 8 and codes <= FAULTS.keys() | of_formats
 
 
-def _damage(path: Path) -> None:
-    data = bytearray((path / f"{FIRST}.log").read_bytes())
-    data[66] ^= 1
-    (path / f"{FIRST}.log").write_bytes(data)
-
-
-def _tear(path: Path) -> None:
-    with (path / f"{3:020}.log").open("ab") as file:
-        file.write(b"\0\0\0")
-
-
-def _count_wrong(path: Path) -> None:
-    """Which is found by the check of the result."""
-    (path / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"v")], records_count=-1))
+WRONG_COUNT = batch(base_offset=0, records=[record(value=b"v")], records_count=-1)
 
 
 @each(
-    "change, code",
+    "name, data, code",
     [
-        (_damage, "crc-mismatch"),
-        (_tear, "torn-header"),
-        (_count_wrong, "record-count-negative"),
-        (lambda path: (path / f"{FIRST}.log.swap").write_bytes(b""), "leftover-swap"),  # the next start completes it
+        (f"{FIRST}.log", flipped(b"".join(TRANSACTIONS), 66), "crc-mismatch"),
+        (f"{3:020}.log", batch(base_offset=3, records=[record()]) + bytes(3), "torn-header"),
+        (f"{FIRST}.log", WRONG_COUNT, "record-count-negative"),  # which is found by the check of the result
+        (f"{FIRST}.log.swap", b"", "leftover-swap"),  # the next start completes it
         # logs that would be left out
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "abc.log"), "name-width-odd"),
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "7.log"), "name-width-odd"),
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / f"{FIRST}.copy.log"), "name-width-odd"),
+        *((name, b"".join(TRANSACTIONS), "name-width-odd") for name in ("abc.log", "7.log", f"{FIRST}.copy.log")),
     ],
     quick=7,
 )
-def test_what_a_start_would_not_keep_as_it_is_is_refused(change: Callable[[Path], object], code: str, tmp_path: Path) -> None:
+def test_what_a_start_would_not_keep_as_it_is_is_refused(name: str, data: bytes, code: str, tmp_path: Path) -> None:
     path = _partition(tmp_path)
-    change(path)
+    (path / name).write_bytes(data)
     before = _contents(path)
     with pytest.raises((CorruptData, Unreadable)) as caught:
         kdump.reindex(path, tmp_path / "out")
