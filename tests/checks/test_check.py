@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
@@ -48,24 +49,17 @@ def _run(*arguments: str | Path) -> tuple[int, str, str]:
 def _read_to_end(controller: int) -> bytes:
     """What is written to a terminal until all have closed it."""
     data = b""
-    while True:
-        try:
-            piece = os.read(controller, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        data += piece
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(controller, 65536):
+            data += piece
     os.close(controller)
     return data
 
 
 def _kdump(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The command and the environment of a process of kdump."""
-    return {
-        "args": [sys.executable, "-m", "kdump", *arguments],
-        "env": {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
-    }
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+    return {"args": [sys.executable, "-m", "kdump", *arguments], "env": variables}
 
 
 def _on_terminal(columns: int, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
@@ -271,12 +265,9 @@ def test_a_baseline_that_is_none_is_a_usage_error(clean: Path, tmp_path: Path, t
     assert _run("check", clean, "--baseline", tmp_path / "none")[0] == USAGE
 
 
-def test_a_baseline_that_never_ends_is_a_usage_error(clean: Path) -> None:
+def test_a_baseline_that_never_ends_is_a_usage_error_and_one_that_cannot_be_read_is_not(clean: Path, tmp_path: Path) -> None:
     code, _, err = _run("check", clean, "--baseline", "/dev/zero")
     assert (code, err) == (USAGE, "kdump: --baseline /dev/zero, line 1: is not what `kdump check --output ndjson` writes\n")
-
-
-def test_a_baseline_that_cannot_be_read_is_not_a_usage_error(clean: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "baseline"
     pipe.symlink_to("/proc/self/mem")  # the first page cannot be read
     code, _, err = _run("check", clean, "--baseline", pipe)
@@ -515,15 +506,14 @@ def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
     os.close(controller)
 
 
-def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
+def test_offsets_of_findings_have_64_bits_and_negative_ones_are_seen(tmp_path: Path) -> None:
+    """The negative ones in a segment, and in the name of a snapshot."""
     last = (1 << 63) - 1
     partition = write_partition(tmp_path, segments={last - 1: [batch(base_offset=last, records=[record()])]})
     (partition / file_name(last - 1, ".index")).write_bytes(struct.pack(">ii", 9, 1 << 20))
     [finding] = [found for found in kdump.check(partition) if found.code == "truncated-at-boundary"]
     assert (finding.offset_first, finding.offset_last) == (last, last)
-
-
-def test_negative_offsets_are_seen_in_a_segment_and_in_the_name_of_a_snapshot(tmp_path: Path) -> None:
-    partition = write_partition(tmp_path, segments={0: [batch(base_offset=-100, records=[record()])]}, leader_epochs=[])
+    negative = [batch(base_offset=-100, records=[record()])]
+    partition = write_partition(tmp_path, topic="negative", segments={0: negative}, leader_epochs=[])
     (partition / "-0000000000000000092.snapshot").write_bytes(b"")
     assert {"offset-negative", "name-not-numeric"} <= {found.code for found in kdump.check(partition)}

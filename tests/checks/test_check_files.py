@@ -389,11 +389,9 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
     words = f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are about to be deleted. "
     found = leftovers(deleted, file_name(9, ".index.deleted"))
     assert found == [("leftover-deleted", words + "A restart deletes what is left.")]
-    words = (
-        f"{swap} is about to replace others. A restart puts them in place without reading them, for offsets 4 to 7, and deletes "
-    )
+    words = f"{swap} is about to replace others. A restart puts them in place without reading them, for offsets 4 to 7, and"
     found = leftovers(swapped=_batch(4, epoch=3) + _batch(6, epoch=4))
-    assert found == [("leftover-swap", f"{words}{file_name(4, '.log')}.")]
+    assert found == [("leftover-swap", f"{words} deletes {file_name(4, '.log')}.")]
     ((_, words),) = leftovers(swapped=_batch(4, epoch=3) + flipped(_batch(6, epoch=4)))
     assert words.endswith(" The new log is damaged: keep a copy of the old segments.")
     words = dict(leftovers(cleaned, swapped=_batch(4)))["leftover-swap"]
@@ -455,18 +453,16 @@ def test_a_snapshot_has_header_plain_batches_and_footer(tmp_path: Path, pieces: 
 
 
 @each(
-    "name",
+    "name, is_bad",
     [
-        "00000000000000000010-0000000003.checkpoint",
-        "0000000000000000010-0000000003.checkpoint",
-        "000000000000000000010-000000003.checkpoint",
-        "00000000000000000010-000000003.checkpoint",
-        "bootstrap.checkpoint",
+        (f"{10:020}-{3:010}", False),
+        *((f"{10:0{width}}-{3:0{after}}", True) for width, after in ((19, 10), (21, 9), (20, 9))),
+        ("bootstrap", False),
     ],
 )
-def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: str, is_bad: bool) -> None:
+    name = f"{name}.checkpoint"
     (tmp_path / name).write_bytes(HEADER + FOOTER)
-    is_bad = name not in ("00000000000000000010-0000000003.checkpoint", "bootstrap.checkpoint")
     assert ("checkpoint-name-bad" in codes_of(findings_of(tmp_path / name))) == is_bad
 
 
@@ -567,12 +563,8 @@ def test_records_are_read_up_to_the_first_that_is_broken(tmp_path: Path, second:
 @each(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
 def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, policy: str, told: bool) -> None:
     none = record(value=b"v")
-    pieces = [
-        batch(records=RECORDS),
-        batch(records=[RECORDS[0], none, none], base_offset=3),
-        batch(records=[none], base_offset=6),
-        batch(records=[record(value=b"v")], base_offset=7, is_control=True),
-    ]
+    pieces = [batch(records=RECORDS), batch(records=[RECORDS[0], none, none], base_offset=3)]
+    pieces += [batch(records=[none], base_offset=6), batch(records=[none], base_offset=7, is_control=True)]
     found = _deep(tmp_path, *pieces, code="key-missing-compacted", cleanup_policy=policy)
     start = len(pieces[0])
     expected = (start, start + len(pieces[1]), 4, "3")
@@ -622,18 +614,16 @@ def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> 
 # --- what the system does not tell
 
 
-class _NoStatus:
-    """os.stat, which fails for some paths."""
+def _without_status(monkeypatch: Patch, *paths: Path, error: int) -> None:
+    """Let os.stat fail for some paths."""
+    stat = os.stat
 
-    def __init__(self, *paths: Path, error: int) -> None:
-        self.paths = {str(path) for path in paths}
-        self.error = error
-        self.stat = os.stat
+    def failing(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and Path(path) in paths:
+            raise OSError(error, os.strerror(error), str(path))
+        return stat(path, *args, **options)
 
-    def __call__(self, path: Any, *args: Any, **options: Any) -> os.stat_result:
-        if isinstance(path, str | Path) and str(path) in self.paths:
-            raise OSError(self.error, os.strerror(self.error), str(path))
-        return self.stat(path, *args, **options)
+    monkeypatch.setattr(os, "stat", failing)
 
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
@@ -642,7 +632,7 @@ def test_a_file_of_which_the_system_says_nothing_is_there(
     tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str
 ) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
-    monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
+    _without_status(monkeypatch, directory / name, error=error)
     (found,) = findings_of(directory)
     assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
 
@@ -658,7 +648,7 @@ def test_a_log_directory_is_checked_where_the_system_does_not_say_what_it_holds(
     links = {(Path(one.path).name, one.code) for one in findings_of(directory) if one.code.startswith("symlink")}
     assert links == {("orders-9", "symlink-outside"), ("orders-8", "symlink-loop")}
     (directory / "orders-8").unlink()
-    monkeypatch.setattr(os, "stat", _NoStatus(directory / "meta.properties", directory / "orders-9", error=error))
+    _without_status(monkeypatch, directory / "meta.properties", directory / "orders-9", error=error)
     found = {(Path(one.path).name, one.severity) for one in findings_of(directory) if one.severity == "error"}
     assert found == {("meta.properties", "error"), ("orders-9", "error")}
 

@@ -36,6 +36,7 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
+from tests.checks.findings import flipped
 from tests.loops import each
 
 FIRST = "00000000000000000000"
@@ -68,6 +69,13 @@ def _redacted(tmp_path: Path, *batches: bytes) -> tuple[list[Any], bytes]:
     path = write_partition(tmp_path, topic="a", segments={0: list(batches)})
     rows = list(kdump.redact(path, tmp_path / "out", seed="1"))
     return rows, (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+def _leaves_nothing_of(contents: list[bytes], old: bytes, tmp_path: Path) -> list[Any]:
+    """The rows of a run over a partition with this wrapper, in which the contents were."""
+    rows, wanted = _redacted(tmp_path, old)[0], redactions.windows(contents)
+    assert redactions.leaked(tmp_path / "a-0", wanted) and not redactions.leaked(tmp_path / "out", wanted)
+    return rows
 
 
 def _holds_secret(data: bytes) -> bool:
@@ -526,28 +534,28 @@ def test_contents_in_the_place_of_the_offset_of_a_message_in_a_wrapper_do_not_st
     offsets = [0, int.from_bytes(content, "big", signed=True), 2]
     messages = [message(value=SECRET, magic=magic) for _ in offsets]
     old = wrapper(messages=messages, magic=magic, inner_offsets=offsets, codec="snappy")
-    path = write_partition(tmp_path, topic="a", segments={0: [old]})
-    assert _differences(kdump.redact(path, tmp_path / "out")) == []
-    wanted = redactions.windows([content, SECRET])
-    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / "out", wanted)
+    assert _differences(_leaves_nothing_of([content, SECRET], old, tmp_path)) == []
 
 
-@each("length, code", [(-11, "batch-length-mismatch"), (0x7FFFFFFF, "batch-length-absurd")])
-def test_a_wrong_length_stays_wrong_where_the_checksum_fits_another(length: int, code: str, tmp_path: Path) -> None:
-    one = _one(0, "gzip", SECRET * 40)
-    wrong = one[:8] + (len(one) + length if length < 0 else length).to_bytes(4, "big") + one[12:]
-    assert _differences(_redacted(tmp_path, wrong, _one(1))[0]) == []
-    assert code in {row.code for row in kdump.check(tmp_path / "out")}
+LONG = [_one(0, "gzip", SECRET * 40), _one(1)]
+SHRINKING = [_one(offset, "zstd", bytes(range(256))) for offset in range(2)]
+"""Batches that take less when they are redacted."""
 
 
-def test_a_wrong_length_that_a_batch_may_have_stays_one_that_a_batch_may_have(tmp_path: Path) -> None:
-    records = [record(value=bytes(range(256)))]  # takes less when it is redacted
-    batches = [batch(base_offset=offset, records=records, codec="zstd") for offset in range(2)]
+@each(
+    "batches, length, code",
+    [
+        (LONG, len(LONG[0]) - 11, "batch-length-mismatch"),  # the checksum fits another
+        (LONG, 0x7FFFFFFF, "batch-length-absurd"),
+        (SHRINKING, 49, "batch-length-mismatch"),  # the shortest that a batch may have
+    ],
+)
+def test_a_wrong_length_stays_wrong(batches: list[bytes], length: int, code: str, tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="a", segments={0: batches})
-    log = path / f"{0:020}.log"
-    log.write_bytes(log.read_bytes()[:8] + (49).to_bytes(4, "big") + log.read_bytes()[12:])  # the shortest
-    assert _differences(kdump.redact(path, tmp_path / "out")) == []
-    assert "batch-length-mismatch" in {row.code for row in kdump.check(tmp_path / "out")}
+    log = (path / f"{FIRST}.log").read_bytes()
+    (path / f"{FIRST}.log").write_bytes(log[:8] + length.to_bytes(4, "big") + log[12:])
+    assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
+    assert code in {row.code for row in kdump.check(tmp_path / "out")}
 
 
 def test_contents_that_a_header_consists_of_do_not_stay_though_its_checksum_fits(tmp_path: Path) -> None:
@@ -572,18 +580,22 @@ def test_contents_before_what_a_checksum_covers_do_not_stay(head: bytes, tmp_pat
 EMPTY = {offset: batch(base_offset=offset, records=[record()]) for offset in (0, 2, 4, 9)}
 
 
-def test_contents_in_the_place_of_a_checksum_do_not_stay(tmp_path: Path) -> None:
-    crc = int.from_bytes(SECRET[:4], "big")
-    one = batch(records=[record(value=SECRET)], crc=crc, base_offset=1, codec="gzip")
-    old = wrapper(messages=[message(value=SECRET)], crc=crc, base_offset=3, codec="gzip")
-    rows, log = _redacted(tmp_path, EMPTY[0], one, EMPTY[2], old, EMPTY[4])
-    assert _differences(rows) == [] and SECRET[:4] not in log
+CRC = int.from_bytes(SECRET[:4], "big")
+OF_CRC = batch(records=[record(value=SECRET)], crc=CRC, base_offset=1, codec="gzip")
+OLD_OF_CRC = wrapper(messages=[message(value=SECRET)], crc=CRC, base_offset=3, codec="gzip")
 
 
-@each("head", [SECRET[:8], b"\xd8" + SECRET[:7]])
-def test_an_offset_that_contents_were_written_over_stays_impossible(head: bytes, tmp_path: Path) -> None:
-    rows, log = _redacted(tmp_path, EMPTY[0], head + _one(0)[8:], EMPTY[9])
-    assert _differences(rows) == [] and head[1:5] not in log
+@each(
+    "place, batches, gone",
+    [
+        ("a checksum", [EMPTY[0], OF_CRC, EMPTY[2], OLD_OF_CRC, EMPTY[4]], SECRET[:4]),
+        ("an offset", [EMPTY[0], SECRET[:8] + _one(0)[8:], EMPTY[9]], SECRET[1:5]),
+        ("all but a byte of an offset", [EMPTY[0], b"\xd8" + SECRET[:7] + _one(0)[8:], EMPTY[9]], SECRET[:4]),
+    ],
+)
+def test_contents_in_the_place_of_a_field_do_not_stay(place: str, batches: list[bytes], gone: bytes, tmp_path: Path) -> None:
+    rows, log = _redacted(tmp_path, *batches)
+    assert _differences(rows) == [] and gone not in log, place
 
 
 def test_high_offsets_stay_where_the_log_has_them(tmp_path: Path) -> None:
@@ -678,13 +690,11 @@ def test_the_metadata_of_a_cluster_is_refused(tmp_path: Path) -> None:
         kdump.redact(tmp_path / "__cluster_metadata-0", tmp_path / "out")
 
 
-def _sound(offset: int) -> bytes:
-    return batch(base_offset=offset, base_timestamp=TIMESTAMP + offset, records=[record(value=SECRET)])
+NINE = [batch(base_offset=row, base_timestamp=TIMESTAMP + row, records=[record(value=SECRET)]) for row in range(9)]
 
 
 def test_a_range_of_offsets_keeps_its_damage_and_nothing_of_the_rest(tmp_path: Path) -> None:
-    batches = list(map(_sound, range(9)))
-    batches[4] = batches[4][:-3] + bytes([batches[4][-3] ^ 1]) + batches[4][-2:]
+    batches = [*NINE[:4], flipped(NINE[4], -3), *NINE[5:]]
     source = write_partition(tmp_path / "of", topic="orders", segments={0: batches})
     redact.redact(source, tmp_path / "orders-0", from_offset=3, to_offset=5)
     (log,) = (tmp_path / "orders-0").glob("*.log")
@@ -693,15 +703,13 @@ def test_a_range_of_offsets_keeps_its_damage_and_nothing_of_the_rest(tmp_path: P
 
 
 def test_a_range_of_times_is_that_of_a_slice_and_refuses_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_partition(tmp_path / "of", topic="orders", segments={0: list(map(_sound, range(9)))})
+    source = write_partition(tmp_path / "of", topic="orders", segments={0: NINE})
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     arguments = ["redact", str(source), "-o", str(tmp_path / "orders-0"), "--from-time", str(TIMESTAMP + 7)]
     assert main(arguments) == 0
     assert [row.offset for row in _records(tmp_path / "orders-0")] == [7, 8]
-    log = bytearray((source / f"{FIRST}.log").read_bytes())
-    log[-3] ^= 1
-    (source / f"{FIRST}.log").write_bytes(log)
+    (source / f"{FIRST}.log").write_bytes(flipped(b"".join(NINE), -3))
     arguments[3] = str(tmp_path / "again")
     assert main(arguments) == 3
     assert not (tmp_path / "again").exists() and not list((tmp_path / "temporary").iterdir()), "no slice is left behind"
@@ -735,11 +743,9 @@ def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) ->
     keep = chance.sample(["id", "user.id", "user", "list.kept", "user.list.id"], 2)
     documents = [_document(chance, 4) for _ in range(60)]
     values = [json.dumps(one).encode() for one in documents]
-    path = write_partition(
-        tmp_path / str(seed), topic="a", segments={0: [batch(records=[record(value=value) for value in values])]}
-    )
-    kdump.redact(path, tmp_path / str(seed) / "out", keep_fields=keep)
-    for was, now in zip(documents, _records(tmp_path / str(seed) / "out"), strict=True):
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
+    kdump.redact(path, tmp_path / "out", keep_fields=keep)
+    for was, now in zip(documents, _records(tmp_path / "out"), strict=True):
         found = _leaves(json.loads(now.value))
         assert len(found) == len(_leaves(was))
         for (names, before), (_, after) in zip(_leaves(was), found, strict=True):
@@ -751,10 +757,7 @@ def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) ->
 @each("codec", [1, 2, 3, 4, 7])
 def test_nothing_is_left_of_a_compressed_message_inside_a_wrapper(magic: int, codec: int, tmp_path: Path) -> None:
     messages = [message(value=SECRET, magic=magic), message(value=SECRET, magic=magic, attributes=codec)]
-    path = write_partition(tmp_path / str(codec), topic="a", segments={0: [wrapper(messages=messages, magic=magic)]})
-    kdump.redact(path, tmp_path / str(codec) / "out")
-    wanted = redactions.windows([SECRET])
-    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / str(codec) / "out", wanted)
+    _leaves_nothing_of([SECRET], wrapper(messages=messages, magic=magic), tmp_path)
 
 
 def test_nothing_is_left_of_the_first_bytes_of_a_header_however_few_there_are(tmp_path: Path) -> None:

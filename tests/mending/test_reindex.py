@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.checks.findings import flipped
 from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
@@ -151,12 +151,8 @@ def test_only_the_named_companions_are_rebuilt(partition: Path, tmp_path: Path) 
     os.unlink(tmp_path / "sound" / "00000000000000000003.snapshot")
     made = kdump.reindex(tmp_path / "sound", tmp_path / "out", only=["snapshot", "timeindex"])
     rows = {row.path: row.action for row in made if isinstance(row, Companion)}
-    assert {name for name, action in rows.items() if action == "rebuilt"} == {
-        f"{FIRST}.timeindex",
-        "00000000000000000003.timeindex",
-        "00000000000000000003.snapshot",
-        "00000000000000000004.snapshot",
-    }
+    expected = {f"{FIRST}.timeindex", *(f"0000000000000000000{name}" for name in ("3.timeindex", "3.snapshot", "4.snapshot"))}
+    assert {name for name, action in rows.items() if action == "rebuilt"} == expected
 
 
 def test_the_index_interval_is_a_setting(tmp_path: Path) -> None:
@@ -195,11 +191,8 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
     (data / ".lock").touch()
     (data / "gone-0.0123456789abcdef0123456789abcdef-delete").mkdir()
     kdump.reindex(data, tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "meta.properties",
-        "orders-0",
-        "recovery-point-offset-checkpoint",
-    ]
+    expected = ["meta.properties", "orders-0", "recovery-point-offset-checkpoint"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == expected
     assert kdump.verdict(tmp_path / "out" / "orders-0").exit_code == 0
 
 
@@ -235,39 +228,24 @@ def test_the_codes_are_those_of_checks() -> None:
     assert len(codes) > 8 and codes <= FAULTS.keys() | of_formats
 
 
-def _damage(path: Path) -> None:
-    data = bytearray((path / f"{FIRST}.log").read_bytes())
-    data[66] ^= 1
-    (path / f"{FIRST}.log").write_bytes(data)
-
-
-def _tear(path: Path) -> None:
-    with (path / f"{3:020}.log").open("ab") as file:
-        file.write(b"\0\0\0")
-
-
-def _count_wrong(path: Path) -> None:
-    """Which is found by the check of the result."""
-    (path / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"v")], records_count=-1))
+WRONG_COUNT = batch(base_offset=0, records=[record(value=b"v")], records_count=-1)
 
 
 @each(
-    "change, code",
+    "name, data, code",
     [
-        (_damage, "crc-mismatch"),
-        (_tear, "torn-header"),
-        (_count_wrong, "record-count-negative"),
-        (lambda path: (path / f"{FIRST}.log.swap").write_bytes(b""), "leftover-swap"),  # the next start completes it
+        (f"{FIRST}.log", flipped(b"".join(TRANSACTIONS), 66), "crc-mismatch"),
+        (f"{3:020}.log", batch(base_offset=3, records=[record()]) + bytes(3), "torn-header"),
+        (f"{FIRST}.log", WRONG_COUNT, "record-count-negative"),  # which is found by the check of the result
+        (f"{FIRST}.log.swap", b"", "leftover-swap"),  # the next start completes it
         # logs that would be left out
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "abc.log"), "name-width-odd"),
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / "7.log"), "name-width-odd"),
-        (lambda path: shutil.copy(path / f"{FIRST}.log", path / f"{FIRST}.copy.log"), "name-width-odd"),
+        *((name, b"".join(TRANSACTIONS), "name-width-odd") for name in ("abc.log", "7.log", f"{FIRST}.copy.log")),
     ],
     quick=7,
 )
-def test_what_a_start_would_not_keep_as_it_is_is_refused(change: Callable[[Path], object], code: str, tmp_path: Path) -> None:
+def test_what_a_start_would_not_keep_as_it_is_is_refused(name: str, data: bytes, code: str, tmp_path: Path) -> None:
     path = _partition(tmp_path)
-    change(path)
+    (path / name).write_bytes(data)
     before = _contents(path)
     with pytest.raises((CorruptData, Unreadable)) as caught:
         kdump.reindex(path, tmp_path / "out")
@@ -451,27 +429,29 @@ def test_the_first_leader_epoch_is_the_one_that_holds_at_the_log_start(start: in
     assert " ".join(found).strip() == epochs
 
 
-def test_a_wrapper_that_stops_a_broker_is_refused(tmp_path: Path) -> None:
-    """After an unclean stop: 4.x opens wrappers then."""
-    partition = tmp_path / "a-0"
-    partition.mkdir()
-    good = wrapper(messages=[message(value=b"v")] * 2, timestamp=TIMESTAMP + 50)
-    bad = wrapper(messages=[message(value=b"v"), message(value=b"w", size=-5)], base_offset=2, timestamp=TIMESTAMP)
-    (partition / f"{0:020}.log").write_bytes(good + bad)
-    with pytest.raises(CorruptData, match="start would not keep"):
-        kdump.reindex(partition, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_a_wrapper_whose_offset_reaches_into_others_is_refused(magic: int, tmp_path: Path) -> None:
-    """No checksum covers it; the offsets in the headers ascend, those of the messages inside do not."""
+def _wrappers(magic: int) -> list[bytes]:
+    """No checksum covers their offsets: those in the headers ascend, those of the messages inside do not."""
     wrappers = [wrapper(messages=[message(value=b"v", magic=magic)] * 4, magic=magic, base_offset=4 * row) for row in range(5)]
-    wrappers[2] = (11 ^ 2).to_bytes(8, "big") + wrappers[2][8:]
+    return [*wrappers[:2], (11 ^ 2).to_bytes(8, "big") + wrappers[2][8:], *wrappers[3:]]
+
+
+GOOD = wrapper(messages=[message(value=b"v")] * 2, timestamp=TIMESTAMP + 50)
+BAD = wrapper(messages=[message(value=b"v"), message(value=b"w", size=-5)], base_offset=2, timestamp=TIMESTAMP)
+
+
+@each(
+    "log, said",
+    [
+        ([GOOD, BAD], "start would not keep"),  # after an unclean stop: 4.x opens wrappers then
+        *((_wrappers(magic), r"its base offset is 9, .* 11 would fit") for magic in (0, 1)),
+    ],
+    ids=["stops a broker", "reaches into others, magic 0", "reaches into others, magic 1"],
+)
+def test_a_wrapper_that_a_start_would_not_keep_is_refused(log: list[bytes], said: str, tmp_path: Path) -> None:
     partition = tmp_path / "a-0"
     partition.mkdir()
-    (partition / f"{0:020}.log").write_bytes(b"".join(wrappers))
-    with pytest.raises(CorruptData, match=r"its base offset is 9, .* 11 would fit"):
+    (partition / f"{FIRST}.log").write_bytes(b"".join(log))
+    with pytest.raises(CorruptData, match=said):
         kdump.reindex(partition, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
