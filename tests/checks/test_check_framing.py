@@ -440,14 +440,8 @@ def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Pa
 @each(
     ("head", "kind"),
     [
-        (b"\x1f\x8b", "gzip"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-        (b"\x04\x22\x4d\x18", "lz4"),
-        (b"PK\x03\x04", "zip"),
-        (b"\x7fELF", "ELF"),
-        (b"BZh", "bzip2"),
-        (b"\xfd7zXZ\x00", "xz"),
-        (b"SQLite format 3", "SQLite"),
+        *((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x04\x22\x4d\x18", "lz4"), (b"PK\x03\x04", "zip")),
+        *((b"\x7fELF", "ELF"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"SQLite format 3", "SQLite")),
         (b"x" * 257 + b"ustar", "tar"),
     ],
 )

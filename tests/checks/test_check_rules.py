@@ -32,15 +32,8 @@ SIZE = len(_batch(0))
 @each(
     ("milliseconds", "text"),
     [
-        (0, "0 ms"),
-        (1999, "1,999 ms"),
-        (2000, "2 seconds"),
-        (119_999, "119 seconds"),
-        (120_000, "2 minutes"),
-        (7_199_999, "119 minutes"),
-        (7_200_000, "2 hours"),
-        (2 * DAY - 1, "47 hours"),
-        (2 * DAY, "2 days"),
+        *((0, "0 ms"), (1999, "1,999 ms"), (2000, "2 seconds"), (119_999, "119 seconds"), (120_000, "2 minutes")),
+        *((7_199_999, "119 minutes"), (7_200_000, "2 hours"), (2 * DAY - 1, "47 hours"), (2 * DAY, "2 days")),
         (9999 * DAY, "9,999 days"),
     ],
 )

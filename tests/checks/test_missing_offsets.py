@@ -99,14 +99,8 @@ def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(kind: s
 @each(
     ("at", "value"),
     [
-        (23, b"\x80"),
-        (23, b"\x10"),
-        (25, b"\x40"),
-        (25, b"\x04"),
-        (23, b"\xff\xff\xff\xff"),
-        (0, b"\x01"),
-        (16, b"\x00"),
-        (7, b"\x2f"),
+        *((23, b"\x80"), (23, b"\x10"), (25, b"\x40"), (25, b"\x04"), (23, b"\xff\xff\xff\xff"), (0, b"\x01")),
+        *((16, b"\x00"), (7, b"\x2f")),
     ],
     ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic", "offset of the next"],
 )

@@ -88,15 +88,8 @@ def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
 @each(
     "line, status",
     [
-        ("explain", 0),
-        ("schema finding", 0),
-        ("releases", 0),
-        ("--files x.log", 0),
-        ("check x.log", 3),
-        ("forecast x", 3),
-        ("log x.log", 3),
-        ("index x.index", 3),
-        ("scan x", 3),
+        *(("explain", 0), ("schema finding", 0), ("releases", 0), ("--files x.log", 0), ("check x.log", 3)),
+        *(("forecast x", 3), ("log x.log", 3), ("index x.index", 3), ("scan x", 3)),
     ],
 )
 def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
@@ -125,17 +118,9 @@ def test_options_of_kafkas_tool_go_through_its_door() -> None:
 @each(
     "arguments, status",
     [
-        ([], 0),
-        (["--help"], 0),
-        (["log", "--help"], 0),
-        (["log"], 2),
-        (["log", "--limit", "0", "x"], 2),
-        (["nothing"], 2),
-        (["explain", "torn-tail"], 0),
-        (["explain", "torn"], 2),
-        (["explain", "IOException: nobody knows this"], 1),
-        (["schema", "finding"], 0),
-        (["schema", "nothing"], 2),
+        *(([], 0), (["--help"], 0), (["log", "--help"], 0), (["log"], 2), (["log", "--limit", "0", "x"], 2)),
+        *((["nothing"], 2), (["explain", "torn-tail"], 0), (["explain", "torn"], 2)),
+        *((["explain", "IOException: nobody knows this"], 1), (["schema", "finding"], 0), (["schema", "nothing"], 2)),
     ],
     ids=str,
 )

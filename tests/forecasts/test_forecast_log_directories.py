@@ -585,13 +585,8 @@ def test_a_file_that_the_broker_may_not_open_as_it_does_takes_the_log_directory_
 @each(
     ("owners", "mode", "outcome"),
     [
-        ((0, 0), 0o644, "offline"),
-        ((0, 0), 0o660, "offline"),
-        ((0, 0), 0o606, "keep"),
-        ((0, 999), 0o660, "keep"),
-        ((0, 999), 0o606, "offline"),
-        ((999, 0), 0o066, "offline"),
-        ((999, 0), 0o600, "keep"),
+        *(((0, 0), 0o644, "offline"), ((0, 0), 0o660, "offline"), ((0, 0), 0o606, "keep"), ((0, 999), 0o660, "keep")),
+        *(((0, 999), 0o606, "offline"), ((999, 0), 0o066, "offline"), ((999, 0), 0o600, "keep")),
     ],
 )
 @each("is_roots", [False, True])

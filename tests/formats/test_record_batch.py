@@ -98,12 +98,7 @@ def test_a_codec_that_is_not_taken_is_reported_by_its_id() -> None:
 @each(
     ("base_sequence", "last_offset_delta", "last_sequence"),
     [
-        (0, 0, 0),
-        (100, 1, 101),
-        (-1, 5, -1),
-        (MAX_INT32, 0, MAX_INT32),
-        (MAX_INT32, 1, 0),
-        (MAX_INT32 - 1, 5, 3),
+        *((0, 0, 0), (100, 1, 101), (-1, 5, -1), (MAX_INT32, 0, MAX_INT32), (MAX_INT32, 1, 0), (MAX_INT32 - 1, 5, 3)),
         (5, MAX_INT32, 4),
     ],
 )

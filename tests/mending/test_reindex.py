@@ -77,15 +77,9 @@ def test_every_release_was_recorded() -> None:
 @each(
     ("segments", "code"),
     [
-        ({5: [5]}, ""),
-        ({5: [4]}, "offset-below-base"),
-        ({0: [0, 2]}, ""),
-        ({0: [0, 1]}, "offset-regression"),
-        ({0: [0], 2: [2]}, ""),
-        ({0: [0], 1: [2]}, "segments-overlap"),
-        ({0: [0], 1: []}, "segments-overlap"),
-        ({0: [0, (1 << 31) - 2]}, ""),
-        ({0: [0, (1 << 31) - 1]}, "offset-overflow-int32"),
+        *(({5: [5]}, ""), ({5: [4]}, "offset-below-base"), ({0: [0, 2]}, ""), ({0: [0, 1]}, "offset-regression")),
+        *(({0: [0], 2: [2]}, ""), ({0: [0], 1: [2]}, "segments-overlap"), ({0: [0], 1: []}, "segments-overlap")),
+        *(({0: [0, (1 << 31) - 2]}, ""), ({0: [0, (1 << 31) - 1]}, "offset-overflow-int32")),
     ],
 )
 def test_offsets_have_to_be_in_order_within_their_segment(segments: dict[int, list[int]], code: str, tmp_path: Path) -> None:

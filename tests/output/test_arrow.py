@@ -194,15 +194,9 @@ def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: li
 @each(
     ("type_name", "values"),
     [
-        ("Int64", [1, 1, 1]),
-        ("Int64", [1, None, 2]),
-        ("Bool", [True, True]),
-        ("Text", ["a", "a"]),
-        ("Text", ["a", None, ""]),
-        ("Binary", [b"", b"a", b"bc"]),
-        ("Binary", [None, b"", b"a"]),
-        ("Binary", [None, None]),
-        ("Int64", []),
+        *(("Int64", [1, 1, 1]), ("Int64", [1, None, 2]), ("Bool", [True, True]), ("Text", ["a", "a"])),
+        *(("Text", ["a", None, ""]), ("Binary", [b"", b"a", b"bc"]), ("Binary", [None, b"", b"a"])),
+        *(("Binary", [None, None]), ("Int64", [])),
     ],
 )
 def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
@@ -244,22 +238,12 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
 @each(
     "bound, sizes, expected",
     [
-        ("10 rows", (10,), [10]),
-        ("10 rows", (11,), [5, 6]),
-        ("10 rows", (25,), [8, 8, 9]),
-        ("10 rows", (2, 2, 2, 2, 2), [10]),
-        ("10 rows", (2, 2, 2, 2, 2, 2), [10, 2]),
-        ("10 rows", (3, 3, 3, 3), [3, 3, 3, 3]),
-        ("10 rows", (2, 9, 2), [2, 9, 2]),
-        ("10 rows", (2, 2, 9, 2), [4, 9, 2]),
-        ("10 rows", (0, 2, 0, 2), [4]),
-        ("10 rows", (), []),
-        ("64 bytes", (8,), [8]),
-        ("64 bytes", (9,), [4, 5]),
-        ("64 bytes", (32,), [8, 8, 8, 8]),
-        ("64 bytes", (1, 1, 1), [3]),
-        ("4 bytes", (1,), [1]),
-        ("64 bytes", (1,) * 10, [8, 2]),
+        *(("10 rows", (10,), [10]), ("10 rows", (11,), [5, 6]), ("10 rows", (25,), [8, 8, 9])),
+        *(("10 rows", (2, 2, 2, 2, 2), [10]), ("10 rows", (2, 2, 2, 2, 2, 2), [10, 2])),
+        *(("10 rows", (3, 3, 3, 3), [3, 3, 3, 3]), ("10 rows", (2, 9, 2), [2, 9, 2])),
+        *(("10 rows", (2, 2, 9, 2), [4, 9, 2]), ("10 rows", (0, 2, 0, 2), [4]), ("10 rows", (), [])),
+        *(("64 bytes", (8,), [8]), ("64 bytes", (9,), [4, 5]), ("64 bytes", (32,), [8, 8, 8, 8])),
+        *(("64 bytes", (1, 1, 1), [3]), ("4 bytes", (1,), [1]), ("64 bytes", (1,) * 10, [8, 2])),
     ],
     ids=str,
 )

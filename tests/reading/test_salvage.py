@@ -582,18 +582,9 @@ def test_a_header_has_to_be_whole(size: int) -> None:
 @each(
     ("magic", "length", "attributes", "key_size", "plausible"),
     [
-        (0, 14, 0, -1, True),
-        (0, 13, 0, -1, False),
-        (0, 14, 0, 0, True),
-        (0, 14, 0, 1, False),
-        (0, 19, 0, 5, True),
-        (0, 19, 0, 6, False),
-        (0, 14, 0, -2, False),
-        (0, 14, 4, -1, True),
-        (0, 14, 5, -1, False),
-        (1, 22, 0, -1, True),
-        (1, 21, 0, -1, False),
-        (1, 27, 0, 5, True),
+        *((0, 14, 0, -1, True), (0, 13, 0, -1, False), (0, 14, 0, 0, True), (0, 14, 0, 1, False)),
+        *((0, 19, 0, 5, True), (0, 19, 0, 6, False), (0, 14, 0, -2, False), (0, 14, 4, -1, True)),
+        *((0, 14, 5, -1, False), (1, 22, 0, -1, True), (1, 21, 0, -1, False), (1, 27, 0, 5, True)),
         (1, 27, 0, 6, False),
     ],
 )

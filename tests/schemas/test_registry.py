@@ -61,14 +61,8 @@ def test_an_id_is_active_while_one_of_its_versions_is_and_has_its_latest_text() 
 @each(
     ("subject", "context"),
     [
-        ("orders-value", ""),
-        (":.:orders-value", ""),
-        (":.eu:orders-value", ".eu"),
-        (":.eu:", ".eu"),
-        (":.eu:a:b", ".eu"),
-        (".eu:orders", ""),
-        (":eu:orders", ""),
-        ("", ""),
+        *(("orders-value", ""), (":.:orders-value", ""), (":.eu:orders-value", ".eu"), (":.eu:", ".eu")),
+        *((":.eu:a:b", ".eu"), (".eu:orders", ""), (":eu:orders", ""), ("", "")),
     ],
 )
 def test_a_context_is_in_the_name_of_the_subject(subject: str, context: str) -> None:
