@@ -80,6 +80,8 @@ class Seen:
     def __init__(self, managers: Sequence[LogManager] = ()) -> None:
         self.managers = managers
         self.counts: Counter[str] = Counter()
+        self.codes: set[str] = set()
+        """Of what recoveries dropped."""
 
 
 Judge = Callable[[Case, Seen], list[str]]
@@ -331,6 +333,7 @@ def _recovered(case: Case, seen: Seen) -> list[str]:
         seen.counts.update(["refused", f"refused: {error.code}"])
         failures = [] if not list(out.parent.iterdir()) else ["something is left of a refused recovery"]
         return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
+    seen.codes |= {row.code for row in result.rows if isinstance(row, Dropped)}
     log_starts = case.directory.parent / incidents.LOG_STARTS
     if log_starts.exists() and int(log_starts.read_text().split()[-1]) <= _end_of(out):  # a start looks for it beside the result
         shutil.copyfile(log_starts, out.parent / log_starts.name)

@@ -952,7 +952,7 @@ def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.Captur
 
 def test_codes_are_those_of_checks() -> None:
     _, seen = directories.measure(range(12), 3, directories.GOLDEN, "recover")
-    assert seen.recoveries.codes and seen.recoveries.codes <= FAULTS.keys() | {""}
+    assert seen.codes and seen.codes <= FAULTS.keys() | {""}
 
 
 def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: Path) -> None:
