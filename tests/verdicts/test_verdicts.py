@@ -44,7 +44,7 @@ def _finding(code: str = "crc-mismatch", severity: str = "error", message: str =
 
 
 def _report(not_examined: int = 0, *, records: int = 0, more: bool = False, path: str = "/a-0/x", size: int = 9) -> FileReport:
-    """Of a file with so many bytes that were not examined, and records that were not read."""
+    """Of a file with bytes that were not examined, and records that were not read."""
     report = FileReport(path, "log", size, 1, 0, 0, size - not_examined, 0, 0, 0, not_examined)
     report.records_not_read, report.are_more_not_read = records, more
     return report
@@ -326,7 +326,7 @@ def test_what_can_be_read_least_of_is_the_first_reason() -> None:
 def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_doubt(
     severity: str, forecast: str, partition: Path
 ) -> None:
-    """Then starts are told, though this one is sound."""
+    """Then starts are reported, though this one is sound."""
     found: list[object] = []
     watcher, finding = starts.Watcher(found.append), _finding("index-missing", severity, broker_forecast=forecast)
     watcher.emit(finding)
