@@ -76,6 +76,10 @@ class SegmentFacts:
         row = bisect_left(self.positions, position)
         return self.lowest_offsets[row] if row < len(self.positions) and self.positions[row] == position else default
 
+    def record_thinned(self, last_offset: int) -> None:
+        """Record that the cleaner changed a batch that ends at this offset."""
+        self.last_thinned = max(last_offset, self.last_thinned or 0)
+
     @property
     def has_wrappers(self) -> bool:
         """Whether messages are compressed together, so that offsets may be missing inside."""

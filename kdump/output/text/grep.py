@@ -25,12 +25,13 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
         yield gap_line(gap)
     if len(not_read) > _MAX_SHOWN:
         yield f"... and {counted(len(not_read) - _MAX_SHOWN, 'more range')} not read intact; --output ndjson lists all"
-    if verdict.damaged_hits:
-        are = "lies" if verdict.damaged_hits == 1 else "lie"
-        yield f"{counted(verdict.damaged_hits, 'match', 'matches')} {are} in batches whose CRC does not match"
-    if verdict.salvaged_hits:
-        are = "lies" if verdict.salvaged_hits == 1 else "lie"
-        yield f"{counted(verdict.salvaged_hits, 'match', 'matches')} {are} in batches out of line, whose offsets may be wrong"
+    doubtful = (
+        (verdict.damaged_hits, "whose CRC does not match"),
+        (verdict.salvaged_hits, "out of line, whose offsets may be wrong"),
+    )
+    for hits, what in doubtful:
+        if hits:
+            yield f"{counted(hits, 'match', 'matches')} {'lies' if hits == 1 else 'lie'} in batches {what}"
     if not_read:
         more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
         was = "was" if verdict.not_read == 1 else "were"

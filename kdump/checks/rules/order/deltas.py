@@ -34,12 +34,12 @@ class Deltas:
             for position in (summary.first_sparse, summary.last_sparse):
                 first, last, end = summary.extent_at(position)
                 self._sparse.append((position, end, first, last))
-                self._record_thinned(last)
+                self._facts.record_thinned(last)
             del self._sparse[1:-1]
         if summary.empty:
-            self._record_thinned(summary.extent_at(summary.last_empty)[1])
+            self._facts.record_thinned(summary.extent_at(summary.last_empty)[1])
         if summary.horizons:
-            self._record_thinned(summary.last_offset)
+            self._facts.record_thinned(summary.last_offset)
 
     def check(self, section: Section) -> None:
         """Check each batch of a section."""
@@ -47,7 +47,7 @@ class Deltas:
             return
         batches = section.chunk.batches
         if any(header[ATTRIBUTES] & DELETE_HORIZON_BIT for header in section.chunk.headers):
-            self._record_thinned(section.chunk.headers[-1][BASE_OFFSET])
+            self._facts.record_thinned(section.chunk.headers[-1][BASE_OFFSET])
         counts = batches["count"]
         deltas = list(map(sub, batches["last_offset"], batches["base_offset"]))
         if not any(map(ne, counts, map((1).__add__, deltas))):
@@ -70,15 +70,11 @@ class Deltas:
                 self._context, "last-offset-delta-mismatch", batch, message, severity=ERROR, expected=count - 1, found=delta
             )
         elif count >= 0:
-            self._record_thinned(batch.last)
+            self._facts.record_thinned(batch.last)
         if 0 < count <= delta:
             self._sparse_count += 1
             self._sparse.append((batch.position, batch.end, batch.first, batch.last))
             del self._sparse[1:-1]
-
-    def _record_thinned(self, last_offset: int) -> None:
-        """Record that the cleaner was here: a batch lacks records, or has a delete horizon."""
-        self._facts.last_thinned = max(last_offset, self._facts.last_thinned or 0)
 
     def report_sparse(self) -> None:
         """Report all batches with fewer records than offsets in one finding."""

@@ -54,7 +54,7 @@ class Messages(SegmentRule):
         batches, records = part.batches, part.records
         magic, offsets = batches["magic"][0], records["offset"]
         if offsets and offsets[-1] - offsets[0] >= len(offsets):
-            self.facts.last_thinned = max(offsets[-1], self.facts.last_thinned or 0)
+            self.facts.record_thinned(offsets[-1])
         for number, is_valid in enumerate(records["isvalid"]):
             if not is_valid:
                 what = f"Message {number + 1:,} in the wrapper, offset {{offset}}"
