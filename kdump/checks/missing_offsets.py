@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
 
+from kdump.checks.packed_ints import PackedInts
 from kdump.reading.largest_order import rows_in_order
 from kdump.reading.trust import SEGMENT_REACH
 
@@ -37,19 +38,19 @@ class MissingOffsets:
         self._claims = claims
         self._next = next_base_offset
         firsts, lasts = facts.lowest_offsets, facts.last_offsets
-        self._firsts: Sequence[int] = firsts  # type: ignore[assignment]  # all that bisect needs
-        self._lasts: Sequence[int] = lasts  # type: ignore[assignment]
+        self._firsts, self._lasts = firsts, lasts
         self._runs: list[tuple[int, int]] | None = None  # rows of batches in order, from one up to another; None for all
         self._last_run = 0  # the first offset of the last of these
-        self._bounds: Sequence[int] = self._firsts  # first offsets, ascending, up to which offsets may be missing at the end
+        self._bounds = firsts  # first offsets, ascending, up to which offsets may be missing at the end
         base = facts.base_offset or 0
         end = _HIGHEST if facts.base_offset is None else base + SEGMENT_REACH if next_base_offset is None else next_base_offset
         is_outside = bool(firsts) and (min(firsts) < base or max(lasts) >= end)
         if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
-            runs = _runs(firsts, lasts)  # type: ignore[arg-type]
+            runs = _runs(firsts, lasts)
             runs = [(start, stop) for start, stop in runs if base <= firsts[start] and lasts[stop - 1] < end] or runs
             starts = [(facts.positions[start], (firsts[start], lasts[stop - 1])) for start, stop in runs]
-            self._runs, self._bounds = _in_order(runs, starts, claims, self._is_page)
+            self._runs, bounds = _in_order(runs, starts, claims, self._is_page)
+            self._bounds = PackedInts(bounds)
             self._last_run = firsts[self._runs[-1][0]] if self._runs else 0
             self._firsts, self._lasts = _merged(sorted(_without_wrong(runs, self._runs, [extent for _, extent in starts])))
         self._found: set[Offsets] = set()
@@ -102,7 +103,7 @@ class MissingOffsets:
         facts, batches = self._facts, self._claims
         claims: list[Offsets] = []
         for at, (start, end, (first, last)) in enumerate(batches):
-            row_before, row_after = self._rows_around(bisect_left(facts.positions, start))
+            row_before, row_after = self._rows_around(facts.positions.bisect_left(start))
             before = facts.last_offsets[row_before] if row_before >= 0 else (facts.base_offset or 0) - 1
             after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
             if at and batches[at - 1][1] == start:
@@ -116,7 +117,7 @@ class MissingOffsets:
 
     def _row_at(self, start: int) -> int:
         """The row of the batch that these bytes are of, or of the next one, if they are damaged."""
-        row = bisect_right(self._facts.positions, start)
+        row = self._facts.positions.bisect_right(start)
         return row - 1 if self._is_of_batch(row - 1, start) else row
 
     def _is_of_batch(self, row: int, start: int) -> bool:
@@ -146,7 +147,7 @@ class MissingOffsets:
     def _is_page(self, start: int, end: int) -> bool:
         """Whether two batches of a run stand next to each other, as in a page, and not with damaged bytes between them."""
         positions, damages = self._facts.positions, self._facts.damage_starts
-        between = [bisect_left(damages, positions[row]) for row in range(start, min(end, start + _MOST_OF_A_RUN))]
+        between = [bisect_left(damages, position) for position in positions[start : min(end, start + _MOST_OF_A_RUN)]]
         return any(before == after for before, after in pairwise(between))
 
     def _rows_around(self, row: int) -> tuple[int, int]:
@@ -164,11 +165,11 @@ class MissingOffsets:
 
     def _from(self, offset: int, *, is_last: bool) -> Offsets | None:
         """The missing offsets from this one on; None if no batch has a higher one, except at the end of the file."""
-        at = bisect_right(self._firsts, offset)
+        at = self._firsts.bisect_right(offset)
         if at and self._lasts[at - 1] >= offset:
             return None
         bounds = self._bounds if is_last else self._firsts
-        above = bisect_right(bounds, offset)
+        above = bounds.bisect_right(offset)
         last = bounds[above] - 1 if above < len(bounds) else _HIGHEST
         if self._next is not None and offset < self._next:
             last = min(last, self._next - 1)
@@ -176,7 +177,7 @@ class MissingOffsets:
 
     def _up_to(self, offset: int) -> Offsets | None:
         """The missing offsets up to this one."""
-        at = bisect_right(self._firsts, offset)
+        at = self._firsts.bisect_right(offset)
         if at and self._lasts[at - 1] >= offset:
             return None
         first = self._lasts[at - 1] + 1 if at else self._facts.base_offset
@@ -199,10 +200,10 @@ def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offse
     return (first, by_records) if around and by_records - first < most else None
 
 
-def _runs(firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(firsts: PackedInts, lasts: PackedInts) -> list[tuple[int, int]]:
     """Rows of batches that continue each other, from one up to another."""
     starts = [0]
-    starts += (row for row in range(1, len(firsts)) if firsts[row] != lasts[row - 1] + 1)
+    starts += (row for row, (first, last) in enumerate(zip(islice(firsts, 1, None), lasts), 1) if first != last + 1)  # noqa: B905
     return list(zip(starts, [*starts[1:], len(firsts)], strict=True))
 
 
@@ -239,7 +240,7 @@ def _without_wrong(
             yield first, last
 
 
-def _merged(ranges: Sequence[Offsets]) -> tuple[list[int], list[int]]:
+def _merged(ranges: Sequence[Offsets]) -> tuple[PackedInts, PackedInts]:
     """The first and the last offsets of these ranges, in ascending order; those that overlap as one."""
     firsts: list[int] = []
     lasts: list[int] = []
@@ -249,4 +250,4 @@ def _merged(ranges: Sequence[Offsets]) -> tuple[list[int], list[int]]:
         else:
             firsts.append(first)
             lasts.append(last)
-    return firsts, lasts
+    return PackedInts(firsts), PackedInts(lasts)

@@ -45,10 +45,11 @@ class PackedInts:
 
     __slots__ = ("_data", "_directory", "_firsts", "_tail")
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Sequence[int] = ()) -> None:
         self._directory = self._firsts = _NO_NUMBERS
         self._data = _NO_BYTES
         self._tail = array("q")  # less than a block
+        self.extend(numbers)
 
     def extend(self, numbers: Sequence[int]) -> None:
         """Add numbers at the end."""

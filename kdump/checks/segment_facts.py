@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from itertools import chain
 from operator import lt
 
@@ -73,7 +72,7 @@ class SegmentFacts:
 
     def lowest_offset_at(self, position: int, default: int) -> int:
         """The lowest offset that the batch at this position may have; `default` if no such batch is known."""
-        row = bisect_left(self.positions, position)
+        row = self.positions.bisect_left(position)
         return self.lowest_offsets[row] if row < len(self.positions) and self.positions[row] == position else default
 
     def record_thinned(self, last_offset: int) -> None:
