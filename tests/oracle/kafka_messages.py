@@ -6,12 +6,13 @@ which `{}` stands for each value. Needs Maven, which fetches the jars.
 
 import functools
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.oracle.kafka_tool import fetch_sources
 
 MODULES = {
     "kafka_2.13": "2.8.2",
@@ -25,7 +26,7 @@ MODULES = {
     "kafka-storage": "3.9.1",
     "kafka-transaction-coordinator": "3.9.1",
 }
-"""The modules, and the first of the releases read here that has each; Maven takes seconds to miss one."""
+"""The modules, and the first of the releases read here that has each."""
 PARTS = re.compile(
     r"/(?:storage|log|raft|snapshot|cluster|image|loader|publisher|common/record|common/compress|compress|checkpoint)/"
     r"|/coordinator/(?:common|group|transaction)/(?!.*(?:assignor|modern|share|streams|metrics))"
@@ -37,9 +38,6 @@ OTHERS = re.compile(
     r"/(?:common/message|common/metadata|generated|zk|migration|tools|share)/|(?:JsonConverter|Builder|Configs?)\.(?:java|scala)$|Zk|Migration"
 )
 """Files that contain no messages about logs: those that Kafka's build generates, configurations, ZooKeeper's."""
-FETCH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
-REPOSITORY = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka"
-
 _SAYS = re.compile(
     r"(?:\b(?:log|logger|LOG|LOGGER|logging|stateChangeLogger|Log)\.(?P<level>warn|error)"
     r"|(?<![\w.])(?P<scala>warn|error|fatal)"
@@ -66,29 +64,15 @@ class Message(NamedTuple):
 
 @functools.cache
 def messages_of(release: str) -> tuple[Message, ...]:
-    """The messages of a release, without duplicates. Raises OSError if none of its source jars can be fetched."""
+    """The messages of a release, without duplicates. Raises OracleError if its source jars cannot be fetched."""
     found: dict[Message, None] = {}
-    for module, since in MODULES.items():
-        jar = _jar(module, release) if since <= release else None
-        if jar is None:
-            continue
+    for jar in fetch_sources(release, (module for module, since in MODULES.items() if since <= release)):
         with zipfile.ZipFile(jar) as sources:
             for name in sources.namelist():
                 if name.endswith((".java", ".scala")) and PARTS.search(f"/{name}") and not OTHERS.search(name):
                     text = sources.read(name).decode()
                     found.update(dict.fromkeys(messages_in(Path(name).stem, text)))
-    if not found:
-        raise OSError(f"the sources of {release} are not available")
     return tuple(found)
-
-
-def _jar(module: str, release: str) -> Path | None:
-    """The source jar of a module; None if the release has no such module."""
-    jar = REPOSITORY / module / release / f"{module}-{release}-sources.jar"
-    if not jar.exists():
-        artifact = f"-Dartifact=org.apache.kafka:{module}:{release}:jar:sources"
-        subprocess.run(["mvn", "-q", FETCH, artifact, "-Dtransitive=false"], capture_output=True, check=False)
-    return jar if jar.exists() else None
 
 
 def messages_in(source: str, text: str) -> Iterator[Message]:

@@ -241,21 +241,32 @@ def newest_release(known: str) -> str:
     return found[1]
 
 
+def fetch_sources(release: str, modules: Iterable[str]) -> list[Path]:
+    """Fetch the source jars of these modules of a release. Raises OracleError."""
+    with tempfile.TemporaryDirectory(prefix="kdump-fetch-") as folder:
+        class_path = _resolve([f"org.apache.kafka:{module}:{release}:sources" for module in modules], Path(folder))
+    return [Path(jar) for jar in class_path.split(os.pathsep)]
+
+
+def _dependency(name: str) -> str:
+    """The element of a group, an artifact, a version and perhaps a classifier, with which nothing else is fetched."""
+    group, artifact, version, *classifier = name.split(":")
+    left_out = ["*:*"] if classifier else UNAVAILABLE_DEPENDENCIES
+    exclusions = "".join(
+        "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*each.split(":")) for each in left_out
+    )
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+        f"<classifier>{''.join(classifier)}</classifier><exclusions>{exclusions}</exclusions></dependency>"
+    )
+
+
 def _resolve(wanted: Sequence[str], folder: Path) -> str:
     """Let Maven fetch artifacts and what they need; return their paths as a class path."""
-    exclusions = "".join(
-        "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*name.split(":"))
-        for name in UNAVAILABLE_DEPENDENCIES
-    )
-    dependencies = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(*name.split(":"))
-        + f"<exclusions>{exclusions}</exclusions></dependency>"
-        for name in wanted
-    )
     (folder / "pom.xml").write_text(
         "<project><modelVersion>4.0.0</modelVersion>"
         "<groupId>kdump</groupId><artifactId>oracle</artifactId><version>1</version>"
-        f"<dependencies>{dependencies}</dependencies></project>"
+        f"<dependencies>{''.join(map(_dependency, wanted))}</dependencies></project>"
     )
     output = folder / "classpath"
     goal = ["dependency:build-classpath", "-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]

@@ -7,6 +7,7 @@ import pytest
 from kdump.checks.catalogue.lines import matching
 from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS
 from tests.oracle.kafka_messages import Message, messages_in, messages_of
+from tests.oracle.kafka_tool import OracleError
 from tests.output.kafka_messages import answer_to, decided, expectation, filled
 
 RELEASES = ("2.8.2", "3.9.1", "4.0.0", "4.3.1")
@@ -49,7 +50,7 @@ def test_each_message_of_kafka_gets_the_answer_that_was_decided_or_none(release:
         pytest.skip("the sources of Kafka need Maven")
     try:
         messages = messages_of(release)
-    except OSError as error:
+    except OracleError as error:
         pytest.skip(str(error))
     assert len(messages) > 700
     known = decided()
