@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
-from struct import Struct
+from array import array
+from itertools import chain, pairwise
 
 from kdump.binary.source import Source
 from kdump.checks import check
@@ -14,13 +14,14 @@ from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings, current_time
-from kdump.formats import text_checkpoint, tree
+from kdump.formats import offset_index, text_checkpoint, tree
 from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT
+from kdump.reading import zeros
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from kdump.checks.finding import Finding
 
@@ -35,7 +36,6 @@ _CHECKPOINTS = {
 }
 _MISSING = ("segment-missing", "segments-gap", "epochs-beyond-log", "index-orphan")
 _MOST_EPOCHS = 1 << 20  # bytes
-_ENTRY = Struct(">ii")  # of an offset index: relative offset, position
 
 
 class Attested(Declared):
@@ -103,31 +103,29 @@ class Witnesses:
             self.after_end(next_offset)
         )
 
-    def strange_to(self, log: Source, base_offset: int) -> tuple[str, list[int], list[tuple[int, int]]]:
+    def strange_to(self, log: Source, base_offset: int) -> tuple[str, Sequence[int], list[tuple[int, int]]]:
         """The name of the offset index of a log, and its offsets that the batches at its positions do not have, ascending.
 
         Then the positions at which batches have other last offsets, and these, where the index is right beside that on both
-        sides. None of an index that contradicts itself.
+        sides. None of an index that contradicts itself or has negative numbers.
         """
         name = self._partition.files.segments.get(base_offset, {}).get(OFFSET_INDEX)
         if name is None:
-            return "", [], []
-        with Source(os.path.join(self._path, name)) as source:
-            data = source.read(0, source.size - source.size % _ENTRY.size)
-        used = -(-len(data.rstrip(b"\0")) // _ENTRY.size) * _ENTRY.size
-        entries = list(_ENTRY.iter_unpack(data[:used]))
-        if any(first[0] >= second[0] or first[1] >= second[1] for first, second in pairwise(entries)):
-            return name, [], []
-        found = [(position, base_offset + offset) for offset, position in entries if offset >= 0 <= position]
-        extents = [witnesses.extent_at(log, position) for position, _ in found]
-        fits = [witnesses.has_offset(extent, last) for extent, (_, last) in zip(extents, found, strict=True)]
-        around = [True, True, *fits, True, True]
-        wrong = [
-            place
-            for row, (extent, place) in enumerate(zip(extents, found, strict=True))
-            if extent is not None and extent[1] != place[1] and any(around[row : row + 2]) and any(around[row + 3 : row + 5])
-        ]
-        return name, [last for (_, last), is_there in zip(found, fits, strict=True) if not is_there], wrong
+            return "", (), []
+        offsets, positions = _used_entries(os.path.join(self._path, name))
+        if any(before >= after for column in (offsets, positions) for before, after in pairwise(chain((-1,), column))):
+            return name, (), []
+        fits, moved, strange = bytearray(), array("i"), array("q")  # moved: rows of batches with another last offset
+        for row, (relative, position) in enumerate(zip(offsets, positions, strict=True)):
+            extent, last = witnesses.extent_at(log, position), base_offset + relative
+            fits.append(witnesses.has_offset(extent, last))
+            if not fits[-1]:
+                strange.append(last)
+            if extent is not None and extent[1] != last:
+                moved.append(row)
+        around = b"\1\1" + fits + b"\1\1"
+        wrong = [row for row in moved if any(around[row : row + 2]) and any(around[row + 3 : row + 5])]
+        return name, strange, [(positions[row], base_offset + offsets[row]) for row in wrong]
 
     def ends_in(self, base_offset: int) -> tuple[int, set[int]]:
         """Last offsets of batches: as the newest snapshot says, -1 without any; and the last entries of indexes of a segment."""
@@ -166,3 +164,16 @@ class Witnesses:
             if error.code in _MISSING and (error.severity == ERROR or error.code == "segment-missing" and snapshot is not None):
                 first, last = error.offset_first, error.offset_last
                 yield error, None if first is None or last is None else Attested(first, last, error.message)
+
+
+def _used_entries(path: str) -> tuple[array[int], array[int]]:
+    """The relative offsets and the positions in an offset index, up to its zero tail."""
+    offsets, positions = array("i"), array("i")
+    with Source(path) as source:
+        for window in offset_index.windows(source):
+            more_offsets, more_positions = offset_index.columns_of(window)
+            offsets += more_offsets
+            positions += more_positions
+        used = -(-zeros.start_of_run(source, 0, len(offsets) * offset_index.ENTRY_SIZE) // offset_index.ENTRY_SIZE)
+    del offsets[used:], positions[used:]
+    return offsets, positions

@@ -100,7 +100,7 @@ class PartitionRecovery:
         self._chain: list[Piece] = []
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
         # of each log: its index, and the offsets that are not where that says
-        self._strange: list[tuple[Log, str, list[int]]] = []
+        self._strange: list[tuple[Log, str, Sequence[int]]] = []
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
