@@ -153,6 +153,21 @@ class RecordChunk:
         self.records = records
         self.continues = continues
 
+    def spread(self, column: Sequence[Value]) -> list[Value]:
+        """A column of the batches, once for each of their records."""
+        if column and column.count(column[0]) == len(column):
+            return [column[0]] * sum(self.counts)
+        return [value for value, count in zip(column, self.counts, strict=True) for _ in range(count)]
+
+    def statuses(self, of_batches: Sequence[str], wrong: str) -> list[str]:
+        """The status of each record: that of its batch, or `wrong` for a message with a wrong CRC or a wrong field."""
+        found = self.spread(of_batches)
+        if self.magics:
+            for row, is_valid in enumerate(self.records["isvalid"]):
+                if is_valid is False or row in self.faults:
+                    found[row] = wrong
+        return found
+
     def with_records(self, records: Table[Record]) -> RecordChunk:
         """The same with other records in the places of these."""
         return RecordChunk(self.batches, self.counts, records, self.continues, self.faults, self.first_offsets, self.magics)

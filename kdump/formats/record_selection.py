@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def owners(part: RecordChunk) -> list[int]:
     """The row of its batch for each record."""
-    return [row for row, count in enumerate(part.counts) for _ in range(count)]
+    return part.spread(range(len(part.counts)))
 
 
 def selected(part: RecordChunk, kept: Sequence[int], shown_position: int) -> tuple[RecordChunk, list[int]]:

@@ -296,18 +296,13 @@ def _records(part: RecordChunk) -> Table[Record]:
     columns: dict[str, Sequence[Any]] = dict(part.records.columns)  # of any type
     columns["key"], columns["value"] = _plain(columns["key"]), _plain(columns["value"])
     for name in _OF_BATCH:
-        columns[name] = _spread(part.batches[name], part.counts)
+        columns[name] = part.spread(part.batches[name])
     if part.magics:
         columns["magic"] = part.magics
     columns["control_type"] = [
         _control_type(key) if is_control else None for key, is_control in zip(columns["key"], columns["is_control"], strict=True)
     ]
     return Table(Record, columns)
-
-
-def _spread(column: Sequence[Any], counts: Sequence[int]) -> list[Any]:
-    """The value of each batch, repeated for each of its records."""
-    return [value for value, count in zip(column, counts, strict=True) for _ in range(count)]
 
 
 def _plain(column: Sequence[bytes | bytearray | None]) -> Sequence[bytes | None]:

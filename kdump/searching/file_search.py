@@ -125,15 +125,13 @@ class FileSearch:
         """The same without other records. Counts the matches."""
         part, batches = selected(found.part, found.rows, -1)
         statuses = [found.statuses[row] for row in batches]
-        spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
-        is_control = part.batches["is_control"]
-        for key, row, matched in zip(part.records["key"], spread, found.matched, strict=True):
+        columns = part.records["key"], part.statuses(statuses, DAMAGED), part.spread(part.batches["is_control"]), found.matched
+        for key, status, is_control, matched in zip(*columns, strict=True):
             if matched:
                 self._hits += 1
-                self._damaged_hits += statuses[row] == DAMAGED
-                self._salvaged_hits += statuses[row] == SALVAGED
-                is_elsewhere = is_misplaced(key, self._item.partition, self._settings.partitions)
-                self._misplaced += is_elsewhere and not is_control[row]
+                self._damaged_hits += status == DAMAGED
+                self._salvaged_hits += status == SALVAGED
+                self._misplaced += not is_control and is_misplaced(key, self._item.partition, self._settings.partitions)
         return Found(part, statuses, list(range(len(found.rows))), found.matched)
 
     @property

@@ -226,28 +226,18 @@ class Search:
 
     def _table(self, item: FileItem, found: Found, decoded: Sequence[Decoded] | None) -> Table[Hit]:
         part = found.part
-        spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
-        batches = part.batches
-        statuses = [found.statuses[row] for row in spread]
-        for row in part.faults:  # its key or value reaches past the end of the message
-            statuses[row] = DAMAGED
-        table = listing.records(
-            part.records,
-            statuses,
-            [batches["position"][row] for row in spread],
-            self.name_of(item),
-            decoded,
-        )
-        count = len(spread)
+        statuses, positions = part.statuses(found.statuses, DAMAGED), part.spread(part.batches["position"])
+        table = listing.records(part.records, statuses, positions, self.name_of(item), decoded)
+        count = len(positions)
+        is_control = part.spread(part.batches["is_control"])
         columns = {
             **table.columns,
-            "is_control": [bool(batches["is_control"][row]) for row in spread],
+            "is_control": [bool(control) for control in is_control],
             "broker": [item.broker] * count,
             "topic": [item.topic] * count,
             "partition": [item.partition] * count,
             "expected_partition": [
-                None if batches["is_control"][row] else self._expected(key)
-                for row, key in zip(spread, part.records["key"], strict=True)
+                None if control else self._expected(key) for control, key in zip(is_control, part.records["key"], strict=True)
             ],
             "matched": found.matched,
         }

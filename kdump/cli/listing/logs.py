@@ -156,10 +156,8 @@ class LogLister:
         if self._run.output is None:
             self._write_lines(part)
         else:
-            spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
-            for row in part.faults:  # its key or value reaches past the end of the message
-                spread[row] = salvage.DAMAGED
-            positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
+            spread = part.statuses(statuses, salvage.DAMAGED)
+            positions = part.spread(part.batches["position"])
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)
                 rows = slice(first, end)

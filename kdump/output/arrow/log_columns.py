@@ -90,7 +90,7 @@ def record_columns(
         columns[name] = Spread(batches[name], spreading)
     if part.magics:
         columns["magic"] = part.magics
-        columns["status"] = _statuses_of_messages(part, statuses)
+        columns["status"] = part.statuses([statuses[position] for position in batches["position"]], UNREADABLE)
     columns["control_type"] = _control_types(part)
     return columns
 
@@ -108,15 +108,6 @@ def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collectio
     keys, keys_cut = cut(list(records["key"]), records["key_size"], max_value_bytes)
     values, values_cut = cut(list(records["value"]), records["value_size"], max_value_bytes)
     return {**columns, "key": keys, "value": values, "is_key_truncated": keys_cut, "is_value_truncated": values_cut}
-
-
-def _statuses_of_messages(part: RecordChunk, statuses: Mapping[int, str]) -> list[str]:
-    positions = part.batches["position"]
-    spread = [statuses[position] for position, count in zip(positions, part.counts, strict=True) for _ in range(count)]
-    return [
-        UNREADABLE if is_valid is False or row in part.faults else status
-        for row, (status, is_valid) in enumerate(zip(spread, part.records["isvalid"], strict=True))
-    ]
 
 
 def _control_types(part: RecordChunk) -> object:

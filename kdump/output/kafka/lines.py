@@ -187,7 +187,7 @@ class KafkaText:
             if name == "contents":
                 return contents
             if name == "first_offset":
-                return _spread(chunk.first_offsets, chunk.counts)[: len(records)]
+                return chunk.spread(chunk.first_offsets)[: len(records)]
             if name == "headers":
                 return _mapped(records["headers"], self._headers)
             if name == "record_crc":
@@ -196,7 +196,7 @@ class KafkaText:
                 return _mapped(records["isvalid"], java_boolean) if is_legacy else ["true"] * len(records)
             if name in records.columns and name != "isvalid":
                 return records[name]
-            return _spread(batch_column(name), chunk.counts)[: len(records)]
+            return chunk.spread(batch_column(name))[: len(records)]
 
         return column
 
@@ -289,13 +289,6 @@ def java_optional(value: int | None) -> str:
 def java_boolean(value: bool) -> str:
     """A boolean as Java prints it."""
     return "true" if value else "false"
-
-
-def _spread(values: Sequence[object], counts: Sequence[int]) -> list[object]:
-    """Each value as often as its count says."""
-    if values.count(values[0]) == len(values):
-        return [values[0]] * sum(counts)
-    return [value for value, count in zip(values, counts, strict=True) for _ in range(count)]
 
 
 def _names(row: Row) -> list[str]:

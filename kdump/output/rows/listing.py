@@ -155,12 +155,11 @@ def records(
     file: str,
     decoded: Sequence[Decoded | None] | None = None,
 ) -> Table[ListedRecord]:
-    """Records with the positions and statuses of their batches; a message whose own CRC is wrong is damaged itself.
+    """Records with their statuses, and the positions of their batches.
 
     `decoded` has the decoded key and value of each record, None if no decoder was asked.
     """
     nothing = [None] * len(table)
-    statuses = ["damaged" if valid is False else status for status, valid in zip(statuses, table["isvalid"], strict=True)]
     keys, keys_base64 = _texts(table["key"])
     values, values_base64 = _texts(table["value"])
     return Table(
