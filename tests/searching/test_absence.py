@@ -475,12 +475,14 @@ def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch:
     ]
 
 
-def test_matches_in_damaged_batches_are_counted_wherever_these_stand(tmp_path: Path) -> None:
-    for number, are_damaged in enumerate(product((False, True), repeat=3)):
-        batches = [
-            batch(base_offset=2 * row, records=[record(value=NEEDLE)] * 2, crc=1 if is_damaged else None)
-            for row, is_damaged in enumerate(are_damaged)
-        ]
+def test_matches_in_damaged_batches_and_messages_are_counted_wherever_these_stand(tmp_path: Path) -> None:
+    for number, (is_wrapper, *are_damaged) in enumerate(product((False, True), repeat=4)):
+        crcs = [1 if is_damaged else None for is_damaged in are_damaged]
+        if is_wrapper:  # its own CRC fits
+            messages = [message(value=NEEDLE, magic=1, crc=crc) for crc in crcs for _ in range(2)]
+            batches = [wrapper(messages=messages)]
+        else:
+            batches = [batch(base_offset=2 * row, records=[record(value=NEEDLE)] * 2, crc=crc) for row, crc in enumerate(crcs)]
         search = kdump.grep(NEEDLE, _partition(tmp_path / str(number), *batches))
         damaged = [offset for offset in range(6) if are_damaged[offset // 2]]
         assert [hit.offset for hit in search if hit.status == "damaged"] == damaged

@@ -72,7 +72,9 @@ class SearchVerdict(Row, kind="search-verdict"):
         "found; absent, if files were searched, all bytes were read intact and none match; not proven otherwise.", VERDICTS
     )
     hits: Int64 = column("The number of records that match.")
-    damaged_hits: Int64 = column("How many of them lie in batches whose CRC does not match.")
+    damaged_hits: Int64 = column(
+        "How many of them are damaged: the CRC of the batch or message does not match, or a length in it is wrong."
+    )
     salvaged_hits: Int64 = column("How many of them lie in batches out of line, whose offsets may be wrong.")
     misplaced: Int64 = column("With --partition-count: records whose key belongs in another partition.")
     files: Int64 = column("The number of files that were searched.")

@@ -26,12 +26,12 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
     if len(not_read) > _MAX_SHOWN:
         yield f"... and {counted(len(not_read) - _MAX_SHOWN, 'more range')} not read intact; --output ndjson lists all"
     doubtful = (
-        (verdict.damaged_hits, "whose CRC does not match"),
-        (verdict.salvaged_hits, "out of line, whose offsets may be wrong"),
+        (verdict.damaged_hits, "damaged batches or messages"),
+        (verdict.salvaged_hits, "batches out of line, whose offsets may be wrong"),
     )
     for hits, what in doubtful:
         if hits:
-            yield f"{counted(hits, 'match', 'matches')} {'lies' if hits == 1 else 'lie'} in batches {what}"
+            yield f"{counted(hits, 'match', 'matches')} {'lies' if hits == 1 else 'lie'} in {what}"
     if not_read:
         more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
         was = "was" if verdict.not_read == 1 else "were"
