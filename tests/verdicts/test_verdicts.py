@@ -308,6 +308,7 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
     finding = _finding(code, skipped=9, offset_first=5, offset_last=7, resync=resync)
     verdict = _verdict(finding)
     assert verdict.text == f"unreadable ({'at least ' if is_least else ''}3 records)"
+    assert _verdict(finding, _finding("finding-flood", "info")).text == "unreadable (at least 3 records)", "others are not listed"
     finding.code, finding.resync = "torn-tail", "by-length"
     verdict.add(finding)
     for is_more, text in ((True, "at least 7 records"), (False, "at least 8 records")):
