@@ -113,6 +113,7 @@ def test_versions_are_deleted_up_to_one_and_for_good() -> None:
     assert (found.state, found.schema.type) == ("soft-deleted", "JSON")
 
 
+INT = bytes.fromhex("c301 8f5c393f1ad57572")  # single-object encoding, and the fingerprint that Avro's tests have of "int"
 AT = {"keytype": "SCHEMA", "subject": "s", "version": 1}
 SAID = {"id": 1, "schema": '"int"'}
 REFERENCE = {"name": "R", "subject": "r", "version": True}
@@ -207,6 +208,31 @@ def test_data_that_say_no_id_have_none_though_the_schema_is_of_a_registry() -> N
     found = decoder.decode(b"\0\0\0\0\3\x04", None)
     of_id = {"framing": "prefix", "id": 3, "subjects": ["orders-value/1"], "state": "active"}
     assert (found.value, json.loads(found.schema or "")) == (2, {**expected, **of_id, "error": None})
+
+
+@each(
+    ("kind", "data", "value", "code"),
+    [
+        *((kind, INT + b"\x02", 1, None) for kind in ("", "avro")),
+        ("", b"\xc3\x01" + bytes(8) + b"\x02", None, None),
+        ("avro", b"\xc3\x01" + bytes(8) + b"\x02", None, "schema-fingerprint-unknown"),
+        ("protobuf", INT + b"\x02", None, "schema-undecodable"),  # the first byte would be a field of the wire type 3
+        ("protobuf", b"\x08\x02", {"1": 2}, None),
+        ("json", b"{}", {}, None),
+        *((kind, b"\0\0\0\0\7{}", None, "schema-id-unknown") for kind in ("", "avro", "protobuf")),
+        ("json", b"\0\0\0\0\7{}", {}, None),
+        ("json", b"\0\0\0\0\3\2", 1, None),
+        ("avro", b"\2", None, "schema-missing"),
+        ("", b"\2", None, None),
+        ("avro", None, None, None),
+    ],
+)
+def test_data_have_the_schema_that_they_name_or_none(kind: str, data: bytes | None, value: Any, code: str | None) -> None:
+    decoder = PartDecoder(Collection(_registry(("s", 1, 3, '"int"'))), "value", kind=kind, topic="t")
+    found = decoder.decode(data, None)
+    assert (found.value, found.fault and found.fault.code) == (value, code)
+    assert found.has_value == (value is not None)
+    assert code is None or (json.loads(found.schema or "{}")["error"] is not None)
 
 
 def test_the_newest_schema_of_a_subject_is_that_of_data_of_its_type_only() -> None:
