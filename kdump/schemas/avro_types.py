@@ -227,7 +227,7 @@ def _canonical(declared: object, namespace: str) -> str:
         return _canonical(kind, namespace)
     name = str(declared.get("name"))
     space = name.rpartition(".")[0] if "." in name else str(declared.get("namespace", namespace) or "")
-    head = f'{{"name":{_text(_full(name, space))},"type":{_text(str(kind))}'
+    head = f'{{"name":{_text(_full(name, space))},"type":{_text("record" if kind == "error" else str(kind))}'
     if kind == "enum":
         return f'{head},"symbols":[{",".join(_text(str(symbol)) for symbol in _list(declared, "symbols"))}]}}'
     if kind == "fixed":

@@ -80,7 +80,6 @@ class PartDecoder:
             error = fault
         except RecursionError:
             error = undecodable("it is nested too deeply")
-        described.message = None
         error = CorruptData(error.code, f"the {self._part} was not decoded: {error.message}")
         return PartDecoded(None, self._json_of(described, _ERRORS.get(error.code, _UNDECODABLE)), error)
 

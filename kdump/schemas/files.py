@@ -61,7 +61,7 @@ def _files_below(path: str) -> list[str]:
     folders = [path]
     while folders:
         for entry in system.entries(folders.pop()):
-            if entry.is_directory and not entry.is_link:
+            if entry.is_directory:  # links are none
                 folders.append(entry.path)
             elif not entry.is_directory:
                 found.append(entry.path)

@@ -35,7 +35,6 @@ _TYPES = {
     17: "sint32",
     18: "sint64",
 }
-_GROUP = 10
 _REPEATED = 3
 _IMPLICIT = _CLOSED = 2  # of the features `field_presence` and `enum_type`
 
@@ -112,7 +111,6 @@ def _field(given: dict[str, Any], file: ProtoFile) -> Field:
     )
     if "field_presence" in (features := _features(given)):
         field.has_presence = features["field_presence"] != _IMPLICIT
-    field.is_group = type == _GROUP
     return field
 
 

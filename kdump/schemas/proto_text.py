@@ -95,8 +95,6 @@ class _Parser:
                 self._skip_block(token)
                 if token == "{":
                     break
-        if self._peek() == ";" and self._tokens[self._at - 1] == "}":
-            self._at += 1
         return list(self._tokens[start : self._at])
 
     def _skip_block(self, opening: str) -> None:
@@ -201,9 +199,6 @@ class _Parser:
         label = ""
         if token in _LABELS:
             label, token = token, self._next()
-        if token == "map" and self._peek() == "<":
-            self._map(message)
-            return
         name = self._next()
         field = Field(
             name,
@@ -215,12 +210,9 @@ class _Parser:
         )
         options = self._field_options()
         field.has_presence = _has_presence(options, field.has_presence)
-        if "features.message_encoding" in options and "DELIMITED" in options:
-            field.is_group = True
         if token == "group" and self._peek() == "{":
             field.name = field.key = name.lower()
             field.type = name
-            field.is_group = True
             self._nest(message, self._message(name, message.name, depth + 1))
         else:
             self._expect(";")

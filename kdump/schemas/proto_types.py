@@ -51,7 +51,7 @@ class Field:
     of which only one can be set, -1 for none; `key` is what JSON calls it.
     """
 
-    __slots__ = ("enum", "has_presence", "is_group", "is_repeated", "key", "message", "name", "number", "oneof", "type")
+    __slots__ = ("enum", "has_presence", "is_repeated", "key", "message", "name", "number", "oneof", "type")
 
     def __init__(
         self, name: str, number: int, type: str, *, is_repeated: bool = False, has_presence: bool = False, oneof: int = -1
@@ -62,7 +62,6 @@ class Field:
         self.is_repeated = is_repeated
         self.has_presence = has_presence
         self.oneof = oneof
-        self.is_group = False
         self.message: Message | None = None
         self.enum: Enum | None = None
 

@@ -10,7 +10,7 @@ from kdump.reading.trust import SEGMENT_REACH
 from kdump.verdicts.ranges import Ranges
 
 LOG = "log"
-_FLOOD = "finding-flood"
+FLOOD = "finding-flood"
 _BAD_CRC = "crc-mismatch"  # of a batch whose length does not lead to the next one
 _HIDE_WHAT_FOLLOWS = frozenset(
     (
@@ -38,7 +38,7 @@ class UnreadableOffsets:
 
     def add(self, finding: Finding) -> None:
         """Take the offsets of batches that a check had to step over."""
-        if finding.code == _FLOOD:
+        if finding.code == FLOOD:
             self.is_least = True
         if not finding.skipped or finding.severity == INFO or finding.file_type != LOG:
             return

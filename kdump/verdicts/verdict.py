@@ -12,7 +12,7 @@ from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
 from kdump.checks.settings import DEEP, FULL, HEADERS, QUICK
 from kdump.checks.wording import counted
 from kdump.formats import tree
-from kdump.verdicts.unreadable import UnreadableOffsets, keeps_from_reading
+from kdump.verdicts.unreadable import FLOOD, UnreadableOffsets, keeps_from_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Verdict:
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
         """Add a finding. One that `is_known` from the baseline is counted, but is not a reason."""
         self._is_anything = True
+        if finding.code == FLOOD and (unreadable := self.unreadable_in(os.path.dirname(finding.path))):
+            unreadable.add(finding)
         if is_known:
             self._known += 1
         elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:

@@ -282,10 +282,13 @@ def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: 
 def test_a_kept_summary_says_that_more_was_not_read() -> None:
     numbers = dict.fromkeys(("files", "bytes", "batches", "records", "recordsNotRead"), 5)
     lists: dict[str, Any] = {name: [] for name in ("topics", "codecs", "findings", "worst", "incompleteTables")}
-    others = {"oldestTimestamp": None, "newestTimestamp": None, "unreadable": [{}, 0, False]}
+    others = {"oldestTimestamp": None, "newestTimestamp": None, "unreadable": [{"bad-magic": 1}, 7, False]}
     for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
         given = {**numbers, **lists, **others, "level": "full", "areMoreNotRead": more, "tables": {}, "failingStarts": {}}
-        assert words in ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]
+        codes = [("bad-magic", "error"), *([("finding-flood", "info")] if more else [])]  # of more findings than are listed
+        given["findings"] = [{"code": code, "severity": severity, "count": 1} for code, severity in codes]
+        verdict = ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]
+        assert verdict.startswith(f"unreadable ({'at least ' if more else ''}7 records); ") and words in verdict
 
 
 def test_that_a_broker_does_not_start_is_told_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -383,6 +383,13 @@ def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
     assert (run.returncode, "renames the directory to -stray" in run.stdout) == (1, True)
 
 
+def test_a_partition_with_the_id_of_another_topic_is_not_safe(tmp_path: Path) -> None:
+    _with_metadata(_log_directory(tmp_path / "d1", "orders-0"), topic("x", ORDERS), replicas(ORDERS, 0, 1))
+    row = _by_name(tmp_path / "d1")["orders-0"]
+    assert (row.outcome, row.is_safe) == ("keep", False)
+    assert row.conditions == ["its topic id is that of topic x: the broker does not serve it"]
+
+
 def test_the_metadata_of_another_cluster_or_with_a_gap_says_nothing(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "orders-0")
     _with_metadata(_log_directory(tmp_path / "other", cluster_id="another"), topic("orders", UNKNOWN))

@@ -3,6 +3,7 @@
 import os
 import random
 import struct
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
-from kdump.reading.salvage import walk
+from kdump.reading.salvage import walk, walk_patches
 from kdump.reading.starts import first_offset_at
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
@@ -456,12 +457,57 @@ def test_only_a_sound_batch_has_a_first_offset() -> None:
         assert [first_offset_at(source, row * SIZE) for row in range(5)] == [5, None, None, 7, None]
 
 
-def test_the_offsets_that_damage_takes_end_at_the_next_batch_in_order() -> None:
-    offsets = DamagedOffsets(0)
-    with opened(_batch(0) + bytes(SIZE) + _batch(2)) as source:
-        for item in walk(source):
-            offsets.take(item)
-    assert [(one.offset, one.next_offset) for one in offsets.ranges()] == [(1, 2)]
+def _bad(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 0x21])
+
+
+def _old(offset: int, *, magic: int = 1) -> bytes:
+    return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
+
+
+def _wrapped(first: int, count: int) -> bytes:
+    return wrapper(messages=[message(value=b"v")] * count, base_offset=first)
+
+
+MOST = 1 << 31  # offsets that a segment may have
+ENDLESS = 0x7FFFFFFFFFFFFFFF
+
+
+@each(
+    ("batches", "expected"),
+    [
+        ([_batch(0), bytes(SIZE), _batch(2)], [(1, 2)]),
+        ([_batch(0), _with_length(_batch(1), SIZE - 9), _batch(2), _batch(3)], [(1, 2)]),
+        ([_batch(0), _bad(_batch(1)), _batch(2)], [(1, 2)]),
+        ([_batch(0), _bad(_batch(5)), _batch(9)], [(5, 9)]),  # what is missing before it is not damaged
+        *(([_batch(0), _bad(_batch(wrong)), _batch(2)], [(1, 2)]) for wrong in (0, 2, 7)),
+        ([_batch(0), _bad(_batch(1)), _bad(_batch(4)), _batch(9)], [(1, 9), (4, 9)]),
+        ([_batch(0), _bad(_batch(5))], [(5, ENDLESS)]),
+        ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
+        ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
+        ([_old(0), _bad(_old(5)), _old(9)], [(5, 9)]),
+        ([_old(0), _bad(_old(5, magic=0)), _old(9)], [(5, 9)]),
+        ([_batch(0), _claiming(_batch(5), 2 * SIZE), _batch(6), _batch(9)], [(5, 6)]),
+        (
+            [_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)],
+            [(1, 6)],
+        ),  # the header of a wrapper has the last of its offsets
+        ([_wrapped(0, 3), _bad(_wrapped(3, 3)), _old(9)], [(3, 9)]),
+        ([_wrapped(0, 3), _bad(_wrapped(3, 3)), _bad(_wrapped(6, 2)), _old(9)], [(3, 9), (6, 9)]),
+        ([_old(0), _bad(_wrapped(3, 3)), _old(9)], [(1, 9)]),
+        ([_wrapped(0, 3), _bad(_old(5)), _old(9)], [(3, 9)]),  # that it is not compressed may be wrong
+        ([_wrapped(0, 3), _old(3), _bad(_old(5)), _old(9)], [(5, 9)]),
+    ],
+)
+def test_damage_takes_the_offsets_that_it_claims_if_they_lie_between_its_neighbours(
+    batches: list[bytes], expected: list[tuple[int, int]]
+) -> None:
+    for walked in (partial(walk, base_offset=0), partial(walk_patches, start=0, gathers=lambda: True, base_offset=0)):
+        offsets = DamagedOffsets(0)
+        with opened(b"".join(batches)) as source:
+            for item in walked(source):
+                offsets.take(item)
+        assert [(one.offset, one.next_offset) for one in offsets.ranges()] == expected, walked.func
 
 
 # --- which batches are beyond doubt
@@ -724,15 +770,3 @@ def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:
 def test_a_batch_leads_to_the_next_or_to_less_than_a_header(rest: bytes, known: int) -> None:
     with opened(_batch(0) + rest) as source:
         assert search.evidence(source, 0, source.read(0, 61)) == known
-
-
-def test_a_batch_that_says_a_wrong_length_is_a_damaged_range() -> None:
-    wrong = bytearray(_batch(1))
-    wrong[8:12] = (len(wrong) - 12 + 3).to_bytes(4, "big")
-    ranges = DamagedOffsets(0)
-    with opened(_batch(0) + wrong + _batch(2) + _batch(3)) as source:
-        for item in walk(source, base_offset=0):
-            ranges.take(item)
-    assert [(one.start, one.end, one.is_batch, one.offset, one.next_offset) for one in ranges.ranges()] == [
-        (SIZE, 2 * SIZE, True, 1, 2)
-    ]

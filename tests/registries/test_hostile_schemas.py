@@ -89,11 +89,6 @@ DOUBLING = json.dumps(
         pytest.param(NULLS, b"\xfd" + b"\xff" * 8 + b"\x01\x02\0", "it would become more than", id="as many, with a size"),
         pytest.param(DOUBLING, b"\x76", "it would become more than", id="2^59 empty records in one byte"),
         pytest.param('"string"', b"\x80\x80\x80\x80\x20", "ends before a part of", id="a string of 4 GB"),
-        pytest.param('"string"', b"\x01", "a part of it has -1 bytes", id="a string of -1 bytes"),
-        pytest.param('"long"', b"\xff" * 11, "more than 64 bits", id="a number without end"),
-        pytest.param('["null"]', b"\x04", "branch 2 of a union of 1", id="a branch that is not there"),
-        pytest.param('["null"]', b"\x01", "branch -1 of a union of 1", id="a branch before the first"),
-        pytest.param('"int"', b"", "ends inside a number", id="nothing"),
     ],
 )
 def test_a_hostile_avro_value_is_a_row_with_an_error(listed: Lister, text: str, data: bytes, reason: str) -> None:
@@ -112,15 +107,9 @@ DEEP_JSON = '{"type":"array","items":' * 5000 + '"null"' + "}" * 5000
         pytest.param("AVRO", '{"type":"array","items":' * 200 + '"null"' + "}" * 200, "more than 100 levels", id="200 levels"),
         pytest.param("AVRO", "[" + ",".join(['"int"'] * 30_000) + "]", "more than 20,000 types", id="too many types"),
         pytest.param("AVRO", '{"type":"record","name":"R","fields":7}', "no list", id="fields that are a number"),
-        pytest.param("AVRO", '{"type":"record","fields":[]}', "without a name", id="a record without a name"),
-        pytest.param("AVRO", '{"type":"fixed","name":"F","size":-1}', "size of a fixed", id="a negative size"),
         pytest.param("AVRO", '"Missing"', "does not declare", id="a type that is not there"),
-        pytest.param("AVRO", '{"type":{"type":{"type":{}}}}', "neither a name", id="types of types"),
-        pytest.param("AVRO", "{", "no JSON", id="no JSON"),
         pytest.param("PROTOBUF", "message M {" * 5000, "more than 100 levels", id="messages within messages"),
         pytest.param("PROTOBUF", "message M { int32 a = 1;", "ends too early", id="a message without end"),
-        pytest.param("PROTOBUF", "message M { int32 a = 99999999999999; }", "has the number", id="a huge number"),
-        pytest.param("PROTOBUF", "message M { int32 a = x; }", "where a number was expected", id="no number"),
         pytest.param("PROTOBUF", "message M { \0 }", "something unexpected in line 1", id="a zero byte"),
         pytest.param("PROTOBUF", "/*" + "*" * 100_000, "something unexpected", id="a comment without end"),
         pytest.param("PROTOBUF", "enum E { " + "A=1;" * 20_001 + "}", "more than 20,000", id="too many names"),
@@ -131,16 +120,6 @@ def test_a_hostile_schema_is_an_error_of_its_records(listed: Lister, type: str, 
     rows = listed([schema(1, text, type), schema(2, '"string"')], [framed(1, b"\0"), framed(2, b"\x02x")])
     assert reason in _reason(rows[0])
     assert rows[1]["decodedValue"] == "x"
-
-
-def test_schemas_that_refer_to_each_other_in_a_circle(listed: Lister) -> None:
-    circle = [
-        schema(1, '"B"', subject="a", references=[("B", "b", 1)]),
-        schema(2, '"A"', subject="b", references=[("A", "a", 1)]),
-    ]
-    rows = listed([*circle, schema(3, '"C"', references=[("C", "gone", 7)])], [framed(1, b"\0"), framed(3, b"\0")])
-    assert "in a circle" in _reason(rows[0])
-    assert "gone version 7, which is missing" in _reason(rows[1])
 
 
 def test_a_long_chain_of_references(listed: Lister) -> None:
@@ -176,12 +155,7 @@ def _nested(levels: int) -> bytes:
         pytest.param(_nested(200), "nested more than 100 levels", id="200 messages within each other"),
         pytest.param(b"\x12\0" * 200_000, "it would become more than", id="200,000 empty messages"),
         pytest.param(b"\x0b" * 1000, "nested more than 100 levels", id="groups within groups"),
-        pytest.param(b"\x0b", "ends inside a group", id="a group without end"),
-        pytest.param(b"\x0c", "did not start", id="the end of a group"),
         pytest.param(b"\x0a\xff\xff\xff\xff\x0f", "ends inside a field", id="a field of 4 GB"),
-        pytest.param(b"\x22\x01\xff", "not UTF-8", id="text that is none"),
-        pytest.param(b"\0", "the number 0", id="a field with the number 0"),
-        pytest.param(b"\x0f", "wire type 7", id="an unknown wire type"),
         pytest.param(b"\x30\x01", "does not say what the type 'Gone' is", id="a type that is not there"),
     ],
 )

@@ -67,6 +67,8 @@ VALUES: list[tuple[Any, list[Any]]] = [
     ({"type": "array", "items": ["null", {"type": "map", "values": "long"}]}, [[None, {"a": 1}, None]]),
     ({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "default": 7}]}, [{"a": 7}, {"a": 0}]),
     ({"type": "record", "name": "Nothing", "fields": []}, [{}]),
+    ({"type": "error", "name": "Failed", "fields": [{"name": "a", "type": "int"}]}, [{"a": 7}]),
+    ({"type": "array", "items": {"type": "string", "logicalType": "uuid"}}, [[_UUID]]),
     (_TREE, [{"n": 1, "below": [{"n": 2, "below": []}, {"n": 3, "below": [{"n": 4, "below": []}]}]}]),
     (_decimal(4, 2), [Decimal(text) for text in ("0.05", "-0.05", "0.00", "12.34", "-99.99", "1.00", "0.10")]),
     (_decimal(5, 0), [Decimal(text) for text in ("0", "7", "-12345")]),
@@ -125,6 +127,8 @@ def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> No
     assert decoded == json.dumps(for_json(value))
     read = fastavro.schemaless_reader(io.BytesIO(written.getvalue()), fastavro.parse_schema(json.loads(text)), None)
     assert decoded == json.dumps(for_json(read))
+    form = fastavro.schema.to_parsing_canonical_form(json.loads(text))
+    assert avro_types.fingerprint(text).hex() == fastavro.schema.fingerprint(form, "CRC-64-AVRO")
 
 
 def _decoded(schema: Any, data: bytes) -> Any:
@@ -164,6 +168,18 @@ def test_a_time_is_within_a_day(logical: str, excess: int) -> None:
             _decoded(_logical(kind, logical), varlong(-1))
     else:
         assert _decoded(_logical(kind, logical), varlong(last)).startswith("23:59:59.999")
+
+
+def test_a_type_in_an_object_of_its_own_is_that_type() -> None:
+    """Which fastavro does not read, but Java does."""
+    assert _decoded({"type": _logical("int", "date")}, varlong(1)) == "1970-01-02"
+    assert _decoded({"type": {"type": "fixed", "name": "F", "size": 2}}, b"\0\1") == "AAE="
+
+
+def test_a_registry_may_hold_the_bare_name_of_a_type() -> None:
+    assert AvroDecoder(avro_types.parsed("int")).decode(varlong(-5)) == -5
+    with pytest.raises(CorruptData, match="the schema is no JSON"):
+        avro_types.parsed("integer")
 
 
 def test_a_decimal_of_no_bytes_is_zero() -> None:
@@ -211,6 +227,14 @@ def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
         ("long", b"\xff" * 9, "ends inside a number"),
         ("double", bytes(7), "ends before a part of 8 bytes"),
         (_logical("string", "uuid"), varlong(2) + b"no", "a UUID that is none"),
+        (["null", ["int"]], b"", "a union of the schema contains another one"),
+        *(({"type": "fixed", "name": "F", "size": size}, b"", "the size of a fixed type") for size in (-1, True, "3", None)),
+        *(({"type": "record", "name": name, "fields": []}, b"", "a type record without a name") for name in ("", None, 7)),
+        *(
+            ({"type": "record", "name": "R", "fields": [field]}, b"", "a field of a record has no")
+            for field in (7, {"type": "int"})
+        ),
+        *((schema, b"", "neither a name, nor a list, nor an object") for schema in (7, None, {"type": 7}, {})),
     ],
 )
 def test_what_is_no_value_of_its_type_is_refused(schema: Any, data: bytes, why: str) -> None:

@@ -86,6 +86,15 @@ message Order { int32 id = 1; message Item { int32 n = 1; } }
 message Other { int32 o = 1; }"""
 PROTO_STOCK = 'syntax = "proto3"; package stock; message Order { uint32 count = 1; }'
 AVRO_SHOP = '{"type": "record", "name": "shop.Order", "fields": [{"name": "id", "type": "int"}]}'
+AVRO_CHAIN = {
+    f"{name}.avsc": f'{{"type": "record", "name": "{name}", "fields": [{{"name": "of", "type": "{type}"}}]}}'
+    for name, type in (("a", "b"), ("b", "c"), ("c", "int"))
+}
+IMPORTING = {
+    "a.proto": 'syntax = "proto3"; package shop; import "b.proto"; message Order { stock.E id = 1; }',
+    "b.proto": 'syntax = "proto3"; package stock; enum E { NONE = 0; FULL = 150; }',
+}
+SET = bytes.fromhex("0a11 220f 0a014d 120a 0a026964 1801 2001 2805")  # message M { optional int32 id = 1; }
 TWO = {"a.proto": PROTO_SHOP, "b.proto": PROTO_STOCK}
 SEVERAL = "--schemas has several schemas: "
 
@@ -106,15 +115,20 @@ SEVERAL = "--schemas has several schemas: "
         ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro", {"id": 4}),
         ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro:shop.Order", {"id": 4}),
         ({"a.proto": PROTO_SHOP, "a.avsc": AVRO_SHOP}, "avro:stock.Order", "no schema of --schemas declares stock.Order"),
+        ({**AVRO_CHAIN, "d.avsc": '"none"'}, "avro:a", {"of": {"of": {"of": 4}}}),
+        ({**IMPORTING, "a.avsc": AVRO_SHOP}, "protobuf:shop.Order", {"id": "FULL"}),
+        ({"a.desc": SET}, "protobuf", {"id": 150}),
+        ({"a.desc": SET, **TWO}, "protobuf:M", {"id": 150}),
+        ({"a.desc": SET, "b.proto": PROTO_STOCK.replace("package stock", "import 'a'")}, "protobuf:Order", {"count": 150}),
         ({"a.avsc": AVRO_SHOP}, "protobuf", "--schemas has no schema for --value-decoder protobuf"),
     ],
 )
 def test_a_decoder_names_the_type_of_data_that_name_none(
-    files: dict[str, str], decoder: str, shown: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    files: dict[str, str | bytes], decoder: str, shown: object, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "schemas").mkdir()
     for name, text in files.items():
-        (tmp_path / "schemas" / name).write_text(text)
+        (tmp_path / "schemas" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     value = b"\x08\x96\x01" if decoder.startswith("protobuf") else b"\x08"
     path = write_partition(tmp_path, topic="orders", partition=0, segments={0: [batch(records=[record(value=value)])]})
     options = ["--schemas", str(tmp_path / "schemas"), "--value-decoder", decoder, "--output", "ndjson"]

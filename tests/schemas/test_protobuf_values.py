@@ -284,6 +284,46 @@ def test_groups_are_messages_and_unknown_fields_are_passed_over() -> None:
     assert _decoded("message M { int32 f = 3; }", _text(3, b"ab") + _number(3, 4)) == {"f": 4}, "another wire type"
 
 
+OPTIONS = "option (o) = { a: [{ b: 1 }, { b: 2 }] }; ; import 'x'; service S { rpc R (M) returns (M) { option (o) = 1; } }"
+NUMBERS = "enum E { NONE = 0; reserved 5; option (o) = 1; ; NEG = -1; APART = - 2; OCTAL = 010 [(o) = 1]; HEX = 0x10; }"
+ENTRY = "message M { repeated E m = 1; message E { option map_entry = true; string key = 1; int32 value = 2; } }"
+IN_ONEOF = "message M { reserved 2 to max; ; oneof o { option (o) = 1; int32 a = 1 [(o) = { b: ']' }]; ; } }"
+EXTENDED = """message M { extensions 2 to max; reserved "b"; optional int32 a = 1; }
+    extend M { ; optional int32 b = 2; } message H { extend M { optional E e = 3; } enum E { I = 1; } } enum E { O = 1; }"""
+
+
+@each(
+    ("declared", "data", "value"),
+    [
+        (f"{OPTIONS} message M {{ int32 f = 1; }}", _number(1, 5), {"f": 5}),
+        (f"{NUMBERS} message M {{ repeated E e = 1; }}", _text(1, MINUS_1 + b"\x08\x10"), {"e": ["NEG", "OCTAL", "HEX"]}),
+        (f"{NUMBERS} message M {{ E e = 1; }}", b"\x08\xfe" + MINUS_1[1:], {"e": "APART"}),
+        (ENTRY, _text(1, _text(1, b"k") + _number(2, 5)), {"m": {"k": 5}}),
+        (IN_ONEOF, _number(1, 0), {"a": 0}),
+        (EXTENDED, _number(1, 1) + _number(2, 2) + _number(3, 1), {"a": 1, "[b]": 2, "[H.e]": "I"}),
+        (
+            "message M { map map = 1; message map { enum enum = 536870911; enum enum { A = 0; B = 1; } } }",
+            _text(1, _number(536870911, 1)),
+            {"map": {"enum": "B"}},
+        ),
+        *(
+            (f"message M {{ {declared} }}", b"", f"^{why}")
+            for declared, why in (
+                *((f"int32 a = {number};", f"a field has the number {number}") for number in (0, -1, 536870912)),
+                *((f"int32 a = {text};", f"the .proto text has '{text}' where a number") for text in ("1.5", "08", "1e3")),
+                ("int32 a : 1;", "the .proto text has ':' where '=' was expected"),
+            )
+        ),
+    ],
+)
+def test_the_text_of_a_file_is_read_with_all_that_decides_nothing(declared: str, data: bytes, value: Any) -> None:
+    if isinstance(value, str):
+        with pytest.raises(CorruptData, match=value):
+            _decoded(declared, data)
+    else:
+        assert _decoded(declared, data) == value
+
+
 SECOND, NANOS = _number(1, 1), _number(2, 500_000_000)
 KNOWN: list[tuple[str, bytes, Any]] = [
     ("Timestamp", b"", "1970-01-01T00:00:00Z"),

@@ -2,28 +2,36 @@
 
 import hashlib
 import json
+from typing import Any
 from uuid import UUID
 
+import pytest
+
+from kdump.errors import CorruptData
+from kdump.schemas import registry as registry_module
+from kdump.schemas import resolving
+from kdump.schemas.bounds import MAX_SCHEMA_SIZE
 from kdump.schemas.collection import Collection
 from kdump.schemas.decoding import PartDecoder
 from kdump.schemas.registry import Registry, context_of
+from kdump.schemas.resolving import references_of
 from kdump.schemas.schema import AVRO, PROTOBUF, Schema
 from tests.loops import each
 
 
-def _registry(*records: tuple[str, int, int | None, str]) -> Registry:
-    """A registry with these versions: subject, version, id (None deletes the version for good), text."""
+def _registry(*records: tuple[str, int, int | None, str], **others: object) -> Registry:
+    """A registry with these versions: subject, version, id (None deletes the version for good), text; `others` are in each."""
     registry = Registry()
     for offset, (subject, version, id, text) in enumerate(records):
         key = {"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1}
-        value = {"subject": subject, "version": version, "id": id, "schema": text, "deleted": False}
+        value = {"subject": subject, "version": version, "id": id, "schema": text, "deleted": False, **others}
         registry.replay(offset, json.dumps(key).encode(), None if id is None else json.dumps(value).encode())
     assert registry.problems == []
     return registry
 
 
-def _delete(registry: Registry, subject: str, last: int) -> None:
-    key = {"keytype": "DELETE_SUBJECT", "subject": subject, "magic": 0}
+def _delete(registry: Registry, subject: str, last: int, word: str = "DELETE") -> None:
+    key = {"keytype": f"{word}_SUBJECT", "subject": subject, "magic": 0}
     registry.replay(99, json.dumps(key).encode(), json.dumps({"subject": subject, "version": last}).encode())
 
 
@@ -96,8 +104,91 @@ def test_versions_are_deleted_up_to_one_and_for_good() -> None:
     states = [found.state for id in (1, 2, 3) if (found := registry.by_id(id))]
     assert states == ["hard-deleted", "soft-deleted", "active"]
     assert registry.newest("a") is not None
+    _delete(registry, "a", 9, "CLEAR")
+    states = [found.state for id in (1, 2, 3) if (found := registry.by_id(id))]
+    assert states == ["hard-deleted", "hard-deleted", "active"]
     _delete(registry, "a", 3)
     assert registry.newest("a") is None
+    (found,) = filter(None, [_registry(("a", 1, 1, '"int"'), deleted=True, schemaType="JSON").by_id(1)])
+    assert (found.state, found.schema.type) == ("soft-deleted", "JSON")
+
+
+INT = bytes.fromhex("c301 8f5c393f1ad57572")  # single-object encoding, and the fingerprint that Avro's tests have of "int"
+AT = {"keytype": "SCHEMA", "subject": "s", "version": 1}
+SAID = {"id": 1, "schema": '"int"'}
+REFERENCE = {"name": "R", "subject": "r", "version": True}
+
+
+@each(
+    ("key", "value", "reason"),
+    [
+        *((AT, SAID | odd, None) for odd in ({"schemaType": None}, {"schemaType": "AVRO"}, {"references": None})),
+        *(({"keytype": word}, None, None) for word in ("NOOP", "CONFIG", "DELETE_SUBJECT", "CLEAR_SUBJECT")),
+        *(({"keytype": word}, {"version": 1}, "it has no subject") for word in ("DELETE_SUBJECT", "CLEAR_SUBJECT")),
+        ({"keytype": "DELETE_SUBJECT"}, {"subject": "s", "version": "1"}, "it has no version"),
+        (None, SAID, "it has no key"),
+        ([AT], SAID, "it is no JSON object"),
+        (AT, [SAID], "it is no JSON object"),
+        *((AT | odd, SAID, f"it has no {name}") for odd, name in (({"subject": 1}, "subject"), ({"version": True}, "version"))),
+        *(
+            (AT, SAID | odd, f"it has no {name}")
+            for odd, name in (({"id": 1.0}, "id"), ({"id": True}, "id"), ({"schema": 1}, "schema"))
+        ),
+        (AT, SAID | {"references": [7, REFERENCE]}, "it has no version"),
+        (AT, SAID | {"schemaType": "XML"}, "the schema type 'XML' is not known"),
+        (AT, SAID | {"schema": "x" * MAX_SCHEMA_SIZE}, None),
+        (
+            AT,
+            SAID | {"schema": "x" * (MAX_SCHEMA_SIZE + 1)},
+            "its schema has 1,048,577 characters, more than the 1,048,576 that are read",
+        ),
+        (AT, SAID | {"x": "x" * (8 << 20)}, "it has 8,388,647 bytes"),
+    ],
+)
+def test_a_record_that_no_registry_writes_is_a_problem(key: Any, value: Any, reason: str | None) -> None:
+    registry = Registry()
+    given = (None if part is None else json.dumps(part).encode() for part in (key, value))
+    registry.replay(7, *given)
+    said = [] if reason is None else [f"the record with offset 7 is not one of a schema registry: {reason}"]
+    assert (registry.problems, len(registry)) == (said, int(reason is None and key == AT))
+
+
+def test_what_a_schema_refers_to_comes_before_it_and_once_by_each_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
+    refers = {"d": [], "b": ["Dd"], "c": ["Dd", "Ed"], "a": ["Bb", "Cc"], "x": ["Yy"], "y": ["Xx"], "z": ["Qq"]}
+    for id, (subject, names) in enumerate(refers.items(), 1):
+        references = [{"name": name, "subject": other, "version": 1} for name, other in names]
+        value = {"id": id, "schema": f'"{subject}"', "references": references}
+        registry.replay(id, json.dumps(AT | {"subject": subject}).encode(), json.dumps(value).encode())
+    schemas = {subject: registry.by_version(subject, 1) for subject in refers}
+
+    def found(subject: str) -> list[tuple[str, str]]:
+        return [(name, schema.text) for name, schema in references_of(schemas[subject], registry)]
+
+    assert found("a") == [("D", '"d"'), ("B", '"b"'), ("E", '"d"'), ("C", '"c"')]
+    for subject, why in (("x", "in a circle: y version 1"), ("z", "refers to q version 1, which is missing")):
+        with pytest.raises(CorruptData, match=why):
+            found(subject)
+    for bound, most, why in (("MAX_REFERENCES", 4, "to more than 3 others"), ("MAX_TEXTS", 12, "more than 0 MiB of text")):
+        monkeypatch.setattr(resolving, bound, most)
+        assert len(found("a")) == 4
+        monkeypatch.setattr(resolving, bound, most - 1)
+        with pytest.raises(CorruptData, match=why):
+            found("a")
+        monkeypatch.setattr(resolving, bound, most)
+
+
+def test_what_is_held_of_a_registry_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = Schema(AVRO, '"int"').held_bytes
+    for bound, most, why in (
+        ("MAX_VERSIONS", 2, "more than 2 versions of subjects are not"),
+        ("MAX_HELD_BYTES", 2 * size, "schemas of"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(registry_module, bound, most)
+            registry = _registry(("a", 1, 1, '"int"'), ("a", 2, 2, '"int"'), ("a", 1, 1, '"int"'))
+            registry.replay(7, json.dumps(AT).encode(), json.dumps(SAID | {"id": 3}).encode())
+        assert (len(registry), registry.by_id(3)) == (2, None) and why in registry.problems[0]
 
 
 def test_a_version_that_comes_again_has_its_latest_schema() -> None:
@@ -117,6 +208,31 @@ def test_data_that_say_no_id_have_none_though_the_schema_is_of_a_registry() -> N
     found = decoder.decode(b"\0\0\0\0\3\x04", None)
     of_id = {"framing": "prefix", "id": 3, "subjects": ["orders-value/1"], "state": "active"}
     assert (found.value, json.loads(found.schema or "")) == (2, {**expected, **of_id, "error": None})
+
+
+@each(
+    ("kind", "data", "value", "code"),
+    [
+        *((kind, INT + b"\x02", 1, None) for kind in ("", "avro")),
+        ("", b"\xc3\x01" + bytes(8) + b"\x02", None, None),
+        ("avro", b"\xc3\x01" + bytes(8) + b"\x02", None, "schema-fingerprint-unknown"),
+        ("protobuf", INT + b"\x02", None, "schema-undecodable"),  # the first byte would be a field of the wire type 3
+        ("protobuf", b"\x08\x02", {"1": 2}, None),
+        ("json", b"{}", {}, None),
+        *((kind, b"\0\0\0\0\7{}", None, "schema-id-unknown") for kind in ("", "avro", "protobuf")),
+        ("json", b"\0\0\0\0\7{}", {}, None),
+        ("json", b"\0\0\0\0\3\2", 1, None),
+        ("avro", b"\2", None, "schema-missing"),
+        ("", b"\2", None, None),
+        ("avro", None, None, None),
+    ],
+)
+def test_data_have_the_schema_that_they_name_or_none(kind: str, data: bytes | None, value: Any, code: str | None) -> None:
+    decoder = PartDecoder(Collection(_registry(("s", 1, 3, '"int"'))), "value", kind=kind, topic="t")
+    found = decoder.decode(data, None)
+    assert (found.value, found.fault and found.fault.code) == (value, code)
+    assert found.has_value == (value is not None)
+    assert code is None or (json.loads(found.schema or "{}")["error"] is not None)
 
 
 def test_the_newest_schema_of_a_subject_is_that_of_data_of_its_type_only() -> None:

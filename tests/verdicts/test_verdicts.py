@@ -22,6 +22,7 @@ from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.verdicts import kept, starts
+from kdump.verdicts.ranges import Ranges
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
 from kdump.verdicts.verdict import Verdict
@@ -85,6 +86,8 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
             for forecast in forecasts
         ),
         ([_finding(file_type="index", skipped=9)], "damaged", ["damaged: /: crc-mismatch"], 1),
+        ([_finding(file_type="index", path="x")], "damaged", ["damaged: x: crc-mismatch"], 1),
+        ([_finding(skipped=9, path="x")], "unreadable", ["unreadable: x: crc-mismatch"], 1),
         pytest.param([_finding("txn-hanging")], "stuck", ["stuck: /: txn-hanging"], 1, id="nothing damaged, but readers wait"),
     ],
 )
@@ -99,11 +102,16 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     verdict.add_findings("start-loses", "error", 5, fails=2)
     verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
     verdict.add_findings("txn-hanging", "error", 1)
+    verdict.add_findings("dir-odd", "warning", 4, fails=1, unreadable=1)
     assert verdict.words == ["does not start", "loses at start", "unreadable", "stuck"]
     assert verdict.reasons == [
         *("does not start: 2 x start-loses", "does not start: dir-odd", "loses at start: 3 x start-loses"),
-        *("unreadable: 2 x dir-odd", "stuck: txn-hanging"),
+        *("unreadable: 2 x dir-odd", "stuck: txn-hanging", "not counted: 4 warnings"),
     ]
+    verdict.add_findings("check-crashed", "info", 1)
+    assert verdict.exit_code == 1
+    verdict.add_findings("check-crashed", "error", 2)
+    assert (verdict.exit_code, verdict.words[-1], verdict.reasons[-2]) == (3, "not examined", "not examined: 2 x check-crashed")
 
 
 @each(
@@ -159,8 +167,11 @@ def test_what_was_not_read_is_said_beside_damage_and_after_what_does_not_count()
     assert verdict.text == "headers and CRCs intact, except for findings that were left out; 3 records not read (--level deep)"
     verdict.add(_finding())
     assert (verdict.text, verdict.exit_code) == ("unreadable; 3 records not read (--level deep)", 1)
-    verdict = _verdict(_report(records=0), level="full")
-    assert (verdict.words, verdict.text) == (["fine"], "fine")
+    for level, word in (("full", "fine"), ("quick", "headers intact")):
+        verdict = _verdict(_report(records=0), level=level)
+        assert (verdict.words, verdict.text) == ([word], word)
+    verdict.leave_starts(2)
+    assert verdict.text == f"{word}; starts of 2 partitions not forecast (--level quick)"
 
 
 def test_a_metadata_log_is_never_clean_alone() -> None:
@@ -178,6 +189,26 @@ def test_a_forecast_is_about_the_start_alone() -> None:
     verdict.add_files(1)
     assert verdict.words == ["nothing lost at start", "records not read"]
     assert (verdict.text, verdict.exit_code) == ("nothing lost at start; records not read (kdump check)", 0)
+
+
+@each(
+    ("added", "text"),
+    [
+        ([(5, 5)], "offset 5"),
+        ([(5, 5), (3, 3)], "offsets 3, 5"),
+        ([(5, 6), (0, 9), (2, 4)], "offsets 0 to 9"),
+        ([(5, 6), (0, 4)], "offsets 0 to 6"),
+        ([(0, 4), (2, 3), (3, 9)], "offsets 0 to 9"),
+        ([(0, 1), (3, 4)], "offsets 0 to 1, 3 to 4"),
+        ([(0, 1), (3, 4), (6, 8)], "offsets 0 to 1, 3 to 4 and 1 more range"),
+    ],
+)
+def test_ranges_that_overlap_or_touch_are_one_in_any_order(added: list[tuple[int, int]], text: str) -> None:
+    ranges = Ranges()
+    for first, last in added:
+        ranges.add(first, last)
+    assert ranges.text("offset", 2) == text
+    assert ranges.total == len({number for first, last in added for number in range(first, last + 1)})
 
 
 # --- partitions
@@ -308,6 +339,7 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
     finding = _finding(code, skipped=9, offset_first=5, offset_last=7, resync=resync)
     verdict = _verdict(finding)
     assert verdict.text == f"unreadable ({'at least ' if is_least else ''}3 records)"
+    assert _verdict(finding, _finding("finding-flood", "info")).text == "unreadable (at least 3 records)", "others are not listed"
     finding.code, finding.resync = "torn-tail", "by-length"
     verdict.add(finding)
     for is_more, text in ((True, "at least 7 records"), (False, "at least 8 records")):
@@ -394,6 +426,12 @@ def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_b
     of_log: dict[str, object], is_kept: bool, partition: Path
 ) -> None:
     assert _is_kept(partition, **of_log) == is_kept
+
+
+@each(("level", "is_kept"), [("quick", False), ("full", True), ("deep", True)])
+def test_only_a_check_that_read_all_bytes_shows_that_starts_keep_them(level: str, is_kept: bool, partition: Path) -> None:
+    facts = checks.run(_job(partition), Settings(now=current_time(), level=level), lambda _: None)
+    assert facts is not None and kept.by_every_start(facts) == is_kept
 
 
 def _owned(path: Path, log_start: str | None = None) -> None:
@@ -870,10 +908,11 @@ def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: Capture) -> 
 
 
 def test_a_start_is_only_told_by_an_error_of_its_directory_that_does_the_same() -> None:
-    for place in ("/a-0", "/a-0/x", "/b-0"):
+    for place, directory in (("/a-0", "/a-0"), ("/a-0/x", "/a-0"), ("/b-0", "/a-0"), ("x", ".")):
         for word, of_start_word in product(("offline", "die", "stray"), ("offline", "die", "stray", "cut")):
             told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad"), _finding("start-loses")
             of_file.path, of_file.broker_forecast, of_start.broker_forecast = place, word, f"{of_start_word} (more)"
+            of_start.path = directory
             assert not told.is_told(of_file)
             assert told.is_told(of_start) == (place != "/b-0" and word == of_start_word)
 
