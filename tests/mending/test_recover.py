@@ -26,9 +26,7 @@ from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
 from kdump.mending.progress import Progress
 from kdump.mending.recover import partition_recovery, recover
-from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, RecoverSummary, Rewritten
-from kdump.output.text.recover import RecoverReport
-from kdump.output.text.style import ReportStyle
+from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
@@ -932,36 +930,6 @@ def test_only_errors_of_batches_as_they_were_may_remain(file_type: str, code: st
     recovery.remaining = []
     finding = Finding(code, "error", name, file_type, 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Odd.")
     assert (recovery._tolerates(finding), recovery.remaining) == (is_tolerated, [finding] * is_tolerated)
-
-
-NOTHING_LOST, WITHOUT = "Nothing is lost of what was there.", "without 1 segment marked as deleted (10 bytes)"
-LEFT = ("What was taken over as it is has {}: kdump check lists {}.").format
-ENDS = [
-    ({}, 0, NOTHING_LOST, "Complete and verified: /new"),
-    ({}, 1, "Nothing is lost but what is marked as deleted.", f"Verified, {WITHOUT}: /new"),
-    ({"remaining_errors": 1}, 0, LEFT("1 error", "it"), "Complete, but 1 error left: /new"),
-    ({"remaining_errors": 2}, 1, LEFT("2 errors", "them"), f"Made, {WITHOUT}, but 2 errors left: /new"),
-    ({"bytes_lost": 5}, 0, "Lost: 5 bytes.", "Complete and verified, but 5 bytes lost: /new"),
-    (
-        {"holes": 1, "offsets_missing": 3, "bytes_lost": 5},
-        0,
-        "Lost: 5 bytes; 3 offsets in 1 hole.",
-        "Complete and verified, but 3 offsets missing, 5 bytes lost: /new",
-    ),
-]
-
-
-@each("fields, deleted, sentence, end", ENDS)
-def test_a_report_says_what_is_lost_or_left(fields: dict[str, int], deleted: int, sentence: str, end: str) -> None:
-    lines: list[str] = []
-    report = RecoverReport(lines.append, ReportStyle(width=200))
-    counts: dict[str, Any] = dict.fromkeys((column.name for column in RecoverSummary.schema), 0)
-    if deleted:
-        report.row(Dropped("a.log.deleted", 0, 10, 10, 0, 0, None, None, is_lost=False, code="leftover-deleted", reason="r"))
-    report.end(RecoverSummary(**counts | {"path": "/new", "exit_code": 7} | fields))
-    said = [line.rstrip() for line in lines]
-    assert said.count(sentence) == 1 and f"{end}. Exit status 7." in said
-    assert sum(line.startswith(("Nothing", "Lost", "What")) for line in said) == 1
 
 
 # --- log directories
