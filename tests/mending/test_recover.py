@@ -1056,8 +1056,6 @@ def test_several_partitions_are_recovered_into_one_directory(tmp_path: Path) -> 
     paths = [_partition(tmp_path, {0: [_batch(0)]}, name) for name in ("orders-0", "sums-1")]
     assert main(["recover", *map(str, paths), "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "sums-1"]
-    assert main(["recover", str(paths[0]), str(paths[0]), "-o", str(tmp_path / "again")]) == 2
-    assert not (tmp_path / "again").exists()
 
 
 RESERVED = "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n"

@@ -3,8 +3,6 @@
 import json
 import random
 import shutil
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -478,21 +476,6 @@ def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd:
 
 
 # --- safety
-
-
-@pytest.mark.parametrize("step", ["_chunks", "_take_data", "_found_last_offsets"])
-def test_a_kill_leaves_the_input_and_no_directory(step: str, partition: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in partition.iterdir()}
-    program = (
-        "import os, signal, sys, kdump\n"
-        "from kdump.mending.slice import slicing\n"
-        f"slicing.Slicing.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "kdump.slice(sys.argv[1], sys.argv[2], exact=True, from_offset=2)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, partition, tmp_path / "out"], check=False)
-    assert done.returncode == -9
-    assert {path: path.read_bytes() for path in partition.iterdir()} == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out.incomplete"]
 
 
 # --- random partitions

@@ -1,6 +1,7 @@
 """`absent` is said only where each byte was looked at: what lies at the edges of windows, blocks, batches and directories."""
 
 import json
+import os
 import random
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -297,6 +298,27 @@ def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path
     assert (hits, verdict, set(codes)) == ([], "not proven", {code})
 
 
+@each("depth", [1, 40])
+def test_directories_that_cannot_be_listed_prove_nothing_however_deep(
+    depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _partition(tmp_path, _batch(0))
+    locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
+    for path in locked:
+        path.mkdir(parents=True)
+    scandir = os.scandir
+
+    def scanned(path: Any = ".") -> Any:
+        if path in map(str, locked):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    search = kdump.grep(NEEDLE, tmp_path)
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    assert {(gap.file, gap.code) for gap in search.not_read} == {(str(path), "directory-unlisted") for path in locked}
+
+
 def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run: Run, tmp_path: Path) -> None:
     path, outside = _partition(tmp_path / "data", _batch(0)), tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
@@ -338,6 +360,8 @@ def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before
     search = kdump.grep(NEEDLE, path)
     assert list(search) == []
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(3, 5)]
+    later = kdump.grep(NEEDLE, write_partition(tmp_path / "b", segments={7: [b"\xff" * 300, _batch(8)]}))
+    assert (list(later), [(gap.offset, gap.next_offset) for gap in later.not_read]) == ([], [(7, 8)])
     assert _answers(path, range(2, 6)) == ["present", "damaged", "damaged", "present"]
 
 
