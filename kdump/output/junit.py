@@ -81,7 +81,7 @@ class _Case:
     def add(self, finding: Finding, *, fails: bool, is_unexamined: bool) -> None:
         self.fails = self.fails or fails
         self.is_unexamined = self.is_unexamined or is_unexamined
-        (self._failing if fails or is_unexamined else self._others).add(finding)
+        (self._failing if fails else self._others).add(finding)
 
     def xml(self, group: str) -> str:
         name = self._path.rpartition("/")[2] or self._path

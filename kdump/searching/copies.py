@@ -304,7 +304,7 @@ class Copy:
         if following < len(self.served):
             for damaged in ranges:
                 damaged.next_offset = min(damaged.next_offset, _base_offset(self.served[following]))
-        elif item in self.served:
+        else:
             for damaged in ranges:
                 if damaged.next_offset == FOREVER and damaged.is_batch:
                     damaged.next_offset = _claimed_end(source, damaged)

@@ -156,7 +156,6 @@ class Search:
             return
         for item in logs:
             if self._limit is not None and self._hits >= self._limit:
-                self._is_whole = False
                 return
             if self._limit is not None and not self._stops_at_hit:
                 settings.limit = self._limit - self._hits

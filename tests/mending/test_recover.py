@@ -20,8 +20,9 @@ import kdump
 from campaigns import directories
 from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
+from kdump.checks.finding import Finding
 from kdump.cli.commands import main
-from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
 from kdump.mending.progress import Progress
 from kdump.mending.recover import partition_recovery, recover
@@ -485,10 +486,16 @@ def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
     assert [row.reason.split(":")[0] for row in _of(Dropped, rows)] == ["named to be accepted, but it does not decode"]
 
 
-def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--accept 0"):
-        kdump.recover(_partition(tmp_path, {0: [_batch(0)]}), tmp_path / "out", accept=[0])
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
+@each("word, said", [("0", "--accept 0: no batch whose CRC does not match has this offset"), ("x", "an offset is a number")])
+def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(
+    word: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1, value=b"vvvv"), -3)]})
+    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--accept", word]) == 2
+    assert said in capfd.readouterr().err
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--accept", "1"]) == 0
+    assert "rewritten   " in capfd.readouterr().out
 
 
 def test_a_marker_that_claims_several_offsets_ends_its_transaction_at_the_first(tmp_path: Path) -> None:
@@ -863,11 +870,66 @@ def test_batches_of_one_log_that_no_segment_can_hold_become_several(
     assert all(len(log) <= 3 * len(whole[0]) and log.startswith(whole[base]) for base, log in logs.items())
 
 
-def test_a_replica_must_be_one(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0)]})
+@each(
+    "words, code, said",
+    [
+        ("orders-0 --merge empty", 2, "--merge empty: there is no replica of a partition that is recovered"),
+        ("orders-0 sums-1 --merge other", 2, "--merge other: there is no replica"),
+        ("orders-0 --merge other", 0, "2 batches, 2 records"),  # a partition by what is in it, whatever it is called
+        ("orders-0 copy", 2, "copy is not a partition directory; a log directory is recovered alone"),
+        ("orders-0 copy/orders-0", 2, "two partitions are called orders-0: recover them one by one"),
+        ("empty", 3, "empty: is neither a partition directory nor a log directory"),
+    ],
+)
+def test_only_what_fits_together_is_recovered_together(
+    words: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("orders-0", "sums-1", "copy/orders-0"):
+        _partition(tmp_path, {0: [_batch(0)]}, name)
+    _partition(tmp_path, {0: [_batch(0), _batch(1)]}, "other")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="--merge"):
-        kdump.recover(path, tmp_path / "out", merge=[tmp_path / "empty"])
+    monkeypatch.chdir(tmp_path)
+    assert main(["recover", *words.split(), "-o", "out"]) == code
+    assert said in "".join(capfd.readouterr()) and (tmp_path / "out").exists() == (code == 0)
+
+
+@each("words, replaces", [("orders-0", 1), ("orders-0/", 1), (".", 0), ("../orders-0/.", 0), ("orders-0 sums-1", 0)])
+def test_only_a_directory_with_a_name_is_to_be_replaced(
+    words: str, replaces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("orders-0", "sums-1"):
+        path = _partition(tmp_path, {0: [_batch(0)]}, name)
+    monkeypatch.chdir(tmp_path / "orders-0" if "." in words else tmp_path)
+    assert main(["recover", *words.split(), "-o", str(path.parent / "out")]) == 0
+    said = capfd.readouterr().out
+    assert ("the new directory takes its place" in said, "each new directory takes the place" in said) == (replaces, not replaces)
+
+
+def test_a_directory_in_the_place_of_a_log_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+    for name in (f"{1:020}.log", f"{1:020}.index", "odd.log"):
+        (path / name).mkdir()
+    rows = kdump.recover(path, tmp_path / "out")
+    wanted = [(name, "file-is-directory", True) for name in (f"{1:020}.log", "odd.log")]
+    assert [(os.path.basename(row.source), row.code, row.is_lost) for row in _of(Dropped, rows)] == wanted
+    assert _logs(tmp_path / "out") == {0: _batch(0)}
+
+
+TOLERATED = [
+    ("log", "crc-mismatch", f"{0:020}.log", True),
+    ("log", "codec-package-missing", f"{0:020}.log", True),
+    ("log", "io-error", f"{0:020}.log", False),
+    ("index", "index-entry-order", f"{0:020}.index", False),
+    ("metadata", "partition-metadata-bad", "partition.metadata", True),
+]
+
+
+@each("file_type, code, name, is_tolerated", TOLERATED)
+def test_only_errors_of_batches_as_they_were_may_remain(file_type: str, code: str, name: str, is_tolerated: bool) -> None:
+    recovery = object.__new__(partition_recovery.PartitionRecovery)
+    recovery.remaining = []
+    finding = Finding(code, "error", name, file_type, 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Odd.")
+    assert (recovery._tolerates(finding), recovery.remaining) == (is_tolerated, [finding] * is_tolerated)
 
 
 # --- log directories
@@ -918,7 +980,6 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert main(["recover", str(damaged), "-o", str(tmp_path / "o2")]) == 1
     assert "lost        " in capfd.readouterr().out
     assert main(["recover", str(damaged)]) == 2
-    assert main(["recover", str(damaged), "-o", str(tmp_path / "o3"), "--accept", "x"]) == 2
     with pytest.raises(Unreadable, match="no such file"):
         main(["recover", str(tmp_path / "nothing"), "-o", str(tmp_path / "o3")])
     assert not (tmp_path / "o3").exists()
@@ -995,8 +1056,6 @@ def test_several_partitions_are_recovered_into_one_directory(tmp_path: Path) -> 
     paths = [_partition(tmp_path, {0: [_batch(0)]}, name) for name in ("orders-0", "sums-1")]
     assert main(["recover", *map(str, paths), "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "sums-1"]
-    assert main(["recover", str(paths[0]), str(paths[0]), "-o", str(tmp_path / "again")]) == 2
-    assert not (tmp_path / "again").exists()
 
 
 RESERVED = "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n"

@@ -3,7 +3,9 @@
 import json
 import random
 import shutil
+import zlib
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from kdump.formats.ranges import Range
 from kdump.mending.progress import Progress
 from kdump.mending.redact import redact
 from kdump.mending.redact.contents import Contents
-from kdump.mending.redact.redacting import Redacting
+from kdump.mending.redact.redacting import Redacting, _control_value
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
@@ -106,11 +108,18 @@ def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
 # --- contents
 
 
-@pytest.mark.parametrize("code", ["io-error", "permission-denied", "file-shrank", "file-vanished"])
-def test_what_neither_check_could_read_is_not_the_same_in_both(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+OF_BOTH = [{True, False}] * 4 + [{True}, {False}]
+UNREAD = ["io-error", "permission-denied", "file-shrank", "file-vanished", "codec-package-missing", "time-limit"]
+
+
+@each("code, found_in", zip(UNREAD, OF_BOTH, strict=True))
+def test_what_a_check_could_not_read_is_not_the_same_in_both(
+    code: str, found_in: set[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(redact, "_findings", lambda *_: Counter({(f"{0:020d}.log", code, None): 1}))
+    def findings(path: str, _now: int) -> Counter[tuple[str, str, int | None]]:
+        return Counter({(f"{0:020d}.log", code, None): int((tmp_path / "in" in Path(path).parents) in found_in)})
+
+    monkeypatch.setattr(redact, "_findings", findings)
     assert main(["redact", str(_partition(tmp_path / "in")), "-o", str(tmp_path / "out")]) == 3
     assert "could not be examined" in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -177,10 +186,12 @@ def test_a_kept_field_is_kept_at_its_own_path_only(tmp_path: Path) -> None:
     values = [
         b'{"id": 4711, "user": {"id": "secret"}, "users": [{"id": "secret"}]}',
         b'[{"id": 4711}, {"user": "secret"}, ["secret"], "secret"]',
+        '{"id": "secret"}'.encode("utf-16-le"),  # which is replaced as a whole
     ]
     write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
     kdump.redact(tmp_path / "a-0", tmp_path / "out", keep_fields=["id"])
-    assert b"secret" not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    log = (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    assert b"secret" not in log and b"s\0e\0c\0r" not in log
     found = _records(tmp_path / "out")
     assert [len(row.value) for row in found] == list(map(len, values))
     assert (json.loads(found[0].value)["id"], json.loads(found[1].value)[0]) == (4711, {"id": 4711})
@@ -676,11 +687,18 @@ def test_a_difference_ends_with_exit_code_1(tmp_path: Path, capfd: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [([], "name it with -o DIR"), (["-o", "{0}"], "exists"), (["-o", "{0}/orders-0/out"], "lies inside")]
+    ("words", "said"),
+    [
+        ("orders-0", "name it with -o DIR"),
+        ("orders-0 -o {0}", "exists"),
+        ("orders-0 -o {0}/orders-0/out", "lies inside"),
+        (". -o {0}/out", "is not a partition directory"),
+    ],
 )
-def test_wrong_usage_is_said(words: list[str], said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    source = _partition(tmp_path)
-    assert main(["redact", str(source), *[word.format(tmp_path) for word in words]]) == 2
+def test_wrong_usage_is_said(words: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _partition(tmp_path)
+    name, *rest = words.format(tmp_path).split()
+    assert main(["redact", str(tmp_path / name), *rest]) == 2
     assert said in capfd.readouterr().err
 
 
@@ -758,6 +776,30 @@ def test_of_any_document_only_the_kept_fields_stay(seed: int, tmp_path: Path) ->
 def test_nothing_is_left_of_a_compressed_message_inside_a_wrapper(magic: int, codec: int, tmp_path: Path) -> None:
     messages = [message(value=SECRET, magic=magic), message(value=SECRET, magic=magic, attributes=codec)]
     _leaves_nothing_of([SECRET], wrapper(messages=messages, magic=magic), tmp_path)
+
+
+@each("magic", [0, 1])
+def test_nothing_is_left_of_a_number_that_ends_early(magic: int) -> None:
+    """Of the size of a key in a message, whose checksum fits, and of the epoch in a marker."""
+    start = 18 + 8 * magic
+    for size in range(1, 8):
+        head = encode_message(message(magic=magic))[:start]
+        covered = head[16:] + SECRET[:size]
+        old = head[:8] + (4 + len(covered)).to_bytes(4, "big") + zlib.crc32(covered).to_bytes(4, "big") + covered
+        made = Redacting(Contents(b"1")).batch(old, is_valid=True)
+        assert made[16:start] == old[16:start] and not set(SECRET[:size]) & set(made[start:]), size
+        assert _control_value(bytes(2) + SECRET[:size], [0]) == bytes(2) + b"x" * size
+
+
+def test_a_checksum_that_fits_the_filler_by_chance_fits_no_longer() -> None:
+    redacting = Redacting(Contents(b"1"))
+    for sequence in count():
+        fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+        of_filler = crc32c.crc32c(redacting.batch(batch(records=[record(value=SECRET)], crc=1, **fields), is_valid=False)[21:])
+        if of_filler < 1 << 24:  # others are not kept in any case
+            break
+    made = redacting.batch(batch(records=[record(value=SECRET)], crc=of_filler, **fields), is_valid=False)
+    assert made[17:21] != _checksum(made[21:]) == of_filler.to_bytes(4, "big")
 
 
 def test_nothing_is_left_of_the_first_bytes_of_a_header_however_few_there_are(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 import json
 import random
 import shutil
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from campaigns.cut_out import Written
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats.ranges import Range
-from kdump.mending.new import log_writer
 from kdump.mending.progress import Progress
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.mending.slice import slice
@@ -93,6 +90,11 @@ def _aborted(directory: Path) -> list[tuple[int | None, int, int]]:
 
 def _batches(directory: Path) -> list[tuple[Any, ...]]:
     return [(one.base_offset, one.last_offset, one.count) for path in sorted(directory.glob("*.log")) for one in kdump.open(path)]
+
+
+def _log_of(directory: Path) -> bytes:
+    (path,) = directory.glob("*.log")
+    return path.read_bytes()
 
 
 def _names(directory: Path, suffix: str) -> list[int]:
@@ -276,12 +278,19 @@ def test_a_hole_that_two_files_know_of_has_the_offsets_of_both(tmp_path: Path) -
 
 
 def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> None:
-    segments = {base: [batch(base_offset=base + delta, records=[record(value=b"x")]) for delta in (0, 3)] for base in (0, 8)}
+    """And the part of it that is in the range."""
+    segments = {base: [batch(base_offset=base + delta, records=[record(value=b"x")]) for delta in (0, 3)] for base in (0, 8, 16)}
     path = write_partition(tmp_path, topic="orders", segments=segments)
-    (path / "00000000000000000004.index").write_bytes(b"\0\0\0\2\0\0\0\1")
-    rows = kdump.slice(path, tmp_path / "part")
-    assert [(row.offset_first, row.offset_last) for row in rows if isinstance(row, Hole)] == [(4, 7)]
-    assert not any(isinstance(row, Hole) for row in kdump.slice(path, tmp_path / "before", to_offset=3))
+    for base in (4, 12):
+        (path / f"{base:020}.index").write_bytes(b"\0\0\0\2\0\0\0\1")
+    gone = {4, 5, 6, 7, 12, 13, 14, 15}
+    for first, last in ((0, 19), (5, 11), (8, 13), (12, 19), (13, 17), (16, 19), (0, 3), (3, 5), (3, 8)):
+        rows = kdump.slice(path, tmp_path / f"{first}-{last}", from_offset=first, to_offset=last)
+        holes = [row for row in rows if isinstance(row, Hole)]
+        assert {each for row in holes for each in range(row.offset_first, row.offset_last + 1)} == gone & {
+            *range(first, last + 1)
+        }
+        assert all(row.offsets == row.offset_last - row.offset_first + 1 for row in holes)
 
 
 def _cut_at_4(folder: Path, evidence: str) -> Path:
@@ -305,6 +314,7 @@ def test_damage_in_the_range_is_refused(partition: Path, tmp_path: Path) -> None
     with pytest.raises(CorruptData, match="kdump recover") as caught:
         kdump.slice(partition, tmp_path / "out", to_offset=7)
     assert (caught.value.code, caught.value.path) == ("crc-mismatch", str(partition / f"{FIRST}.log"))
+    assert main(["slice", str(partition), "-o", str(tmp_path / "out")]) == 3
     assert not (tmp_path / "out").exists()
 
 
@@ -332,6 +342,8 @@ def test_an_excerpt_has_all_bytes_of_a_range_with_their_damage(
 ) -> None:
     batches = [data[:-1] + b"\xff" if number == hurt else data for number, data in enumerate(_PLAIN)]
     path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    if hurt is None:
+        (path / "partition.metadata").unlink()
     found = kdump.slice(path, tmp_path / "out", from_offset=first, to_offset=last, with_damage=True)
     start, end = taken
     if hurt is not None and start == hurt + 1:  # the damage stands between what is before the range and the range
@@ -340,10 +352,26 @@ def test_an_excerpt_has_all_bytes_of_a_range_with_their_damage(
     assert (log.name, log.read_bytes()) == (f"{2 * start:020}.log", b"".join(batches[start:end]))
     damage = [row for row in found if isinstance(row, Hole)]
     is_in = hurt is not None and start <= hurt < end
-    assert [(row.offset_first, row.offset_last) for row in damage] == ([(6, 7)] if is_in else [])
+    assert [(row.offset_first, row.offset_last, row.offsets) for row in damage] == ([(6, 7, 2)] if is_in else [])
     (row,) = [row for row in found if isinstance(row, SlicedSegment)]
     assert (row.first_offset, row.last_offset, row.kept) == (2 * start, 2 * end - 1, 2 * (end - start - is_in))
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [log.name, "partition.metadata"]
+    names = [log.name] if hurt is None else [log.name, "partition.metadata"]
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == names
+
+
+def test_a_batch_out_of_line_in_the_range_is_refused_and_kept_in_an_excerpt(tmp_path: Path) -> None:
+    batches = [*_PLAIN[:5], _PLAIN[5][:5] + b"\1" + _PLAIN[5][6:], *_PLAIN[6:]]  # 65,536 too high
+    path = write_partition(tmp_path, topic="__cluster_metadata", segments={0: batches})
+    (path / "quorum-state").write_text("{}")
+    for first, last in ((0, 10), (11, 19)):
+        with pytest.raises(CorruptData, match="follows damage, or does not fit the offsets around it") as caught:
+            kdump.slice(path, tmp_path / "out", from_offset=first, to_offset=last)
+        assert (caught.value.code, caught.value.position) == ("offset-regression", 5 * len(batches[0]))
+    kdump.slice(path, tmp_path / "a", to_offset=9)
+    assert not {"quorum-state"} & {found.name for found in (tmp_path / "a").iterdir()}
+    (row,) = kdump.slice(path, tmp_path / "b", from_offset=8, to_offset=13, with_damage=True)
+    assert isinstance(row, SlicedSegment)
+    assert (row.batches, row.kept, row.last_offset, _log_of(tmp_path / "b")) == (8, 4, 13, b"".join(batches[4:7]))
 
 
 @each(("count", "more"), [(50, 0), (51, 1)])
@@ -447,38 +475,7 @@ def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd:
     assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
 
 
-def test_damage_ends_with_exit_code_3(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    _damage(partition, f"{FIRST}.log", 80)
-    assert main(["slice", str(partition), "-o", str(tmp_path / "out")]) == 3
-    assert "kdump recover" in capfd.readouterr().err
-
-
 # --- safety
-
-
-@pytest.mark.parametrize("step", ["_chunks", "_take_data", "_found_last_offsets"])
-def test_a_kill_leaves_the_input_and_no_directory(step: str, partition: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in partition.iterdir()}
-    program = (
-        "import os, signal, sys, kdump\n"
-        "from kdump.mending.slice import slicing\n"
-        f"slicing.Slicing.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "kdump.slice(sys.argv[1], sys.argv[2], exact=True, from_offset=2)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, partition, tmp_path / "out"], check=False)
-    assert done.returncode == -9
-    assert {path: path.read_bytes() for path in partition.iterdir()} == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out.incomplete"]
-
-
-def test_a_full_disk_leaves_nothing(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(log_writer.LogWriter, "copy", fail)
-    with pytest.raises(OSError, match="No space left"):
-        kdump.slice(partition, tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 # --- random partitions
@@ -499,14 +496,6 @@ def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
 def test_kafka_reads_and_keeps_random_slices() -> None:
     skip_if(cut_out.why_not_available())
     assert cut_out.main(["--count", "5", "--seed", str(random.randrange(1 << 30))]) == 0
-
-
-def test_a_partition_of_which_only_companions_are_left_has_nothing_to_slice(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
-    (path / f"{0:020}.log").unlink()
-    with pytest.raises(UsageError, match="nothing is in this range"):
-        kdump.slice(path, tmp_path / "out", from_offset=0)
-    assert not (tmp_path / "out").exists()
 
 
 def test_no_snapshot_is_left_that_the_next_start_deletes(tmp_path: Path) -> None:

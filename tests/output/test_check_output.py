@@ -200,6 +200,13 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
     )
     assert second[0][0].get("message") == "One batch is wrong."
     assert (first[0].get("classname"), second[0].get("classname")) == (A, B)
+    for code, counts in (("torn-tail", ["1", "1", "0"]), ("file-vanished", ["1", "0", "1"])):  # whatever is found later
+        (suite,) = _suites((_finding(code), A), (_finding("torn-tail", "warning"), A))
+        assert (_counts(suite), len(suite[0])) == (counts, 2)
+    for count, end in ((100, "One batch is wrong."), (101, "and 1 more")):
+        (suite,) = _suites(*[(_finding(), A)] * count)
+        lines = (suite[0][0].text or "").splitlines()
+        assert len(lines) == count and lines[-1].endswith(end)
 
 
 def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:

@@ -18,6 +18,7 @@ from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.output.schemas import schema_of
 from kdump.overview.overview import Overview
+from kdump.overview.space import kind_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
@@ -83,19 +84,24 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
     logs = list(broker.glob("*-[0-9]/*.log"))
     assert sizes["logs"] == sum(path.stat().st_size for path in logs)
     assert sizes["not Kafka's"] == 50_100
+    assert [kind_of(name) for name in ("a.tmp", "b.part")] == ["other files of Kafka"] * 2
     foreign = next(space for space in overview.spaces if space.what == "not Kafka's")
     assert foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
 
 
-def test_a_file_whose_status_cannot_be_read_is_not_left_out_silently(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, path = system.link_status, f"{broker}/orders-0/core.dump"
+@each("call, name", [("link_status", "orders-0/core.dump"), ("entries", "orders-0/odd")])
+def test_what_cannot_be_looked_at_is_not_left_out_silently(
+    call: str, name: str, broker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (broker / "orders-0" / "odd").mkdir(exist_ok=True)
+    whole, path = getattr(system, call), f"{broker}/{name}"
 
-    def fails(given: str) -> os.stat_result | None:
+    def fails(given: str) -> Any:
         if given == path:
             raise Unreadable("file-io-error", "Input/output error", path=given)
-        return status(given)
+        return whole(given)
 
-    monkeypatch.setattr(system, "link_status", fails)
+    monkeypatch.setattr(system, call, fails)
     overview = kdump.info(broker)
     assert ([one.path for one in overview.unseen], overview.exit_code) == ([path], 3)
 
@@ -275,6 +281,8 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
         (b"odd", b"odd"),
         *((int16(kind) + string(f"new-{kind}"), b"any") for kind in (3, 11, 17)),
         (int16(5) + string("new-3") + string("m-1"), b"any"),
+        *((int16(5) + string("new-3") + string("m-2"), value) for value in (b"any", None)),
+        *((int16(3) + string("gone"), value) for value in (b"any", None)),
         left,
         (left[0], None),
         _commit(1, "left", 0, commit),

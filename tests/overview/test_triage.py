@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import golden_outputs
 import kdump
+from kdump.checks.finding import Start
 from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
@@ -21,7 +23,8 @@ from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.triage import write_screen
 from kdump.output.triage import add_commands
-from kdump.overview.triage import NextStarts, Triage, triage_of
+from kdump.overview.row import Place
+from kdump.overview.triage import NextStarts, Triage, _events, triage_of
 from tests.builders.brokers import write_broken_broker
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import data, flipped
@@ -107,6 +110,10 @@ def test_who_waits_for_a_transaction_is_stuck(level: str, broker: Path) -> None:
 
 
 def test_who_may_have_to_wait_longer_is_said_of_a_young_log(broker: Path) -> None:
+    for after_ms, events in ((9_999, []), (10_000, [("may be stuck", "kafka/pay-0")])):
+        _pay(broker, after_ms)
+        assert _headings(_triage()) == events
+        shutil.rmtree(broker / "pay-0")
     _pay(broker, 57_000)
     triage = _triage()
     assert (_headings(triage), triage.exit_code) == ([("may be stuck", "kafka/pay-0")], 0)
@@ -210,6 +217,39 @@ def test_a_start_that_cannot_be_forecast_ends_with_3(broker: Path, monkeypatch: 
     triage = _triage()
     assert triage.exit_code == 3
     assert triage.verdict.reasons[:2] == [f"not examined: kafka/orders-{number}: the device fails" for number in range(2)]
+
+
+CLEANLY, CRASHED, MILD = ("clean", "loss", 3), ("unclean", "loss", 9), ("unclean", "damage", 0)
+LOSES, ALSO, FAILS = "loses at start", "also wrong", "does not start"
+STOPPED = [
+    *((None, [CLEANLY, CRASHED], [(LOSES, 9)]), ("running", [CRASHED, CLEANLY], [(LOSES, 9)])),
+    *(("clean", [CRASHED, CLEANLY], [(LOSES, 3)]), ("unclean", [CLEANLY, CRASHED], [(LOSES, 9)])),
+    *(("clean", [CRASHED], [(ALSO, 9)]), ("clean", [MILD], []), ("unclean", [CRASHED, MILD], [(LOSES, 9)])),
+    ("unclean", [("unclean", "fails", 1), CRASHED], [(FAILS, None)]),
+    ("unclean", [CRASHED, ("unclean", "loss", 20, 1)], [(LOSES, 20), (LOSES, 9)]),
+]
+
+
+@each("stop, starts, events", STOPPED)
+def test_the_worst_start_after_the_stop_that_was_comes_first(
+    stop: str | None, starts: list[tuple[Any, ...]], events: list[tuple[str, int | None]]
+) -> None:
+    triage = Triage("headers")
+    triage.overview.places.append(Place("kafka", "log directory", None, None, None, None, stop))
+    for after, verdict, lost, *partition in starts:
+        triage.take(Start(f"kafka/orders-{sum(partition)}", "4.3.1", after, 0, False, verdict, lost, 0, None, "why"))
+    assert [(event.heading, event.records) for event in _events(triage)] == events
+
+
+@each("stop, after", [(None, ["clean", "unclean"]), ("clean", ["clean"]), ("unclean", ["unclean"])])
+def test_only_what_was_stopped_starts_after_that_stop(
+    stop: str | None, after: list[str], broker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a broker that is running nobody knows how it will stop."""
+    monkeypatch.setattr("kdump.binary.system.is_locked", lambda _: stop is None)
+    if stop == "unclean":
+        (broker / ".kafka_cleanshutdown").unlink()
+    assert list(NextStarts(["kafka"], is_brief=True)._directory("kafka/orders-0")[1].after) == after
 
 
 def test_a_timestamp_in_the_future_is_told(broker: Path) -> None:
@@ -331,6 +371,7 @@ def test_all_is_read_of_what_is_little_and_headers_of_more(broker: Path, monkeyp
 
 def test_what_a_broker_will_delete_is_said_with_what_keeps_it(broker: Path) -> None:
     going = [f"gone-{number}.{'ab12' * 8}-delete" for number in range(3)]
+    (broker / f"empty-0.{'ab12' * 8}-delete").mkdir()
     for number, name in enumerate(going):
         write_partition(broker, topic="gone", partition=number, segments={0: [data(0, 10)]}).rename(broker / name)
         triage = _triage("deep")
@@ -340,7 +381,7 @@ def test_what_a_broker_will_delete_is_said_with_what_keeps_it(broker: Path) -> N
             assert any(line.startswith("NOTHING WRONG") for line in _screen(triage))
             assert _typed(triage.events[0].commands[0]) == 0 and os.listdir(f"KEEP/{name}")
     (command,) = triage.events[0].commands  # one keeps all
-    assert _typed(command) == 0 and sorted(os.listdir("KEEP/kafka")) == going
+    assert _typed(command) == 0 and sorted(os.listdir("KEEP/kafka"))[1:] == going
     assert "  kdump info kafka   # each kind, topics by size" in _screen(triage)
 
 

@@ -1,6 +1,7 @@
 """`absent` is said only where each byte was looked at: what lies at the edges of windows, blocks, batches and directories."""
 
 import json
+import os
 import random
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -81,8 +82,13 @@ def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
 ) -> None:
     hollow = _batch(1, NEEDLE, codec=codec, records_count=claimed)
     around = [] if is_alone else [_batch(0, b"v"), _batch(2, b"v")]
-    hits, verdict, codes = _searched(_partition(tmp_path, *around[:1], hollow, *around[1:]))
-    assert (hits, verdict, "record-count-too-low" in codes) == ([], "not proven", True)
+    path = _partition(tmp_path, *around[:1], hollow, *around[1:])
+    hits, verdict, codes = _searched(path)
+    assert (hits, verdict, "record-count-too-low" in codes, _answers(path, [1])) == ([], "not proven", True, ["damaged"])
+    path.joinpath(f"{0:020}.log").rename(path / f"{0:020}.log.deleted")
+    (path / f"{0:020}.log").write_bytes(_batch(0) + _batch(1))
+    found = kdump.where("a-0@1", path)
+    assert ([fate.answer for fate in found], found.is_certain) == (["present"], False)
 
 
 @pytest.mark.both_kernels
@@ -197,9 +203,12 @@ def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(
 
 def test_a_limit_is_one_of_the_whole_file(tmp_path: Path) -> None:
     pairs = [batch(base_offset=offset, records=[record(value=NEEDLE)] * 2) for offset in (0, 2, 4)]
-    path = _partition(tmp_path, pairs[0], b"\xff" * 300, pairs[1], b"\xff" * 300, pairs[2])
-    for limit in range(1, 7):
-        assert [hit.offset for hit in kdump.grep(NEEDLE, path, limit=limit)] == list(range(limit))
+    _partition(tmp_path, pairs[0], b"\xff" * 300, pairs[1], b"\xff" * 300, pairs[2])
+    write_partition(tmp_path, topic="b", segments={0: pairs})
+    for limit in range(1, 13):
+        search = kdump.grep(NEEDLE, tmp_path, limit=limit)
+        assert [hit.offset for hit in search] == [*range(6), *range(6)][:limit]
+        assert (search.verdict.is_whole, search.verdict.files) == (False, 1 + (limit > 6))
 
 
 def test_bytes_of_several_faults_are_counted_once() -> None:
@@ -220,14 +229,6 @@ def test_a_text_across_two_windows_is_found(edge: int, tmp_path: Path) -> None:
     for shift in SHIFTS:
         path.write_bytes(batch(records=[record(value=_value_with_needle(edge + shift, WINDOWS[-1] + 2000))]))
         assert _searched(path) == ([0], "found", []), shift
-
-
-@pytest.mark.both_kernels
-@each("codec", ["none", "gzip"])
-def test_a_text_in_a_batch_that_is_larger_than_a_window_is_found_among_small_ones(codec: Codec, tmp_path: Path) -> None:
-    small = [_batch(offset, b"v", codec=codec) for offset in (0, 1, 3, 4)]
-    large = _batch(2, random.Random(1).randbytes(3 << 20) + NEEDLE, codec=codec)
-    assert _searched(_partition(tmp_path, *small[:2], large, *small[2:])) == ([2], "found", [])
 
 
 @pytest.mark.both_kernels
@@ -297,6 +298,27 @@ def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path
     assert (hits, verdict, set(codes)) == ([], "not proven", {code})
 
 
+@each("depth", [1, 40])
+def test_directories_that_cannot_be_listed_prove_nothing_however_deep(
+    depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _partition(tmp_path, _batch(0))
+    locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
+    for path in locked:
+        path.mkdir(parents=True)
+    scandir = os.scandir
+
+    def scanned(path: Any = ".") -> Any:
+        if path in map(str, locked):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    search = kdump.grep(NEEDLE, tmp_path)
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    assert {(gap.file, gap.code) for gap in search.not_read} == {(str(path), "directory-unlisted") for path in locked}
+
+
 def test_what_could_not_be_searched_now_is_no_proof_that_nothing_has_changed(run: Run, tmp_path: Path) -> None:
     path, outside = _partition(tmp_path / "data", _batch(0)), tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
@@ -338,6 +360,8 @@ def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before
     search = kdump.grep(NEEDLE, path)
     assert list(search) == []
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(3, 5)]
+    later = kdump.grep(NEEDLE, write_partition(tmp_path / "b", segments={7: [b"\xff" * 300, _batch(8)]}))
+    assert (list(later), [(gap.offset, gap.next_offset) for gap in later.not_read]) == ([], [(7, 8)])
     assert _answers(path, range(2, 6)) == ["present", "damaged", "damaged", "present"]
 
 

@@ -32,7 +32,7 @@ from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
 from kdump.searching.query import Query
 from tests.builders.compression import Codec
-from tests.builders.files import file_name, write_partition
+from tests.builders.files import write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.searching.conftest import Run
@@ -91,9 +91,65 @@ def test_a_record_matches_in_some_of_its_fields(
     assert _found(pattern, data, **options) == found
 
 
-def test_what_is_no_regular_expression_is_refused(data: Path) -> None:
-    with pytest.raises(UsageError, match="no regular expression"):
-        kdump.grep("(", data, kind="regex")
+OF_COMMAND: list[tuple[str, list[int]]] = [
+    ("--header h=needle", [2]),
+    ("--header h=x", []),
+    ("--header needle", [2]),
+    ("--header h=", []),
+    ("--hex --header h=6e6565646c65", [2]),
+    ("--hex --key 6b -e 4e65", [1]),
+    ("--tombstones", [3]),
+    ("--producer 7", []),
+    ("-i -e needle --producer -1", [1, 2]),
+    ("--in header-name,key -e needle", [2]),
+    ("--in key -e needle", []),
+    ("-E -e ^cd.f$", [0]),
+    ("-F -e ^cd.f$", []),
+    ("--from-offset 1 --to-offset 2 -e e", [1, 2]),
+    ("--limit 1 -e e", [0]),
+    ("--topics ord* --partitions 0 -e k2", [2]),
+]
+
+
+@each("words, found", OF_COMMAND)
+def test_the_options_of_the_command_are_conditions(words: str, found: list[int], run: Run, data: Path) -> None:
+    code, shown, _ = run(*words.split(), data, "--output", "ndjson")
+    rows = [json.loads(line) for line in shown.splitlines()]
+    assert ([row["offset"] for row in rows[:-1]], code) == (found, 0 if found else 1)
+
+
+WRONG = [
+    ("-E ( {data}", "no regular expression"),
+    ("-F -E x {data}", "-F, -E and --hex do not go together"),
+    ("--count -l x {data}", "--count and --files-with-matches do not go together"),
+    ("--context 1001 x {data}", "--context can be 1000 at most"),
+    ("--certificate {new} x {data}", "--certificate goes with --prove-absent"),
+    ("--output parquet x {data}", "parquet holds matches, and needs a file"),
+    ("--output parquet -o {new} --count x {data}", "parquet holds matches, and needs a file"),
+    ("--output parquet -o {new} -l x {data}", "parquet holds matches, and needs a file"),
+    ("--prove-absent --certificate hdfs://h/c.json x {data}", "is a URL, but the certificate must be on this machine"),
+    ("--output parquet -o hdfs://h/x x {data}", "is a URL, but the output must be on this machine"),
+    ("x", "grep needs a path"),
+    ("--in keys x {data}", "there is no field keys"),
+    ("--release 0.0.1 x {data}", "0.0.1"),
+    ("--where =5 {data}", "--where =5: write PATH=VALUE"),
+    ("--where a {data}", "--where a: write PATH=VALUE"),
+    ("--decode none --key-decoder string --key k {data}", "--decode none decodes nothing"),
+    ("--key-decoder string --key k {data}", "Kafka's lines show keys and values as they are"),
+    ("x {data}/leader-epoch-checkpoint", "leader-epoch-checkpoint holds no records"),
+    ("x {data}/7.index", "7.index holds no records"),
+    ("--verify {data}/7.index", "is no certificate of kdump grep\n"),
+    ("--verify {data}/v.json", "is no certificate of kdump grep of version 1\n"),
+]
+
+
+@each("words, said", WRONG)
+def test_what_cannot_be_asked_is_refused(words: str, said: str, run: Run, data: Path, tmp_path: Path) -> None:
+    for name, text in (("leader-epoch-checkpoint", "0\n0\n"), ("7.index", ""), ("v.json", '{"kind": "kdump-grep-certificate"}')):
+        (data / name).write_text(text)
+    code, shown, err = run(*(word.format(data=data, new=tmp_path / "new") for word in words.split()))
+    assert (code, shown, err[:7], said in err) == (2, "", "kdump: ", True), err
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_empty_pattern_matches_each_field_that_is_not_null(data: Path) -> None:
@@ -288,17 +344,6 @@ def test_the_records_before_an_unreadable_one_count(tmp_path: Path) -> None:
     assert (search.verdict.records, search.verdict.claimed_records) == (3, 7)
 
 
-def test_a_codec_without_its_package_proves_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdump.binary import codecs
-    from kdump.errors import MissingPackage
-
-    def missing(*_arguments: object) -> None:
-        raise MissingPackage("gzip needs a package")
-
-    monkeypatch.setattr(codecs, "_module", missing)
-    assert _verdict(data) == ("not proven", 3, ["codec-missing"])
-
-
 def test_a_stop_at_the_first_match_is_not_the_whole_search(data: Path) -> None:
     search = kdump.grep("", data, limit=2)
     assert len(list(search)) == 2
@@ -359,12 +404,6 @@ def test_a_certificate_about_no_file_never_says_absent(data: Path, run: Run, tmp
     assert run("--verify", place)[0] == 2
 
 
-def test_a_file_that_is_not_kafkas_proves_nothing(data: Path) -> None:
-    (data / "orders-0" / "copy.bak").write_bytes(b"secret")
-    assert _verdict(data, prove_absent=True) == ("not proven", 3, ["file-not-recognized"])
-    assert _verdict(data) == ("absent", 1, [])
-
-
 def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data: Path, tmp_path: Path) -> None:
     place = tmp_path / "gone.json"
     code, _, said = run("--prove-absent", "--certificate", place, "nowhere", data)
@@ -376,14 +415,20 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
     moved = tmp_path / "moved"
     data.rename(moved)
     assert (run("--verify", place)[0], run("--verify", place, moved)[0]) == (1, 0)
+    code, _, said = run("--verify", place, moved, moved)
+    assert (code, "the certificate is about 1 paths" in said) == (2, True)
     (moved / "orders-0" / "00000000000000000005.log").write_bytes(b"")
     code, shown, _ = run("--verify", place, moved)
     assert (code, ": new: " in shown) == (1, True)
     (moved / "orders-0" / "00000000000000000005.log").unlink()
     with _log(moved).open("r+b") as file:
         file.write(b"\1")
-    code, shown, _ = run("--verify", place, moved)
+    code, shown, said = run("--verify", place, moved)
     assert (code, "its SHA-256 differs" in shown) == (1, True)
+    assert said == "kdump: 0 files are the same, 1 not; the certificate says absent\n"
+    code, shown, _ = run("--verify", place, moved, "--output", "ndjson")
+    row = json.loads(shown)
+    assert (code, row["status"], row["message"]) == (1, "changed", "its SHA-256 differs")
     place.write_text(place.read_text().replace('"absent"', '"found"'))
     assert run("--verify", place, moved)[0] == 2
 
@@ -450,15 +495,6 @@ def test_a_certificate_that_kdump_did_not_write_is_refused(run: Run, data: Path,
     assert codes.keys() <= {0, 1, 2, 3} and codes[2] > 100
 
 
-def test_a_certificate_is_never_written_into_the_input_or_over_a_file(run: Run, data: Path, tmp_path: Path) -> None:
-    inside = data / "orders-0" / "c.json"
-    assert run("--prove-absent", "--certificate", inside, "x", data)[0] == 2
-    assert not inside.exists()
-    (tmp_path / "there.json").write_text("mine")
-    assert run("--prove-absent", "--certificate", tmp_path / "there.json", "x", data)[0] == 2
-    assert (tmp_path / "there.json").read_text() == "mine"
-
-
 # --- partitions
 
 
@@ -468,7 +504,7 @@ def test_keys_are_hashed_as_the_java_client_does() -> None:
     assert partition_of(b"21", 6) == (-973932308 & 0x7FFFFFFF) % 6
 
 
-def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
+def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None:
     for partition in range(3):
         segments = {0: [batch(records=[record(key=b"21", value=b"v")])]}
         write_partition(tmp_path, topic="orders", partition=partition, segments=segments)
@@ -476,6 +512,9 @@ def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
     search = kdump.grep(None, tmp_path, key="21", partition_count=3)
     assert [(hit.partition, hit.expected_partition) for hit in search] == [(right, right)]
     assert len(search.files) == 1
+    said = run("--key", "21", "--partition-count", 3, tmp_path)[2]
+    assert f"kdump: found: 1 record matches in partition {right}, the only one that was searched; 1 file, " in said
+    assert "kdump: 2 keys not in the partition of the default partitioner\n" in run("--partition-count", 3, tmp_path)[2]
     search = kdump.grep(None, tmp_path, partition_count=3)
     assert [hit.partition for hit in search] == [partition for partition in range(3) if partition != right]
     assert search.verdict.misplaced == 2
@@ -627,21 +666,6 @@ def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(
     with pytest.raises(Unreadable, match="Input/output error"):  # which ends the command with exit code 3
         main(["grep", "--verify", path])
     assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2
-
-
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "snappy", "zstd"])
-def test_a_match_in_a_batch_larger_than_a_window_is_found(run: Run, tmp_path: Path, codec: Codec) -> None:
-    large = random.Random(codec).randbytes(700_000).hex().encode()
-    values = {b"a": large, b"b": large + b"needle", b"c": b"needle" + large}
-    records = [record(key=key, value=value) for key, value in values.items()]
-    path = tmp_path / file_name(0, ".log")
-    path.write_bytes(batch(records=[record(value=large)], codec=codec) + batch(records=records, codec=codec, base_offset=1))
-    code, out, _ = run("needle", path, "--output", "ndjson")
-    hits = [row for row in map(json.loads, out.splitlines()) if row["kind"] == "hit"]
-    wanted = [(2, "b", values[b"b"].decode()), (3, "c", values[b"c"].decode())]
-    assert (code, [(row["offset"], row["key"], row["value"]) for row in hits]) == (0, wanted)
-    assert run("nowhere", path)[0] == 1
 
 
 def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:

@@ -212,6 +212,14 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
         assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
+def test_what_a_topic_of_kafka_does_not_decode_to_leaves_the_verdict_open(tmp_path: Path) -> None:
+    """Whatever it looks like: here text, and a value that is JSON for other topics."""
+    key = b"\0\1\0\1g\0\1t\0\0\0\0"  # an offset of group g in t-0
+    path = _partition(tmp_path, *(record(key=key, value=value) for value in (b"text", None)), topic="__consumer_offsets")
+    search = kdump.grep(None, path, where=["offset=1"])
+    assert (list(search), search.verdict.verdict, [gap.offset for gap in search.not_read]) == ([], "not proven", [0])
+
+
 def test_transaction_markers_are_not_decoded(tmp_path: Path) -> None:
     of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
     data = batch(records=[record(value=b'{"a":1}')], base_sequence=0, attributes=0x10, **of_producer)

@@ -17,8 +17,10 @@ import pytest
 
 import kdump
 from kdump.cli import commands
-from kdump.errors import Unreadable, UsageError
-from kdump.output.rows.fates import Fate
+from kdump.errors import Unreadable
+from kdump.output.rows.fates import Fate, Place
+from kdump.output.text.style import ReportStyle
+from kdump.output.text.where import WhereReport
 from kdump.reading import salvage
 from tests.builders.files import checkpoint, offset_index, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
@@ -374,13 +376,64 @@ def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: P
     assert "Input/output error" in fate.evidence
 
 
-@pytest.mark.parametrize("question", ["a-0", "a@5", "a-0@x", "-0@1", "a-0@-1"])
-def test_a_question_that_names_no_record_is_refused(question: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="write TOPIC-PARTITION@OFFSET"):
-        kdump.where(question, tmp_path)
-
-
 # --- the command
+
+
+KNOWN: dict[str, Any] = {"copies": ["/x", "/y"], "damaged_on": ["/z"], "leader_epoch": 0, "superseded_by": 1234}
+KNOWN |= {"tombstone": True, "log_start": 3, "log_end": 1007, "bytes": True, "evidence": "why"}
+KNOWN["missing_sequences"] = [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
+KNOWN["also"] = [{"answer": "truncated", "leaderEpoch": 2, "copies": ["/w", "/v"]}]
+NOTHING: dict[str, Any] = {"copies": ["/x"], "damaged_on": [], "leader_epoch": -1, "superseded_by": None, "evidence": ""}
+NOTHING |= {"tombstone": False, "log_start": 3, "log_end": 1007, "bytes": False, "missing_sequences": [], "also": []}
+REPORT = """\
+a-1@7   damaged   key k
+  on       /x, /y
+  damaged  /z
+  facts    superseded at offset 1,234; a tombstone; leader epoch 0; its bytes are still in the segment; \
+the log has offsets 3 to 1,006
+  missing  sequences 1 to 2 of producer 5, epoch 0: 2 records missing
+  also     truncated: a record of leader epoch 2 on /w, /v
+  because  why
+a-1@1007   present
+  on       /x
+  facts    its bytes are gone; the log has offsets 3 to 1,006, by the headers of its batches
+"""
+
+
+def test_a_report_has_all_that_is_known_of_each_record() -> None:
+    lines: list[str] = []
+    report = WhereReport(lines.append, ReportStyle(width=200))
+    for offset, key, answer, known in ((7, "k", "damaged", KNOWN), (1007, None, "present", NOTHING)):
+        fate = Fate(topic="a", partition=1, offset=offset, key=key, answer=answer, **known)
+        fate.places = [Place(f"/{number}.log", 61, not number, number != 1) for number in range(3)]
+        fate.damaged_in = [f"/p{number}" for number in range(4)] if known is KNOWN else []
+        report.answer(fate)
+    assert "".join(lines) == REPORT
+    report.end(3)
+    text = "".join(lines)
+    assert "Answer: 2 records: 1 damaged, 1 present. Exit status 3." in text
+    assert text.count("KEEP/0.log") == 2 and "KEEP/1.log" not in text
+    looks = ["--offset 7 /0.log", "--from-position 61 --limit 1 /1.log", "--offset 7 /2.log"]
+    assert [f"kdump log --deep --output table {look}" in text for look in looks] == [True] * 3
+    assert [f"kdump check /p{number}" in text for number in range(4)] == [True] * 3 + [False] and "1007 /" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *((f"-- {question} {{0}}", "write TOPIC-PARTITION@OFFSET") for question in ("a-0", "a@5", "a-0@x", "-0@1", "a-0@-1")),
+        ("", "where needs TOPIC-PARTITION@OFFSET or --key K, and a path"),
+        ("a-0@0", "where needs a path"),
+        ("--key k", "where needs a path"),
+        ("--topics a a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
+        ("--partitions 0 a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
+    ],
+)
+def test_what_names_no_record_or_no_path_is_refused(
+    words: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert commands.main(["where", *words.format(tmp_path).split()]) == 2
+    assert said in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("offset", "code"), [(0, 0), (9, 1)])

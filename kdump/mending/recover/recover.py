@@ -230,7 +230,7 @@ class _Run:
         replicas = []
         for root in self._merge:
             inside = replicas_of(own, [root])
-            if not inside and len(self._paths) == 1 and not name and places.kind_of(root) == places.PARTITION:
+            if not inside and not name and places.kind_of(root) == places.PARTITION:
                 inside = [root]  # named itself, whatever it is called
             if inside:
                 used.add(root)

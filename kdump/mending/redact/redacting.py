@@ -98,8 +98,6 @@ class Redacting:
         With `keeps_length`, its length field stays as wrong as it is.
         """
         if data[MAGIC_AT] >= 2:
-            if len(data) < BATCH_HEADER_SIZE:
-                return data
             payload = self._payload(data) if is_valid else self.filler(len(data) - BATCH_HEADER_SIZE)
             header = data[:BATCH_HEADER_SIZE]
             if not is_valid or _implausible_fields(header):
@@ -379,8 +377,9 @@ def _control_value(data: bytes, types: list[int]) -> bytes:
 
 
 def _usual(data: bytes, highest: int) -> bytes:
-    """A number as it is if it is from -1 to this one; otherwise, as it may be content, another one with the same sign."""
-    if -1 <= int.from_bytes(data, "big", signed=True) <= highest:
+    """A number as it is if it is from -1 to this one, and whole; otherwise, as it may be content, one with the same sign."""
+    is_whole = highest.bit_length() < 8 * len(data)  # the field has room for more
+    if is_whole and -1 <= int.from_bytes(data, "big", signed=True) <= highest:
         return data
     return b"\xff" * (len(data) - 1) + b"\xfe" if data[:1] >= b"\x80" else FILLER * len(data)
 
