@@ -197,6 +197,12 @@ CASES = (
         {**_PARTITION, ".lock": b"", "notes.txt": b""},
     ),
     case(
+        "file-not-recognized: of-a-program",
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", "replication-offset-checkpoint": b"0\n0\n", "server.log": b"INFO all is well\n"},
+        info(NO_BYTES, file=""),
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", "replication-offset-checkpoint": b"0\n0\n", "server.log": b""},
+    ),
+    case(
         "sparse-file",
         _BATCH,
         info((0, len(_BATCH) + _HOLE)),
