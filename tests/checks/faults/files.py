@@ -198,9 +198,13 @@ CASES = (
     ),
     case(
         "file-not-recognized: of-a-program",
-        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", "replication-offset-checkpoint": b"0\n0\n", "server.log": b"INFO all is well\n"},
+        {
+            "orders-3/leader-epoch-checkpoint": b"0\n0\n",
+            ".kafka_cleanshutdown": b'{"version":0}',
+            "server.log": b"INFO all is well",
+        },
         info(NO_BYTES, file=""),
-        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", "replication-offset-checkpoint": b"0\n0\n", "server.log": b""},
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", ".kafka_cleanshutdown": b'{"version":0}', "server.log": b""},
     ),
     case(
         "sparse-file",
