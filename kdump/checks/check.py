@@ -148,6 +148,8 @@ def _check_open_file(
     if source is None:
         return 0
     with source:
+        if partition is None and root is not None and suffix == file_name.LOG and base_offset is None and _is_alien(source, path):
+            suffix, file_type = "", name
         context = FileContext(
             source,
             path,
@@ -184,6 +186,16 @@ def _check_open_file(
             report.first_offset, report.last_offset = facts.plausible_offsets(context.next_base_offset)
         emit(report)
         return source.size
+
+
+def _is_alien(source: Source, path: str) -> bool:
+    """Whether a file *.log is that of a program, such as a server.log, in a log directory of a broker, which leaves it alone."""
+    from kdump.checks.rules.files import unrecognized
+
+    try:
+        return not unrecognized.is_like_log(source) and tree.is_log_directory(tree.parent(path))
+    except Unreadable:
+        return False
 
 
 def _can_be_listed(path: str) -> bool:

@@ -512,8 +512,8 @@ def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str])
 @each(
     "name, pack, words",
     [
-        (PACKED + ".gz", gzip.compress, f"It starts like a file of type gzip: `gunzip -c {PACKED}.gz | kdump check -`"),
-        (PACKED + ".zst", zstandard.compress, f"It starts like a file of type zstd: `zstd -dc {PACKED}.zst | kdump check -`"),
+        (PACKED + ".gz", gzip.compress, "It starts like a file of type gzip: `gunzip -c {} | kdump check -`"),
+        (PACKED + ".zst", zstandard.compress, "It starts like a file of type zstd: `zstd -dc {} | kdump check -`"),
         ("segment.bak", bytes, "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."),
     ],
 )
@@ -526,7 +526,7 @@ def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
     for command in (["scan", "--engine", "local"], ["check"]):
         assert main([*command, str(tmp_path / "data")]) == 3
         outputs.append(capfd.readouterr().out)
-        assert words in " ".join(outputs[-1].split())
+        assert "".join(words.format(partition / name).split()) in "".join(outputs[-1].split())  # lines end inside of long paths
     assert f"error    file-not-recognized  a-1 on broker data\n         {partition / name}\n" in outputs[0]
 
 

@@ -83,14 +83,15 @@ def test_what_comes_from_stdin_is_read_as_a_file_of_its_kind(
 
 @pytest.mark.skipif(shutil.which("gunzip") is None, reason="needs gunzip")
 def test_what_a_check_advises_for_a_packed_log_examines_it(tmp_path: Path) -> None:
-    (tmp_path / "a b.log.gz").write_bytes(gzip.compress(LOG[:-1] + b"x"))
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a b" / "0.log.gz").write_bytes(gzip.compress(LOG[:-1] + b"x"))
     kdump = f'"{sys.executable}" -m kdump'
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     shell = {"shell": True, "cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": HANG}
-    advised = subprocess.run(f"{kdump} check --output json *.gz", check=False, **shell)  # type: ignore[call-overload]  # of several types
+    advised = subprocess.run(f"{kdump} check --output json */*.gz", check=False, **shell)  # type: ignore[call-overload]  # of several types
     assert advised.returncode == NOT_EXAMINED
     command = json.loads(advised.stdout)["findings"][0]["message"].split("`")[1]
-    assert command == "gunzip -c 'a b.log.gz' | kdump check -"
+    assert command == "gunzip -c 'a b/0.log.gz' | kdump check -"
     examined = subprocess.run(command.replace("kdump", kdump), check=False, **shell)  # type: ignore[call-overload]  # as well
     assert examined.returncode == FINDINGS and "crc-mismatch" in examined.stdout
 

@@ -1,4 +1,4 @@
-"""Extracts the messages of Kafka's warnings, errors and exceptions from the source jars of a release.
+"""Extracts the messages of Kafka's infos, warnings, errors and exceptions from the source jars of a release.
 
 `python -m tests.oracle.kafka_messages 3.9.1 4.3.1` prints them: release, class, what says it, and the shape of the message, in
 which `{}` stands for each value. Needs Maven, which fetches the jars.
@@ -39,8 +39,8 @@ OTHERS = re.compile(
 )
 """Files that contain no messages about logs: those that Kafka's build generates, configurations, ZooKeeper's."""
 _SAYS = re.compile(
-    r"(?:\b(?:log|logger|LOG|LOGGER|logging|stateChangeLogger|Log)\.(?P<level>warn|error)"
-    r"|(?<![\w.])(?P<scala>warn|error|fatal)"
+    r"(?:\b(?:log|logger|LOG|LOGGER|logging|stateChangeLogger|Log)\.(?P<level>info|warn|error)"
+    r"|(?<![\w.])(?P<scala>info|warn|error|fatal)"
     r"|\bnew (?P<exception>[A-Z]\w*(?:Exception|Error|Fault))"
     r"|\b\w*[fF]ault\w*\.(?P<fault>handleFault)"
     r"|(?<![\w.])(?P<require>require)"
@@ -55,7 +55,7 @@ _LEAST_WORDS = 2
 
 
 class Message(NamedTuple):
-    """A message: the class that says it, how (WARN, ERROR, or the class of an exception), and its shape."""
+    """A message: the class that says it, how (INFO, WARN, ERROR, or the class of an exception), and its shape."""
 
     source: str
     how: str

@@ -19,7 +19,7 @@ class Sample {
         log.warn("Corruption found in segment {}, " + "truncating to {}", base, "x" + y);
         throw new CorruptRecordException("Record is corrupt (stored crc = " + crc + ", computed crc = " + other() + ")");
         throw new KafkaException(String.format("The size of segment %s (%d) is too large", file, size), cause);
-        log.info("all is well with it");
+        log.info("all is {} with it", word);
     }
 }
 """
@@ -35,6 +35,7 @@ def test_messages_are_extracted_with_a_place_for_each_value() -> None:
         Message("Sample", "WARN", "Corruption found in segment {}, truncating to {}"),
         Message("Sample", "CorruptRecordException", "Record is corrupt (stored crc = {}, computed crc = {})"),
         Message("Sample", "KafkaException", "The size of segment {} ({}) is too large"),
+        Message("Sample", "INFO", "all is {} with it"),
     ]
     assert [one.shape for one in messages_in("Sample", SCALA)] == [
         "Loaded stray log: {} of {}",

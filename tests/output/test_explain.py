@@ -232,6 +232,9 @@ Windows | io-error | FileSystemException: D:\\k\\5.log: The process cannot acces
 nothing is cut | torn-tail | Truncating to 5 has no effect as the largest offset in the log is 4
 crc-mismatch | replica-divergence | Corruption found in segment 4182, truncating to offset 4711
 bad-magic | record-length-bad | kafka: error decoding packet: unknown magic byte (7)
+dump tool | removed them. | Found 35 invalid bytes at the end of 00000000000000000123.log
+index-offset-mismatch | crc-mismatch | Mismatches in :/k/t-0/00000000000000000123.index
+offset-gap | crc-mismatch | Non-consecutive offsets in /k/t-0/00000000000000000123.log
 record-length-bad | crc-mismatch | kafka: insufficient data to decode packet, more bytes expected
 frame-damaged | payload-empty-compressed | %3|1736951549.320|ERROR|rdkafka#consumer-1| t [0]: Local: Invalid compressed data
 crc-mismatch | frame- | t [0]: MessageSet at offset 5 (99 bytes) failed CRC32C check (original 0x1 != calculated 0x2)

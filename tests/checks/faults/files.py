@@ -197,6 +197,16 @@ CASES = (
         {**_PARTITION, ".lock": b"", "notes.txt": b""},
     ),
     case(
+        "file-not-recognized: of-a-program",
+        {
+            "orders-3/leader-epoch-checkpoint": b"0\n0\n",
+            ".kafka_cleanshutdown": b'{"version":0}',
+            "server.log": b"INFO all is well",
+        },
+        info(NO_BYTES, file=""),
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", ".kafka_cleanshutdown": b'{"version":0}', "server.log": b""},
+    ),
+    case(
         "sparse-file",
         _BATCH,
         info((0, len(_BATCH) + _HOLE)),

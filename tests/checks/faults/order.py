@@ -174,6 +174,12 @@ CASES = (
     ),
     case("batch-duplicate-bytes", _log(0, 1, 1, 2, 3), error(_row(2), offsets=(1, 1), found=str(_SIZE)), _FOUR),
     case(
+        "batch-duplicate-bytes: several",
+        _log(0, 1, 2, 3, 0, 1, 2, 4),
+        (error(_row(4), offsets=(0, 0), found="0"), error((5 * _SIZE, 7 * _SIZE), offsets=(1, 2), found=str(_SIZE))),
+        _FOUR,
+    ),
+    case(
         "offset-below-base",
         {file_name(10, ".log"): _log(7, 8, 9)},
         error(_row(0), offsets=(7, 7), expected="10", found="7"),

@@ -166,9 +166,13 @@ PHRASES = (
         ("sequence-duplicate",),
     ),
     Phrase(
-        "unknown_producer_id|could not locate the producer metadata|broker: unknown producer id|producer id which is not"
-        " currently assigned",
+        "unknown_producer_id|could not locate the producer metadata|broker: unknown producer id",
         "the broker does not remember the producer, because its records expired or were deleted. Nothing is damaged",
+    ),
+    Phrase(
+        "producer id which is not currently assigned",
+        "the coordinator has forgotten a transactional.id that was idle for transactional.id.expiration.ms, or gave it another"
+        " producer id. Nothing is damaged; the client must start again",
     ),
     Phrase(
         "invalid_txn_state|transactional operation in an invalid state|record was not part of an ongoing transaction",

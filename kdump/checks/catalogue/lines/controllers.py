@@ -168,8 +168,8 @@ PHRASES = (
     ),
     Phrase(
         "ignoring leaderandisr request {} since its|ignoring stopreplica request {} since its",
-        "a broker ignored a request of a controller that had been replaced, or one older than what it knows. This is normal"
-        " after a change of controller",
+        "a broker ignored a request of a controller that had been replaced, or one that says nothing new. This is normal after a"
+        " change of controller",
     ),
     Phrase(
         "cannot become follower since the new leader",

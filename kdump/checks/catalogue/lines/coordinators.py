@@ -106,8 +106,13 @@ PHRASES = (
         " producer sends it again, or aborts; nothing is lost",
     ),
     Phrase(
-        "rollback of ongoing transaction for|failed to write an epoch fence transition|to dead queue for txn partition|when"
-        " trying to timeout transaction for",
+        "completed rollback of ongoing transaction",
+        "a producer did not end its transaction within transaction.timeout.ms, so the coordinator aborted it. Nothing that was"
+        " committed is lost; the producer gets an error at its next request",
+    ),
+    Phrase(
+        "rollback of ongoing transaction for {} failed|failed to write an epoch fence transition|to dead queue for txn partition"
+        "|when trying to timeout transaction for",
         "the coordinator could not end a transaction at this moment, and tries again. Consumers of read_committed wait at it"
         " until then; if they wait longer, `kafka-transactions.sh find-hanging` finds it",
     ),

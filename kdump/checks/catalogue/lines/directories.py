@@ -175,6 +175,11 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
+        "but it resides in an offline log directory",
+        "a topic was deleted and created again while the log directory with its old partition was offline. The new one is served"
+        " from another directory; the old one is not used any more",
+    ),
+    Phrase(
         "in an offline log directory|offline due to disk error|offline due to storage error|may be in one of the offline"
         " directories|log directories {} are offline|replica for {} is offline|partition {} is offline|due to a storage"
         " error",
@@ -262,8 +267,9 @@ PHRASES = (
     Phrase(
         "outofmemoryerror: java heap space|gc overhead limit exceeded|outofmemoryerror: direct buffer memory|cannot"
         " allocate memory|unable to create new native thread|unable to create native thread|outofmemoryerror: metaspace",
-        "the JVM ran out of memory, and its stop is not clean: the next start scans segments, and may remove a torn batch"
-        " at the end. `kdump forecast --after unclean LOG_DIRECTORY` says what it does",
+        "the JVM ran out of memory. A tool or client does so when it speaks plain text to a listener that expects TLS. If it is a"
+        " broker that stops by this, the next start scans segments, and may remove a torn batch at the end: `kdump forecast"
+        " --after unclean LOG_DIRECTORY` says what it does",
     ),
     Phrase(
         "(no such file or directory)",

@@ -148,7 +148,7 @@ PHRASES = (
         " metadata log is not affected",
     ),
     Phrase(
-        "snapshot id with a valid|unexpected error {} in {} response|unexpected error in fetch completion",
+        "snapshot id with a valid|unexpected error {} in {} response:|unexpected error in fetch completion",
         "another node of the quorum answered with an error, or with something that cannot be, and the request is repeated. The"
         " name of the error, and the log of the other node, say why",
         is_general=True,

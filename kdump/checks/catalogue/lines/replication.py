@@ -221,8 +221,8 @@ PHRASES = (
     ),
     Phrase(
         "timed out in initializing the resources|timed out to initialize the resources|initialize topic-based rlmm resources"
-        "|encountered error while initializing producer/consumer|initializing topic-based rlmm resources|encountered error while"
-        " creating {} topic|encountered error while querying or creating",
+        "|encountered error while initializing producer/consumer|error while initializing topic-based rlmm resources"
+        "|encountered error while creating {} topic|encountered error while querying or creating",
         "tiered storage could not reach or create __remote_log_metadata, and the broker stops if this lasts: look at the"
         " listener, security and other settings of remote.log.metadata.manager. Local logs are not affected",
         is_general=True,

@@ -56,9 +56,27 @@ PHRASES = (
         ("crc-mismatch", "torn-tail", "zero-tail", "zero-hole", "garbage-region"),
     ),
     Phrase(
-        "truncated {n} invalid bytes|found {n} invalid bytes",
-        "bytes at the end of a segment were not a whole batch, and the start removed them",
-        ("torn-tail", "torn-header", "zero-tail"),
+        "truncated {n} invalid bytes",
+        "a start scanned a segment, and removed what follows its last good batch: usually a torn one, but behind damage also"
+        " sound batches",
+        ("torn-tail", "torn-header", "zero-tail", "crc-mismatch"),
+    ),
+    # Kafka's dump tool
+    Phrase(
+        "found {n} invalid bytes",
+        "Kafka's dump tool read no batch in the last bytes of a segment. Normal while a broker writes to it; else a start that"
+        " scans the segment removes them",
+        ("torn-tail", "torn-header"),
+    ),
+    Phrase(
+        "mismatches in :|indexed offsets are not found in|found timestamp mismatch in|found out of order timestamp in",
+        "entries of an index do not fit the log, for Kafka's dump tool. Indexes can be rebuilt; no record is lost by that",
+        ("index-offset-mismatch", "timeindex-offset-not-found", "timeindex-timestamp-mismatch", "timeindex-timestamp-order"),
+    ),
+    Phrase(
+        "non-consecutive offsets in|non-secutive offsets in",
+        "offsets are missing between batches, for Kafka's dump tool, or go back. Missing ones are normal in compacted topics",
+        ("offset-gap", "offset-regression", "offset-duplicate"),
     ),
     Phrase(
         "found invalid messages during fetch",
@@ -191,6 +209,11 @@ PHRASES = (
         "inconsistent segment sizes after split|failed to append records from position",
         "a start could not split a segment whose offsets are too far above its base. The segment remains as it was",
         ("offset-overflow-int32", "offset-below-base"),
+    ),
+    Phrase(
+        "local log retention time {} breach|local log retention size {} breach",
+        "the local copy of a segment that is in remote storage is deleted, as configured (local.retention.ms,"
+        " local.retention.bytes). No record is lost",
     ),
     Phrase(
         "retention time {} breach|retention size {} breach|log start offset {} breach",

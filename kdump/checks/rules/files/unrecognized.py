@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
 _OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
@@ -31,18 +32,23 @@ def is_of_broker(name: str) -> bool:
     return bool(_OF_BROKERS.fullmatch(name))
 
 
+def is_like_log(source: Source) -> bool:
+    """Whether a file starts with what may be the header of a batch."""
+    return is_plausible(source.read(0, BATCH_HEADER_SIZE), source.size)
+
+
 def check(context: FileContext, *, is_named: bool) -> bool:
     """Report a file that was not examined, if it was named itself or seems to be Kafka's; False if not."""
     source = context.source
     name = os.path.basename(context.path)
     head = source.read(0, 512)
     kind = kind_of_file(head)
-    is_log = is_plausible(head[:BATCH_HEADER_SIZE], source.size)
+    is_log = is_like_log(source)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:
-        unpack = f": `{_UNPACK[kind]} {quote(name)} | kdump check -` examines its contents" if kind in _UNPACK else ""
-        unpack = f": `tar -xf {quote(name)}`, and check the extracted files" if kind == "tar" else unpack
+        unpack = f": `{_UNPACK[kind]} {quote(context.path)} | kdump check -` examines its contents" if kind in _UNPACK else ""
+        unpack = f": `tar -xf {quote(context.path)}`, and check the extracted files" if kind == "tar" else unpack
         advice = f"It starts like a file of type {kind}{unpack}."
     elif is_log:
         advice = "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."

@@ -272,11 +272,17 @@ class BatchOrder(SegmentRule):
         if batch.first != before.last + 1 or not before.last < batch.first:
             return False
         self._break = None
+        if (original := self._original_of(first, last.end)) is not None:
+            offsets, rest = (first.last + 1, last.last), original + first.end - first.position  # the first one was reported
+            message = f"The bytes from {rest:,} on, {offset_range(*offsets)}, are here again."
+            if first.end < last.end:
+                self.context.report("batch-duplicate-bytes", first.end, last.end, message, offsets=offsets, found=rest)
+            return True
+        offsets = (first.first, last.last)
         message = (
             f"Offsets {first.first:,} to {last.last:,} do not fit between the batches on both sides, which continue from "
             f"{before.last:,} to {batch.first:,}: these bytes seem to come from another partition."
         )
-        offsets = (first.first, last.last)
         self.context.report("batch-foreign-topic-hint", first.position, last.end, message, offsets=offsets)
         return True
 
@@ -350,19 +356,19 @@ class BatchOrder(SegmentRule):
 
     def _is_duplicate(self, suspect: Batch) -> bool:
         """Whether the suspect is a copy of an earlier batch; reported if so."""
-        facts, source = self.facts, self.context.source
-        row, offsets = facts.first_offsets.from_first(suspect.first, 2)
-        for candidate, offset in enumerate(offsets, row):
-            if offset != suspect.first:
-                continue
-            position, size = facts.positions[candidate], suspect.end - suspect.position
-            if position < suspect.position and _are_equal(source, position, suspect.position, size):
-                message = (
-                    f"The batch of byte {position:,}, {offset_range(suspect.first, suspect.last)}, is here again, byte by byte."
-                )
-                self._report("batch-duplicate-bytes", suspect, message, found=position)
-                return True
-        return False
+        original = self._original_of(suspect, suspect.end)
+        if original is not None:
+            message = f"The batch of byte {original:,}, {offset_range(suspect.first, suspect.last)}, is here again, byte by byte."
+            self._report("batch-duplicate-bytes", suspect, message, found=original)
+        return original is not None
+
+    def _original_of(self, copy: Batch, end: int) -> int | None:
+        """The position of the same bytes earlier in the file, from this batch up to `end`."""
+        facts = self.facts
+        row, offsets = facts.first_offsets.from_first(copy.first, 2)
+        positions = (facts.positions[candidate] for candidate, offset in enumerate(offsets, row) if offset == copy.first)
+        earlier = (position for position in positions if position < copy.position)
+        return next((one for one in earlier if _are_equal(self.context.source, one, copy.position, end - copy.position)), None)
 
     def _report_regression(self, last: Batch, suspect: Batch) -> None:
         """Report offsets that go back: they overlap those of the last batch, or jump."""

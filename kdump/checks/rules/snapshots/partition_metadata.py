@@ -46,11 +46,11 @@ def check(context: FileContext) -> None:
 
 
 def check_missing(partition: PartitionFacts) -> None:
-    """Report a partition without the file if its broker must have written one, as KRaft brokers do."""
+    """Report a partition without the file if its broker needs one, as KRaft brokers do for all but the metadata's log."""
     name = tree.directory_name(partition.path)
     if partition_metadata.NAME in partition.files.others or not partition.files.logs or name is None or name.is_going:
         return
-    if tree.is_of_kraft(tree.parent(partition.path)):
+    if name.topic != tree.METADATA_TOPIC and tree.is_of_kraft(tree.parent(partition.path)):
         message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
         context_in(partition, partition_metadata.NAME).report(
             "partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY

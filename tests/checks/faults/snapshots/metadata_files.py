@@ -245,7 +245,9 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case(
         "partition-metadata-bad: missing",
-        _KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        _KRAFT_META
+        | _in_log_dir(partition_files({0: [_metadata_batch(0)]}, {_METADATA: None}), "__cluster_metadata-0")
+        | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
         error(NO_BYTES, file=f"orders-3/{_METADATA}"),
         {"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
     ),
