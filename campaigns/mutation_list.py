@@ -77,7 +77,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("n03", "checks/rules/transactions/markers.py", "elif epoch < known_epoch:", "elif epoch < known_epoch < 0:"),
     ("63-h10", "checks/rules/transactions/sequences.py", "bases[number] or before.crcs[number] == rows.crcs[row]", "True"),
     ("63-h12", "checks/rules/transactions/sequences.py", " and not is_control", ""),
-    ("61-b10", "checks/rules/transactions/transactions.py", 'is_transactional and batches["count"][row]:', "is_transactional:"),
+    ("61-b10", "checks/rules/transactions/transactions.py", 'is_transactional and not batches["count"][row]:', "False:"),
     ("64-e21", "checks/segment_facts.py", "reach if next_base_offset is None else min(reach, next_base_offset)", "reach"),
     ("60-k20", "cli/checking/request.py", "        self.baseline[identity] -= 1\n", ""),
     ("60-k21", "cli/checking/request.py", "(options.fail_on) + 1]", "(options.fail_on)] or SEVERITIES[:1]"),

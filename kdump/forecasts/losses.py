@@ -9,10 +9,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from kdump.binary.arithmetic import as_int64
-from kdump.binary.batch_header import MESSAGE_HEADER_SIZE, is_wrapper
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, is_log, is_read_log, offset_of
-from kdump.forecasts.exceptions import BrokerException, InvalidBatch
+from kdump.forecasts.exceptions import InvalidBatch
 from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name, tree
 from kdump.reading.salvage import walk_patches
@@ -153,12 +152,12 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
                 losses.add(batch)
                 _add(ranges, batch[:2])
     logs = sorted((offset_of(name), name) for name in directory.files if is_read_log(name))
-    lost = _not_covered(directory, logs, _merged(ranges), intact.wrappers)
+    lost = _not_covered(directory, logs, _merged(ranges), intact)
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, logs, _merged(held), intact.wrappers)
+        left = _not_covered(directory, logs, _merged(held), intact)
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
@@ -309,8 +308,10 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range], wrappers: Wrappers) -> list[Range]:
-    """The ranges without the offsets of batches in `logs`: base offsets and names of twenty digits, ascending.
+def _not_covered(
+    directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range], intact: IntactBatches
+) -> list[Range]:
+    """The ranges without the offsets of intact batches in `logs`: base offsets and names of twenty digits, ascending.
 
     Logs that cannot contain them, by their names, are not read.
     """
@@ -323,21 +324,14 @@ def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: 
         if not file.path or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
             continue
         covered: list[Range] = []
-        try:
-            log = LogReader(directory, file)
-            for batch in log.batches():
-                first, last = batch.offset, batch.last_offset()
-                if batch.is_legacy and last >= ranges[0][0] and is_wrapper(log.read(batch.position, MESSAGE_HEADER_SIZE)):
-                    first, _ = wrappers.contents(log.read, batch.position, batch.size, batch.offset, None)
-                if last >= ranges[0][0] and first <= ranges[-1][1]:
-                    covered.append((first, last))
-                    if len(covered) == _MAX_COVERED:
-                        ranges = _less(ranges, _merged(covered))
-                        covered.clear()
-                        if not ranges:
-                            break
-        except BrokerException:
-            pass
+        for batch in intact.within(directory, file, []):
+            if batch[1] >= ranges[0][0] and batch[0] <= ranges[-1][1]:
+                covered.append(batch[:2])
+                if len(covered) == _MAX_COVERED:
+                    ranges = _less(ranges, _merged(covered))
+                    covered.clear()
+                    if not ranges:
+                        break
         ranges = _less(ranges, _merged(covered))
     return ranges
 

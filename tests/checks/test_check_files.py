@@ -146,6 +146,10 @@ def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
     ("segments", "told"),
     [
         ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [("segment-empty-middle", "warning", 2)]),
+        (
+            {0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]},
+            [("segment-empty-middle", "info", 2)],
+        ),
         ({0: [_batch(0)], 2: []}, [("segment-empty-newest", "info", 2)]),
         ({0: []}, [("segment-empty-newest", "info", 0)]),
         ({0: [], 2: []}, [("segment-empty-middle", "warning", 0), ("segment-empty-newest", "info", 2)]),

@@ -375,9 +375,9 @@ def _entry(producer: int = 7, *, epoch: int = 0, sequence: int = 1, opened: int 
     return producer_entry(producer_id=producer, producer_epoch=epoch, current_txn_first_offset=opened, **last)
 
 
-def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, start: int = 0) -> list[Finding]:
+def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, start: int = 0, count: int = 1) -> list[Finding]:
     """What is found of a snapshot of offset 2 after two batches of producer 7."""
-    written = [_data(start + row, row, is_transactional=in_txn) for row in range(3)]
+    written = [_data(start + row, row, is_transactional=in_txn, count=count, last_offset_delta=0) for row in range(3)]
     segments = {start: written[:2], start + 2: written[2:]}
     directory = write_partition(tmp_path, segments=segments, producer_snapshots={start + 2: entry})
     return [one for one in findings_of(directory) if one.code.startswith("snapshot-")]
@@ -414,6 +414,11 @@ def test_an_open_transaction_that_a_snapshot_does_not_have_is_reported(tmp_path:
     (one,) = _snapshot_of(tmp_path, [], in_txn=True)
     assert (one.code, one.start, one.end) == ("snapshot-disagrees", 0, 10)
     assert (one.expected, one.found) == ("a transaction open since offset 0", "no such producer")
+
+
+def test_an_empty_batch_that_the_cleaner_kept_may_have_opened_a_transaction(tmp_path: Path) -> None:
+    for opened in (-1, 0):
+        assert _snapshot_of(tmp_path / str(opened), [_entry(opened=opened)], in_txn=True, count=0) == []
 
 
 def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -> None:

@@ -96,6 +96,16 @@ def test_an_offset_that_the_next_log_starts_with_is_not_lost(tmp_path: Path) -> 
     assert _lost_offsets(_written(tmp_path / "t-0", logs))[0] == [[1, 4]]
 
 
+def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_path: Path) -> None:
+    """The start scans the last log only, and cuts a copy of the batch of offset 1."""
+    zero, one, *last = _batches((0, 1, 3, 4, 1))
+    last[1] = flipped(last[1])
+    for name, first, lost in (("t-0", zero + one, []), ("t-1", zero + flipped(one), [[1, 1]])):
+        folder = _written(tmp_path / name, {FIRST: first, f"{0:020}.index": b"", f"{3:020}.log": b"".join(last)})
+        (row,) = forecast(str(folder), after="unclean", recovery_point=3)
+        assert (row.lost_records, row.lost_offsets) == (1, lost)
+
+
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
     kept = {f"{5:020}.log": File(FIRST, 50, 40), f"{7:020}.log": File(FIRST, 5, 95)}
     directory = SimpleNamespace(before={FIRST: 110}, files=kept, path_of=str)

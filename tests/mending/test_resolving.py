@@ -15,8 +15,10 @@ from tests.builders.records import batch, record
 from tests.loops import each
 
 
-def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0) -> Piece:
-    log = Log("a.log")
+def _piece(
+    offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0, base: int = 0
+) -> Piece:
+    log = Log("a.log", base_offset=base)
     log.is_spare = is_spare
     piece = Piece(log, 0, 70 + joins, (*offsets, epoch), is_sure=is_sure)
     piece.joins = joins
@@ -28,6 +30,7 @@ def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spa
     [
         ({"is_sure": True, "epoch": 1}, {"is_sure": False, "epoch": 2}),
         ({"is_spare": False, "epoch": 1}, {"is_spare": True, "epoch": 2}),
+        ({"epoch": 1}, {"epoch": 2, "base": 9}),  # in the log of another partition, or of later offsets
         ({"epoch": 2}, {"epoch": 1, "joins": 2}),
         ({"epoch": 1, "joins": 1}, {"epoch": 1}),
     ],

@@ -573,6 +573,10 @@ def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() 
     assert _statuses_below(batches, 30) == 10 * "i" + "sss" + 17 * "i"
 
 
+def test_a_log_under_the_name_of_an_earlier_one_is_in_order_from_its_second_batch_on() -> None:
+    assert _statuses_below([_batch(row) for row in range(10, 16)], 10) == "siiiii"
+
+
 @each(
     "distance, statuses",
     [(-1, "i-ssii"), (0, "i-siii"), (1, "i-sssi")],  # at 0, its length leads to a batch, but the offsets between go on as well

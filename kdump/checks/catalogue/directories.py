@@ -35,7 +35,7 @@ FAULTS: tuple[FaultKind, ...] = (
         WARNING,
         IGNORE,
         "an empty segment is not the newest of its partition.",
-        cause="recovery that emptied the segment, or a disk that was full when it was written",
+        cause="the cleaner, of whose work other segments show more, recovery that emptied it, or a disk that was full",
         kafka=f"{_TOOL}; a broker keeps it",
         loss="its contents, if it had any: the next segment shows where it ended",
         remedy="compare with another replica",

@@ -251,6 +251,10 @@ class _Resolution:
             kept, left = (other, one) if one.log.is_spare else (one, other)
             self._leave_out(left, "leftover-swap", f"{kept.log.path} has these offsets", is_lost=False)
             return kept, left
+        if one.log.rank == other.log.rank and _is_below_base(one) != _is_below_base(other):
+            kept, left = (other, one) if _is_below_base(one) else (one, other)
+            self._leave_out(left, _REGRESSION, f"it lies in the log of higher offsets, and {kept.log.path} has others there")
+            return kept, left
         if one.first_epoch != other.first_epoch:
             kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)
             reason = f"leader epoch {kept.first_epoch} has other batches at these offsets, and is higher than {left.first_epoch}"
@@ -534,6 +538,11 @@ def _is_near(piece: Piece) -> bool:
     if log.next_base_offset is not None and piece.last >= log.next_base_offset:
         return False
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
+
+
+def _is_below_base(piece: Piece) -> bool:
+    """Whether the offsets are lower than any that a broker writes to this log."""
+    return piece.log.base_offset is not None and piece.first < piece.log.base_offset
 
 
 def _is_flipped_far(piece: Piece, before: Piece | None) -> bool:

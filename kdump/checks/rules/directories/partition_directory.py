@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.context import context_in
+from kdump.checks.finding import INFO
 from kdump.checks.rules.directories import leftovers, names, neighbours, offset_checkpoints
 from kdump.checks.rules.indexes.missing_indexes import missing_indexes
 from kdump.checks.rules.snapshots import kraft_snapshot, leader_epochs, partition_metadata
@@ -33,6 +34,7 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 def _check_empty_segments(partition: PartitionFacts) -> None:
     logs = partition.files.logs
+    was_cleaned = partition.topic_policy.is_compacted or any(one.last_thinned is not None for one in partition.segments.values())
     for row, base_offset in enumerate(logs):
         facts = partition.segments.get(base_offset)
         if facts is None or facts.size:
@@ -42,4 +44,6 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
             context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
         else:
             message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
-            context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message)
+            context_in(partition, _log(partition, base_offset)).report(
+                "segment-empty-middle", 0, 0, message, severity=INFO if was_cleaned else None
+            )

@@ -156,7 +156,9 @@ class CleanerEvidence:
         known = [] if may_hide_traces else [facts for facts in segments if facts.last_offset is not None]
         self.seen = sum(max(0, (facts.last_offset or 0) + 1 - max(facts.first_offset or 0, self.cleaned_to)) for facts in known)
         of_segments = partition.files.segments.items()
-        self._snapshots = sorted((base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names)
+        self._snapshots = sorted(
+            (base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names and file_name.LOG not in names
+        )
 
     def speaks_against_cleaner(self, gap: Gap) -> bool:
         """Whether the cleaner is unlikely to have made this gap, or a snapshot speaks for a segment there; reported if so."""

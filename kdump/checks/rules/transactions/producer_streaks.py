@@ -82,7 +82,9 @@ class FollowedRuns:
             if kind == PLAIN:
                 if state.opened_by is not None:
                     return False
-            elif kind == TRANSACTIONAL and state.opened_by is None:
+            elif state.opened_by is None:
+                if kind != TRANSACTIONAL:
+                    return False  # an empty batch, which may have opened a transaction, or not
                 state.opened_by = run
         return True
 

@@ -214,8 +214,9 @@ class Transactions(SegmentRule):
             if producer_id in transactions:
                 if not is_transactional:
                     self._markers.report_plain_write(batches, row, transactions[producer_id])
-            elif is_transactional and batches["count"][row]:
-                # an empty batch that the cleaner kept for its sequence opens no transaction
+            elif is_transactional and not batches["count"][row]:
+                known.forget(producer_id)  # the cleaner kept it for its sequence; it may have opened a transaction, or not
+            elif is_transactional:
                 position = batches["position"][row]
                 transactions[producer_id] = OpenTransaction(
                     producer_id,
