@@ -292,7 +292,7 @@ class Copy:
         for each in self._bounded(source, [*damaged.ranges(), *damaged.strays], item):
             if isinstance(each, Stray):
                 self._note_stray(each, is_served=is_in_service)
-            elif is_in_service:
+            elif is_in_service or not self.served:
                 self.damaged.append(each)
         self._note_bad_ranges(source)
 
@@ -307,11 +307,12 @@ class Copy:
         """
         for damaged in ranges:
             damaged.log = item.path
-        following = bisect_right(self.served, item.base_offset or 0, key=_base_offset)
-        if following < len(self.served):
+        logs = self.served or self.marked
+        following = bisect_right(logs, item.base_offset or 0, key=_base_offset)
+        if following < len(logs):
             for damaged in ranges:
-                damaged.next_offset = min(damaged.next_offset, _base_offset(self.served[following]))
-        elif item in self.served:
+                damaged.next_offset = min(damaged.next_offset, _base_offset(logs[following]))
+        elif item in logs:
             for damaged in ranges:
                 if damaged.next_offset == FOREVER and damaged.is_batch:
                     damaged.next_offset = _claimed_end(source, damaged)

@@ -150,7 +150,7 @@ class Verdict:
         return min(markers, default=None)
 
     def _of_damage(self) -> str:
-        if not self._damaged or self._current or self._old:
+        if not self._damaged or self._current or self._old or self._marked and not self._served:
             return ""
         for copy in self._damaged:
             damaged = copy.damage_at(self._offset)

@@ -272,6 +272,18 @@ def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
         assert found == [("damaged", None) if offset in gone else ("present", f"k{offset}") for offset in range(9)]
 
 
+def test_an_offset_that_only_damaged_files_about_to_be_deleted_can_have_is_damaged(tmp_path: Path) -> None:
+    whole = [_long(offset, 2) for offset in range(5)]
+    marked = "a-0.0123456789abcdef0123456789abcdef-delete"
+    one, two = (
+        write_partition(tmp_path / name, topic="a", segments={0: parts, 3: whole[3:]}).rename(tmp_path / name / marked)
+        for name, parts in (("one", [whole[0], *map(flipped, whole[1:3])]), ("two", whole[:3]))
+    )
+    there = "present-in-deleted-file"
+    assert _answers(one, *range(6)) == [there, "damaged", "damaged", there, there, "not-written"]
+    assert _fate(2, one, two).answer == there
+
+
 def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
     wrappers = _wrappers(0, 5, 10, 15)
     path = _partition(tmp_path / "a-0", wrappers[0], *map(flipped, wrappers[1:3]), wrappers[3])
