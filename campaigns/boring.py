@@ -198,9 +198,7 @@ def _headline(case: Case, text: str) -> Iterator[str]:
     truth = case.truth
     found = UNREADABLE.search(" ".join(text.split()))
     inner = [(first, last) for first, last in truth.gone if first < truth.last_kept]
-    foreign = [(one.batch.first, one.batch.last) for one in truth.found if one.is_foreign and one.is_exact]
-    # messages in wrappers, and batches of another partition whose offsets are in the gap, pass for those that are gone
-    lowest, highest = count_of(without(inner, [*truth.inner_offsets, *foreign])), count_of(truth.gone_or_changed)
+    lowest, highest = count_of(without(inner, truth.passing_offsets)), count_of(truth.gone_or_changed)
     if found is None:
         if inner and case.kind not in ("missing-batches", "missing-segment"):
             yield f"nothing about {lowest} offsets that cannot be read"
@@ -382,7 +380,7 @@ def judge_where(case: Case) -> Iterator[str]:
         if row["answer"] != expected and not (case.kind != "sound" and row["answer"] in ("open-transaction", "aborted")):
             yield f"offset {offset} is {row['answer']} instead of {expected}: {row['evidence'][:200]}"
     gone = [(first, min(last, truth.last_kept)) for first, last in truth.gone if first < truth.last_kept]
-    gone = without(gone, truth.inner_offsets)
+    gone = without(gone, truth.passing_offsets)
     for first, last in case.chance.sample(gone, min(3, len(gone))):
         offset = case.chance.randint(first, last)
         (row,) = said("where", f"{case.directory.name}@{offset}", case.directory, "--output", "ndjson").rows

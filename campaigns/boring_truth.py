@@ -64,6 +64,12 @@ class Truth:
         return joined((one.first, one.last) for one in self.batches if one.first not in told)
 
     @functools.cached_property
+    def passing_offsets(self) -> list[Range]:
+        """Those of messages in wrappers, and of batches of another partition: in a gap, they pass for those that are gone."""
+        foreign = [(one.batch.first, one.batch.last) for one in self.found if one.is_foreign and one.is_exact]
+        return joined([*self.inner_offsets, *foreign])
+
+    @functools.cached_property
     def last_kept(self) -> int:
         """The last offset that is still there; -1 if there is none."""
         return max((one.last for one in self.exact.values()), default=-1)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 FOREVER = 0x7FFFFFFFFFFFFFFF
 """The next offset where no intact batch follows."""
 
+_ALL_BITS = (1 << 64) - 1
 _MAX_KEPT = 50_000  # ranges of a log: some 10 MiB
 
 
@@ -20,37 +21,79 @@ class DamagedRange:
     """A byte range of a log, `end` exclusive: a damaged batch, or bytes that are not a batch.
 
     `offset` is the first offset that cannot be read because of it, `next_offset` the first one of the next intact batch.
-    `log` is the path of the log, where there are several.
+    `claimed` is the offset in its header, if it has one, and `count` how many offsets it needs by that, FOREVER if that is not
+    known. `log` is the path of the log, where there are several.
     """
 
-    __slots__ = ("end", "is_batch", "log", "next_offset", "offset", "start")
+    __slots__ = ("claimed", "count", "end", "is_batch", "log", "next_offset", "offset", "start")
 
-    def __init__(self, start: int, end: int, is_batch: bool, offset: int, next_offset: int = FOREVER) -> None:
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        is_batch: bool,
+        offset: int,
+        next_offset: int = FOREVER,
+        claimed: int | None = None,
+        count: int = FOREVER,
+    ) -> None:
         self.start = start
         self.end = end
         self.is_batch = is_batch
         self.offset = offset
         self.next_offset = next_offset
+        self.claimed = claimed
+        self.count = count if is_batch else 0
         self.log = ""
 
 
+class Stray(DamagedRange):
+    """A batch whose checksum fits, and whose header claims offsets, from `first` to `last`, which those around it contradict.
+
+    What these leave room for is from `offset` to `next_offset`. `is_alone` if no other such batch stands there.
+    """
+
+    __slots__ = ("first", "is_alone", "last")
+
+    def __init__(self, start: int, end: int, first: int, last: int) -> None:
+        super().__init__(start, end, True, first, count=0)
+        self.first = first
+        self.last = last
+        self.is_alone = False
+
+    @property
+    def is_misplaced(self) -> bool:
+        """Whether only its own offset seems to be wrong: it fills what there is room for, or fits there but for one bit."""
+        if not self.is_alone or self.offset == self.next_offset:
+            return False
+        count = self.last - self.first + 1
+        most = self.offset if self.next_offset == FOREVER else self.next_offset - count
+        bits = (self.first & _ALL_BITS ^ 1 << bit for bit in range(64))
+        return self.next_offset - self.offset == count or any(self.offset <= first <= most for first in bits)
+
+
 class DamagedOffsets:
-    """The damaged ranges of one log, in order. It takes each item of its walk, at least from the last before damage on."""
+    """The damaged ranges of one log, in order. It takes each item of its walk, at least from the last before damage on.
+
+    `strays` are batches out of line, in order, once the walk has ended.
+    """
 
     def __init__(self, base_offset: int) -> None:
+        self.strays: list[Stray] = []
         self._base_offset = self._expected = base_offset
         self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
         self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._is_after_wrapper = False
         self._ranges: list[DamagedRange] = []
+        self._open: list[DamagedRange] = []  # since the last batch that is in line
 
     def __len__(self) -> int:
-        return len(self._ranges)
+        return len(self._ranges) + len(self.strays) + len(self._open)
 
     @property
     def is_too_long(self) -> bool:
         """Whether there are more ranges than a reader should keep."""
-        return len(self._ranges) > _MAX_KEPT
+        return len(self) > _MAX_KEPT
 
     def take(self, item: Section | Damage | Patches) -> None:
         """Note the next item of the walk."""
@@ -80,24 +123,27 @@ class DamagedOffsets:
         is_legacy = section.chunk.is_legacy
         first_offsets = last_offsets if is_legacy else batches["base_offset"]
         for row in rows:
+            start, first, last = batches["position"][row], first_offsets[row], last_offsets[row]
+            end = start + batches["size"][row]
             if statuses[row] == DAMAGED or row in section.claimed_lengths:
-                start, first = batches["position"][row], first_offsets[row]
+                offset, count = first, last - first + 1
                 # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong
                 if is_legacy and (self._is_after_wrapper or batches["compresscodec"][row] != CODECS[NONE]):
-                    first, self._after_damaged = self._after_damaged, first + 1
-                self._note(start, start + batches["size"][row], True, first)
-            elif statuses[row] == INTACT or first_offsets[row] >= self._expected:  # others are out of line
-                self._end_ranges(first_offsets[row])
-                self._expect(last_offsets[row] + 1)
+                    offset, self._after_damaged, count = self._after_damaged, first + 1, 0
+                self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
+                continue
+            if statuses[row] == INTACT:
+                self._end_ranges(first)
+                self._expect(last + 1)
+            else:
+                self._open.append(Stray(start, end, first, last))
+            if statuses[row] == INTACT or first >= self._expected:
                 self._is_after_message = is_legacy
                 self._is_after_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
 
     def ranges(self) -> list[DamagedRange]:
-        """All ranges, once the walk has ended."""
-        expected, last_possible = self._expected, self._base_offset + SEGMENT_REACH
-        for damaged in self._ranges:
-            if damaged.next_offset == FOREVER and not expected <= damaged.offset < last_possible:
-                damaged.offset = expected
+        """All damaged ranges, once the walk has ended."""
+        self._end_ranges(FOREVER)
         return self._ranges
 
     def _expect(self, offset: int) -> None:
@@ -105,16 +151,54 @@ class DamagedOffsets:
 
     def _note_damage(self, damage: Damage) -> None:
         claimed = None if self._is_after_message else damage.claimed_offset
-        self._note(damage.start, damage.end, damage.is_batch, claimed)
-
-    def _note(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
-        self._ranges.append(DamagedRange(start, end, is_batch, self._expected if claimed is None else claimed))
+        offset = self._expected if claimed is None else claimed
+        self._open.append(DamagedRange(damage.start, damage.end, damage.is_batch, offset, claimed=claimed))
 
     def _end_ranges(self, offset: int) -> None:
-        """The offsets that damaged batches claim are trusted if they lie between those of their neighbours."""
-        for damaged in reversed(self._ranges):
-            if damaged.next_offset != FOREVER:
-                break
-            damaged.next_offset = offset
-            if not self._expected <= damaged.offset < offset:
-                damaged.offset = self._expected
+        """Note what lies before a batch in line with this offset.
+
+        Batches that were found there are in line themselves if they lie between their neighbours, and either no damaged header
+        contradicts them, or they leave room for what damaged batches claim to hold.
+        """
+        if not self._open:
+            return
+        ranges, self._open = self._open, []
+        limit = offset if offset < FOREVER else self._base_offset + SEGMENT_REACH
+        trusted = [each if each.claimed is not None and self._expected <= each.claimed < limit else None for each in ranges]
+        lowest_after, needed_after = [offset], [0]
+        for each, claim in zip(reversed(ranges), reversed(trusted), strict=True):
+            lowest_after.append(lowest_after[-1] if claim is None else min(claim.claimed or 0, lowest_after[-1]))
+            needed_after.append(needed_after[-1] + each.count)
+        done = needed = 0
+        highest = self._expected - 1
+        for row, each in enumerate(ranges, 1):
+            needed += each.count
+            claim = trusted[row - 1]
+            if claim is not None:
+                highest = max(highest, claim.claimed or 0)
+            if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < offset:
+                continue
+            is_agreed = highest < each.first and each.last < lowest_after[-row - 1]
+            has_room = needed <= each.first - self._expected and needed_after[-row - 1] < offset - each.last
+            if is_agreed or has_room:
+                self._close(ranges[done : row - 1], each.first, each.first)
+                self._expect(each.last + 1)
+                done, needed, highest = row, 0, each.last
+        self._close(ranges[done:], offset, limit)
+
+    def _close(self, ranges: list[DamagedRange], offset: int, limit: int) -> None:
+        """Note ranges between two batches in line.
+
+        The offsets that damaged batches claim are trusted if they lie between those, and no batch out of line contradicts them.
+        """
+        strays = [each for each in ranges if isinstance(each, Stray)]
+        trusted_to = min([limit, *(stray.first for stray in strays if stray.first >= self._expected)])
+        for each in ranges:
+            each.next_offset = offset
+            if isinstance(each, Stray):
+                each.offset, each.is_alone = self._expected, len(strays) == 1
+                self.strays.append(each)
+            else:
+                if not self._expected <= each.offset < trusted_to:
+                    each.offset = self._expected
+                self._ranges.append(each)

@@ -24,13 +24,14 @@ from kdump.binary.batch_header import (
 from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
+from kdump.checks.wording import span
 from kdump.decoding.markers import marker_type
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
 from kdump.mending.attested import Witnesses
 from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import batch_faults, salvage
-from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
+from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange, Stray
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
@@ -71,6 +72,7 @@ class Sighting(Declared):
     attributes: int
     is_served: bool
     is_in_cut_wrapper: bool = False  # of magic 1, where offsets count back from that of the wrapper
+    stray: Stray | None = None  # its batch, if that is out of line
     key: bytes | None = None
     has_value: bool = True
 
@@ -151,6 +153,7 @@ class Copy:
         self.damaged: list[DamagedRange] = []
         self.holes: list[Hole] = []
         self.not_read: list[str] = []
+        self._strays: dict[tuple[str, int], Stray] = {}  # by path and position
         self.log_end: int | None = None
         self.epochs: list[tuple[int, int]] = []
         self._epochs: list[tuple[int, int]] = []  # by the batches
@@ -239,6 +242,9 @@ class Copy:
                 self._look_into(item, wanted, (positions or {}).get(item.path, ()), near)
             if near is not None and not any(each.is_served == (items is self.served) for each in self.sightings):
                 self._look_near(near)
+        for sighting in self.sightings:
+            sighting.stray = self._strays.get((sighting.batch.path, sighting.batch.position))
+        self.sightings.sort(key=lambda sighting: sighting.stray is not None)  # those in line come first
         self._checkpointed_epochs = self._in_epoch_checkpoint()
         self.epochs = self._all_epochs()
 
@@ -277,16 +283,17 @@ class Copy:
                     elif not summary.is_legacy:
                         self._note_epoch(summary.first_leader_epoch, summary.first_offset)
                 look.pass_over(summary)
-                self._judge_stray(look, summary.first_offset)
                 if not look.may_hold(summary):
-                    look.expected = look.next_in_line = summary.last_offset + 1
+                    look.expected = summary.last_offset + 1
                     continue
             else:
                 self._note_epochs(section.chunk, section.statuses, is_served=is_in_service)
             self._note_sightings(source, section, look)
-        self.sightings.sort(key=lambda sighting: sighting.batch in look.wrong)  # those in line come first
-        if is_in_service:
-            self.damaged += self._bounded(source, damaged.ranges(), item)
+        for each in self._bounded(source, [*damaged.ranges(), *damaged.strays], item):
+            if isinstance(each, Stray):
+                self._note_stray(each, is_served=is_in_service)
+            elif is_in_service or not self.served:
+                self.damaged.append(each)
         self._note_bad_ranges(source)
 
     def _note_bad_ranges(self, source: TolerantSource) -> None:
@@ -300,11 +307,12 @@ class Copy:
         """
         for damaged in ranges:
             damaged.log = item.path
-        following = bisect_right(self.served, item.base_offset or 0, key=_base_offset)
-        if following < len(self.served):
+        logs = self.served or self.marked
+        following = bisect_right(logs, item.base_offset or 0, key=_base_offset)
+        if following < len(logs):
             for damaged in ranges:
-                damaged.next_offset = min(damaged.next_offset, _base_offset(self.served[following]))
-        else:
+                damaged.next_offset = min(damaged.next_offset, _base_offset(logs[following]))
+        elif item in logs:
             for damaged in ranges:
                 if damaged.next_offset == FOREVER and damaged.is_batch:
                     damaged.next_offset = _claimed_end(source, damaged)
@@ -344,8 +352,6 @@ class Copy:
         for row, status in enumerate(statuses):
             if status == salvage.DAMAGED:
                 continue
-            if not chunk.is_legacy:
-                self._note_place(source.path, chunk, row, look, is_intact=status == salvage.INTACT)
             if look.may_hold_row(chunk, row):
                 self._open_passed(source, look)
                 self._note_records(source, chunk.slice(row, row + 1), look, is_intact=status == salvage.INTACT)
@@ -361,30 +367,17 @@ class Copy:
             self._note_records(source, chunk.slice(row, row + 1), look, is_intact=False)
             look.expected = expected
 
-    def _note_place(self, path: str, chunk: Chunk, row: int, look: _Look, *, is_intact: bool) -> None:
-        """Note whether a batch is in line; if it is, judge one before it that is not."""
-        batches = chunk.batches
-        first, last, position = batches["base_offset"][row], batches["last_offset"][row], batches["position"][row]
-        if is_intact:
-            self._judge_stray(look, first)
-            look.next_in_line = last + 1
-        else:
-            look.strays.append(Batch(path, position, position + batches["size"][row], first, last))
-
-    def _judge_stray(self, look: _Look, first: int) -> None:
-        """Take offsets for those of a batch out of line, if those around it leave just as many: no checksum covers its own.
-
-        `first` is the first offset of the next one in line. What the batch holds is still there at the offsets that it says.
-        """
-        strays, room = look.strays, first - look.next_in_line
-        if len(strays) == 1 and strays[0].first is not None and strays[0].last - strays[0].first + 1 == room:
-            stray, right = strays[0], look.next_in_line
-            if stray.first != right:
-                look.wrong.add(stray)
-                message = f"its header claims offset {stray.first:,}, and the batches around it leave only {right:,}"
-                fault = CorruptData("uncovered-header-rot", message)
-                self._note_unreadable(stray._replace(first=right, last=first - 1), right, fault, is_served=look.is_served)
-        look.strays = []
+    def _note_stray(self, stray: Stray, *, is_served: bool) -> None:
+        """Note a batch out of line, and that what the batches around it leave room for is damaged."""
+        self._strays[stray.log, stray.start] = stray
+        end = stray.next_offset
+        if end == FOREVER:
+            end = stray.offset + (stray.last - stray.first + 1 if stray.is_misplaced else 0)
+        if stray.offset < end:
+            room = span(stray.offset, end - 1)
+            message = f"its header claims offset {stray.first:,}, and the batches around it leave only {room}"
+            batch = Batch(stray.log, stray.start, stray.end, stray.offset, end - 1)
+            self._note_unreadable(batch, stray.offset, CorruptData("uncovered-header-rot", message), is_served=is_served)
 
     def _judge_wrapper(self, look: _Look, first: int) -> None:
         """Doubt all offsets in a wrapper that overlaps a neighbour by as much as it is away from the other: its own is wrong.
@@ -457,6 +450,13 @@ class Copy:
             self.damaged.append(UnreadableRange(batch, offset, reason))
         else:
             self.not_read.append(f"{batch.path}, byte {batch.position:,}: {reason}")
+
+    def is_doubtful(self, sighting: Sighting) -> bool:
+        """Whether a record whose batch is out of line may have had another offset, and what had this one may be damaged."""
+        stray, damaged = sighting.stray, self.damage_at(sighting.offset)
+        if stray is None or damaged is None:
+            return False
+        return stray.is_misplaced or stray.offset <= sighting.offset < stray.next_offset
 
     # Transactions and sequences
 
@@ -545,9 +545,6 @@ class _Look:
         self._item = item
         self.is_served = is_served(item)
         self.expected = item.base_offset or 0
-        self.next_in_line = self.expected  # the offset after the last batch that is in line
-        self.strays: list[Batch] = []  # those after it that are not
-        self.wrong: set[Batch] = set()  # those of which the offsets are wrong
         self.wrapper: Wrapper | None = None  # the last batch that was read, if it is one
         self.passed: tuple[Chunk, int, int] | None = None  # the batch before the first that is read, and what was expected there
 

@@ -44,6 +44,8 @@ class Verdict:
         self._offset = offset
         self._occurrences_of = occurrences_of
         seen = [(copy, sighting) for copy in copies for sighting in copy.sightings if sighting.offset == offset]
+        self._doubtful = [has for has in seen if key is None and has[0].is_doubtful(has[1])]  # damaged ones may have had it
+        seen = [has for has in seen if has not in self._doubtful]
         self._holders = [copy for copy, sighting in seen if sighting.is_served]  # of any record at this offset
         every = [has for has in seen if key is None or has[1].key == key]
         self._marked: list[Has] = [has for has in every if not has[1].is_served]
@@ -148,7 +150,7 @@ class Verdict:
         return min(markers, default=None)
 
     def _of_damage(self) -> str:
-        if not self._damaged or self._current or self._old:
+        if not self._damaged or self._current or self._old or self._marked and not self._served:
             return ""
         for copy in self._damaged:
             damaged = copy.damage_at(self._offset)
@@ -160,6 +162,7 @@ class Verdict:
             self._evidence.append(f"{damaged.log}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
             if damaged.offset >= (copy.log_end or 0):
                 self._evidence.append("it may also never have been written")
+        self._evidence += [f"{_out_of_line(sighting)}; it claims this one" for _, sighting in self._doubtful]
         for one in self._found_damaged:
             self._evidence.append(f"a record with this key stands at byte {one.position:,} of {one.path}, in a damaged batch")
         return fates.DAMAGED
@@ -205,6 +208,8 @@ class Verdict:
     def _note_claim(self, sighting: Sighting) -> None:
         """Note where the offset of a record that is there may not be the one that it was written with."""
         batch = sighting.batch
+        if sighting.stray is not None:
+            self._evidence.append(f"{_out_of_line(sighting)}; the offsets in its header may be wrong")
         if sighting.is_in_cut_wrapper:
             what = f"the wrapper at byte {batch.position:,} of {batch.path} ends inside a message"
             self._evidence.append(f"{what}: offsets in it count back from its own, and may be too high")
@@ -338,6 +343,10 @@ def _place(sighting: Sighting) -> Place:
     batch = sighting.batch
     is_found = not sighting.is_outside_of_batch
     return Place(batch.path, batch.position, is_going=not sighting.is_served, is_found_by_offset=is_found)
+
+
+def _out_of_line(sighting: Sighting) -> str:
+    return f"the batch at byte {sighting.batch.position:,} of {sighting.batch.path} is out of line with those around it"
 
 
 def _paths(copies: Sequence[Copy]) -> list[str]:

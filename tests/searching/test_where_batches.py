@@ -222,16 +222,66 @@ def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Pat
     assert "no record ever had this offset" in fate.evidence
 
 
+def _long(offset: int, magic: int) -> bytes:
+    if magic == 2:
+        return batch(base_offset=offset, records=[record(key=b"k%d" % offset, value=b"v" * 90)])
+    return message_set(messages=[message(key=b"k%d" % offset, value=b"v" * 90, magic=magic)], base_offset=offset)
+
+
 @each("magic", [0, 1, 2])
 def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(magic: int, tmp_path: Path) -> None:
-    def one(offset: int) -> bytes:
-        if magic == 2:
-            return batch(base_offset=offset, records=[record(key=b"k", value=b"v" * 90)])
-        return message_set(messages=[message(value=b"v" * 90, magic=magic)], base_offset=offset)
+    for taken in (8, 0):
+        parts = [_long(offset, magic) for offset in range(20)]
+        parts[5:10] = [bytes(sum(map(len, parts[5:9])) + taken) + parts[9][taken:]]
+        path = _partition(tmp_path / f"{taken}" / "a-0", *parts)
+        assert _answers(path, *range(4, 9), 10 if taken else 9) == ["present", *["damaged"] * 4, "present"]
 
-    parts = [one(offset) for offset in range(20)]
-    parts[5:10] = [bytes(sum(map(len, parts[5:9])) + 8) + parts[9][8:]]
-    assert _answers(_partition(tmp_path, *parts), *range(4, 9), 10) == ["present", *["damaged"] * 4, "present"]
+
+@each(
+    "damaged, claimed, gone",
+    [
+        ([], {5: 4}, [5]),
+        ([], {5: 1}, [5]),
+        ([], {5: 7}, [5]),
+        ([], {5: 5 + (1 << 40)}, [5]),
+        ([], {4: 1, 5: 0}, [4, 5]),
+        ([], {8: 0}, [8]),
+        ([4], {5: 4}, [4, 5]),
+        ([3, 4], {5: 4}, [3, 4, 5]),
+        ([3, 4], {5: 3}, [3, 4, 5]),
+        ([3, 4, 6], {5: 4}, [3, 4, 5, 6]),
+        ([3], {5: 3}, [3, 5]),
+        ([4], {4: 5}, [4]),
+        ([4], {4: 500}, [4]),
+        ([-4], {}, [4]),
+    ],
+)
+def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
+    damaged: list[int], claimed: dict[int, int], gone: list[int], tmp_path: Path
+) -> None:
+    """What is left is present with its own key. No checksum covers the offset of a batch, damaged or not."""
+    for magic in (0, 1, 2):
+        parts = [_long(offset, magic) for offset in range(9)]
+        for offset, other in claimed.items():
+            parts[offset] = other.to_bytes(8, "big") + parts[offset][8:]
+        for offset in map(abs, damaged):
+            parts[offset] = flipped(parts[offset])
+            parts[offset] = flipped(parts[offset], 8) if -offset in damaged else parts[offset]  # its length
+        path = _partition(tmp_path / f"{magic}" / "a-0", *parts)
+        found = [(fate.answer, fate.key) for fate in (_fate(offset, path) for offset in range(9))]
+        assert found == [("damaged", None) if offset in gone else ("present", f"k{offset}") for offset in range(9)]
+
+
+def test_an_offset_that_only_damaged_files_about_to_be_deleted_can_have_is_damaged(tmp_path: Path) -> None:
+    whole = [_long(offset, 2) for offset in range(5)]
+    marked = "a-0.0123456789abcdef0123456789abcdef-delete"
+    one, two = (
+        write_partition(tmp_path / name, topic="a", segments={0: parts, 3: whole[3:]}).rename(tmp_path / name / marked)
+        for name, parts in (("one", [whole[0], *map(flipped, whole[1:3])]), ("two", whole[:3]))
+    )
+    there = "present-in-deleted-file"
+    assert _answers(one, *range(6)) == [there, "damaged", "damaged", there, there, "not-written"]
+    assert _fate(2, one, two).answer == there
 
 
 def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
