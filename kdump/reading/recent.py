@@ -33,7 +33,7 @@ class RecentBytes:
             return window[start:end]
         if count > self._largest // 2:
             return self.source.read(position, count)
-        is_near = 0 <= start <= 2 * self._largest
+        is_near = abs(start) <= 2 * self._largest
         self._read_size = min(2 * self._read_size, self._largest) if is_near else self._smallest
         self._window, self._position = self.source.read(position, max(self._read_size, count)), position
         return self._window[:count]
