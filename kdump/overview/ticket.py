@@ -20,7 +20,7 @@ from kdump.verdicts.check import run
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
 from kdump.verdicts.surroundings import Surroundings
-from kdump.verdicts.verdict import LOSING, Verdict
+from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ class Ticket:
         report = self.reports.get(path)
         if report is None:
             return (0, 0, 0)
-        loses = any(start.verdict in LOSING for start in self.starts.get(path, ()))
         counts = [sum(one.severity == severity for one in report.findings) for severity in (ERROR, "warning")]
-        return (-int(loses or report.exit_code != 0), *(-count for count in counts))
+        return (-int(report.exit_code != 0), *(-count for count in counts))
 
 
 def ticket_of(

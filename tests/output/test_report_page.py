@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.checks.finding import Finding, Start
+from kdump.checks.jobs import Job
+from kdump.checks.settings import FULL, HEADERS, Settings
 from kdump.cli import commands
 from kdump.output.html import charts
+from kdump.overview import ticket
 from kdump.overview.map_rows import MapSpan
 from kdump.overview.partition_map import partition_map
 from tests.builders.files import write_partition
@@ -257,3 +261,39 @@ def test_a_fleet_and_many_batches_give_a_page_of_few_megabytes(tmp_path: Path) -
     assert len(text.encode()) < 5_000_000
     assert len(page.tags) < 80_000
     assert "topic-199-1999" in page.text and "Verdict: " in page.text
+
+
+def _found(code: str, severity: str, path: str = "/a") -> Finding:
+    return Finding(code, severity, path, "log", 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Odd.")
+
+
+SEVERITIES: list[tuple[list[str], str]] = [
+    *(([], HEADERS), (["info"], HEADERS), (["info", "warning"], FULL), (["error", "info"], FULL)),
+]
+
+
+def test_what_is_odd_is_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: list[str] = []
+    monkeypatch.setattr(ticket, "look", lambda _job, level, _emit: levels.append(level))
+    for severities, level in SEVERITIES:
+        rows = [_found("torn-tail", severity) for severity in severities]
+        monkeypatch.setattr(ticket, "run", lambda _job, _settings, emit, _watch, rows=rows: [emit(row) for row in rows])
+        for reads_all in (False, True):
+            ticket._do(reads_all, Job(Job.PARTITION, "/a", "/a"), Settings(now=0), lambda _: None)
+        assert (levels.pop(), levels.pop()) == (FULL, level)
+
+
+@each("count, bad, drawn", [(20, 0, 20), (21, 0, 0), (21, 3, 3), (40, 25, 20)])
+def test_the_worst_partitions_are_drawn_of_many(count: int, bad: int, drawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First those with more errors; one whose next start loses is bad without any."""
+    monkeypatch.setattr(ticket, "map_of", lambda report: report.path)
+    found, paths = ticket.Ticket([], "deep"), [f"/a-{number}" for number in range(count)]
+    for number in range(bad):
+        for _ in range(number + 1):
+            found.take(_found("crc-mismatch", "error", f"{paths[number]}/0.log"), paths[number])
+    worst = list(reversed(paths[:bad]))
+    if bad:
+        found.take(Start(paths[-1], "4.3.1", "unclean", 0, False, "loss", 1, 0, None, "why"), paths[-1])
+        worst, drawn = [*worst, paths[-1]], min(drawn + 1, 20)
+    assert list(map(str, ticket._maps(found, paths)))[: len(worst)] == worst[:drawn]
+    assert len(list(ticket._maps(found, paths))) == drawn

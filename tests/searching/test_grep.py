@@ -92,21 +92,10 @@ def test_a_record_matches_in_some_of_its_fields(
 
 
 OF_COMMAND: list[tuple[str, list[int]]] = [
-    ("--header h=needle", [2]),
-    ("--header h=x", []),
-    ("--header needle", [2]),
-    ("--header h=", []),
-    ("--hex --header h=6e6565646c65", [2]),
-    ("--hex --key 6b -e 4e65", [1]),
-    ("--tombstones", [3]),
-    ("--producer 7", []),
-    ("-i -e needle --producer -1", [1, 2]),
-    ("--in header-name,key -e needle", [2]),
-    ("--in key -e needle", []),
-    ("-E -e ^cd.f$", [0]),
-    ("-F -e ^cd.f$", []),
-    ("--from-offset 1 --to-offset 2 -e e", [1, 2]),
-    ("--limit 1 -e e", [0]),
+    *(("--header h=needle", [2]), ("--header h=x", []), ("--header needle", [2]), ("--header h=", [])),
+    *(("--hex --header h=6e6565646c65", [2]), ("--hex --key 6b -e 4e65", [1]), ("--tombstones", [3]), ("--producer 7", [])),
+    *(("-i -e needle --producer -1", [1, 2]), ("--in header-name,key -e needle", [2]), ("--in key -e needle", [])),
+    *(("-E -e ^cd.f$", [0]), ("-F -e ^cd.f$", []), ("--from-offset 1 --to-offset 2 -e e", [1, 2]), ("--limit 1 -e e", [0])),
     ("--topics ord* --partitions 0 -e k2", [2]),
 ]
 
