@@ -8,11 +8,11 @@ from kdump.binary.paths import absolute
 from kdump.binary.source import Source
 from kdump.checks.wording import metadata_words, offset_range
 from kdump.decoders.cluster_topics import METADATA_DIRECTORY
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions
-from kdump.forecasts.exceptions import ILLEGAL_STATE
+from kdump.forecasts.exceptions import ILLEGAL_STATE, INCONSISTENT_TOPIC_ID, RUNTIME, UNCHECKED_IO
 from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
-from kdump.formats import file_name, text_checkpoint, tree
+from kdump.formats import file_name, quorum_state, text_checkpoint, tree
 from kdump.formats.log import Log
 from kdump.formats.partition_metadata import text_of
 
@@ -30,6 +30,8 @@ _INSTEAD = {
     text_checkpoint.RECOVERY_POINTS: "0 for all recovery points",
     text_checkpoint.LOG_START_OFFSETS: "the first segment of a log for its start",
 }
+_METADATA_ID = bytes(15) + b"\x01"  # Kafka: Uuid.METADATA_TOPIC_ID
+_QUORUM_EXCEPTIONS = {"quorum-version-unknown": ILLEGAL_STATE, "quorum-field-bad": RUNTIME}
 
 
 def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Neighbours) -> None:
@@ -39,7 +41,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         _note_dead_links(row)
         _judge_topic_id(row, log_directory, neighbours)
         if os.path.basename(row.path.rstrip("/")) == METADATA_DIRECTORY:
-            _note_missing_metadata(row)
+            _judge_metadata(row)
         duplicate = neighbours.duplicate_of(row.path)
         if duplicate is not None:
             _fail_as_duplicate(row, duplicate)
@@ -77,10 +79,30 @@ def _note_dead_links(row: Forecast) -> None:
         _depend(row, condition, is_likely=True)
 
 
-def _note_missing_metadata(row: Forecast) -> None:
-    """Nothing compacts the metadata log: a start replays the newest snapshot and what follows it, without what is missing."""
+def _judge_metadata(row: Forecast) -> None:
+    """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore."""
     files = tree.PartitionFiles(row.path)
     start = max(map(_snapshot_end, files.others), default=0)
+    log_start = min(files.logs, default=0)
+    if start < log_start:
+        _fail(row, ILLEGAL_STATE, f"the metadata log starts at offset {log_start:,}, and no snapshot reaches up to there")
+    try:
+        with Source(os.path.join(row.path, tree.QUORUM_STATE)) as source:
+            quorum_state.read(source.read(0, quorum_state.MAX_SIZE))
+    except CorruptData as fault:
+        _fail(row, _QUORUM_EXCEPTIONS.get(fault.code, UNCHECKED_IO), f"{tree.QUORUM_STATE}: {fault.message}")
+    except Unreadable:
+        pass  # without it, a node starts; what may not be read is judged elsewhere
+    if row.topic_id is not None and row.topic_id != _METADATA_ID:
+        reason = (
+            f"{tree.PARTITION_METADATA} has the topic id {text_of(row.topic_id)}; that of the metadata is {text_of(_METADATA_ID)}"
+        )
+        _fail(row, INCONSISTENT_TOPIC_ID, reason)
+    _note_missing_metadata(row, files, start)
+
+
+def _note_missing_metadata(row: Forecast, files: tree.PartitionFiles, start: int) -> None:
+    """Nothing compacts the metadata log: a start replays the newest snapshot and what follows it, without what is missing."""
     gap = next(((first, last) for first, last in _gaps(files) if last >= start), None)
     if gap is not None:
         first, last = gap
@@ -208,12 +230,17 @@ def _set_aside(row: Forecast, reason: str) -> None:
 def _fail_as_duplicate(row: Forecast, other: str) -> None:
     """The start fails because the partition is in two log directories. Kafka: LogManager.loadLog."""
     row.duplicate = other
+    _fail(row, ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}")
+
+
+def _fail(row: Forecast, exception: str, reason: str) -> None:
+    """The start fails after the log was loaded, unless that fails."""
     if row.outcome != DIE:
         row.also = [word for word in (row.outcome, *row.also) if word != KEEP]
         row.outcome = DIE
         row.log_start = row.log_end = row.segments = None
         row.end_differs = False
-        row.exception, row.reason = ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}"
+        row.exception, row.reason = exception, reason
 
 
 def _deny(row: Forecast, denied: Denial) -> None:

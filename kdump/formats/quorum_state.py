@@ -47,7 +47,7 @@ def read(data: bytes) -> dict[str, object]:
     if not isinstance(state, dict):
         raise CorruptData("quorum-not-json", "its first line is not a JSON object")
     if "data_version" not in state:
-        raise CorruptData("quorum-version-unknown", "it has no data_version")
+        raise CorruptData("quorum-not-json", "it has no data_version")
     version = state["data_version"] if isinstance(state["data_version"], int) else 0
     if not 0 <= version < len(_FIELDS):
         raise CorruptData("quorum-version-unknown", f"its data_version is {str(version)[:20]}; 0 and 1 are known")

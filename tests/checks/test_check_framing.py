@@ -184,6 +184,7 @@ def test_an_empty_log_may_have_had_its_first_batch(tmp_path: Path) -> None:
     _write(directory / LOG, b"")
     (found,) = findings_of(directory, "truncated-at-boundary")
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (0, 0, "0", "-1")
+    assert found.message == f"The file is empty, but {TIME_INDEX} knows of offset 0: batches seem to be cut off."
 
 
 def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_only(tmp_path: Path) -> None:

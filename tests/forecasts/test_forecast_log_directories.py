@@ -18,6 +18,7 @@ from kdump.forecasts import log_directory
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
 from tests.builders.cluster_metadata import removed, replicas, topic
+from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
 from tests.support import run_here
@@ -27,6 +28,7 @@ CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
+ERRORS = "org.apache.kafka.common.errors"
 WRITTEN = "2023-11-14 22:13:20.000 UTC"  # the builders' TIMESTAMP
 Values = dict[str, str | None]  # of meta.properties, with _ for .
 Outcome = tuple[str, str, str | None]
@@ -454,6 +456,29 @@ def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
     assert any(condition.startswith(f"{gap} of the metadata") for condition in row.conditions) == bool(gap)
     run = _run(path)
     assert (run.returncode, "kdump check" in run.stdout.partition("Next")[2]) == ((1, True) if gap else (0, False))
+
+
+# What a node of 4.3.1 throws in FileQuorumStateStore, KafkaRaftLog.recoverSnapshots and UnifiedLog.initializeTopicId.
+@each(
+    "start, name, data, exception",
+    [
+        (0, "quorum-state", b"", "java.io.UncheckedIOException"),
+        (0, "quorum-state", b'{"leaderId":1}', "java.io.UncheckedIOException"),
+        (0, "quorum-state", b'{"data_version":2}', "java.lang.IllegalStateException"),
+        (0, "quorum-state", b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":1}', "java.lang.RuntimeException"),
+        (0, "partition.metadata", partition_metadata(topic_id=ORDERS), f"{ERRORS}.InconsistentTopicIdException"),
+        (9, "00000000000000000008-0000000001.checkpoint", b"", "java.lang.IllegalStateException"),
+        (9, "00000000000000000009-0000000001.checkpoint", b"", None),
+    ],
+)
+def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
+    tmp_path: Path, start: int, name: str, data: bytes, exception: str | None
+) -> None:
+    path = write_partition(tmp_path, segments={start: [_batch(start)]}, topic="__cluster_metadata")
+    (path / name).write_bytes(data)
+    fails = exception is not None
+    assert {row.exception for row in kdump.forecast(path)} == {exception}
+    assert (kdump.verdict(path).words[0] == "does not start", _run(path).returncode) == (fails, int(fails))
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ FAULTS = (
         "the offset or leader epoch of a batch does not fit its neighbors, though the CRC matches.",
         cause="bit rot in one of the fields that the CRC does not cover, or a broken rewriting tool",
         kafka="its tool prints the batch as valid; a broker may empty or split the segment, or fail to start",
-        loss="nothing: the records are intact, but their offsets are wrong",
+        loss="nothing: the records are intact, but their offsets or their leader epoch are wrong",
         remedy=_OTHER_REPLICA,
         see=("offset-regression", "leader-epoch-regression", "bad-magic"),
     ),

@@ -173,7 +173,7 @@ EPOCH_AND_METADATA_FAULTS = (
         cause="broker bugs (KAFKA-10432, KAFKA-7897), a file of another replica, bit rot in the leader epoch of a batch",
         kafka="a broker trusts the file; it adds epochs from the batches only when it scans a segment",
         loss="possibly records later: a follower may truncate to the wrong offset after an election",
-        remedy="with the broker stopped, write the list that follows from the batches; the finding contains it",
+        remedy="with the broker stopped, put the file in place that `kdump reindex` makes from the batches",
         see=("epochs-missing", "epochs-not-monotonic"),
     ),
     FaultKind(
@@ -184,7 +184,7 @@ EPOCH_AND_METADATA_FAULTS = (
         cause="an incomplete copy, or a downgrade (KAFKA-7959)",
         kafka="a broker starts; its followers truncate to the high watermark instead, as before 0.11",
         loss="possibly records at the next election",
-        remedy="with the broker stopped, write the list that follows from the batches; the finding contains it",
+        remedy="with the broker stopped, put the file in place that `kdump reindex` makes from the batches",
         see=("epochs-disagree",),
         is_pedantic=True,  # as an info, of directories that hold a copy of the segments only
     ),

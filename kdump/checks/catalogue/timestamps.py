@@ -65,7 +65,7 @@ FAULTS = (
         "a timestamp does not look like milliseconds.",
         cause="a client that sends seconds, microseconds or nanoseconds, or 0 for an unknown time",
         kafka="time-based retention deletes segments with timestamps in 1970 at once, and never those from the far future",
-        loss="with seconds or 0, the next retention run deletes the segment",
+        loss="if all batches of a segment have seconds or 0, the next retention run deletes it",
         remedy="make the client send milliseconds; until then, `retention.ms=-1` keeps the data",
         see=("timestamp-future",),
     ),

@@ -43,10 +43,8 @@ class FileEnd:
         if not found:
             return
         last, attested = self.last_offset, max(witness.offset for witness in found)
-        message = (
-            f"The file ends after offset {last:,}, at the end of a batch, but {witnesses.words(found)} "
-            f"of offset {attested:,}: batches seem to be cut off."
-        )
+        ends = f"ends after offset {last:,}, at the end of a batch" if self._facts.end else "is empty"
+        message = f"The file {ends}, but {witnesses.words(found)} of offset {attested:,}: batches seem to be cut off."
         context.report(
             "truncated-at-boundary",
             self._facts.end,

@@ -87,7 +87,7 @@ class BatchTimestamps(SegmentRule):
         if timestamp == 0:
             suspicion = "looks like one that was never set"
         elif timestamp < _END_OF_JANUARY_1970_MS:
-            suspicion += ": time-based retention deletes such a segment at once"
+            suspicion += ": time-based retention deletes a segment of only such batches at once"
         elif unit is None:
             return  # counted as one in the future
         if suspicion not in self._units:
