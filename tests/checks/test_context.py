@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
+from kdump.checks.live_source import LiveSource
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.loops import each
@@ -32,3 +35,64 @@ def test_the_range_of_further_findings_holds_all_of_them(places: list[tuple[int,
             context.report("crc-mismatch", start, end, "another")
     context.finish()
     assert [row.message for row in rows if isinstance(row, Finding)] == ["the first", told]
+
+
+INFO, WARN, ERR = "info", "warning", "error"
+
+
+@each(
+    ("code", "severities", "reported"),
+    [
+        (
+            "crc-mismatch",
+            (INFO, INFO, INFO, ERR, INFO, WARN, ERR),
+            (INFO, INFO, ERR),
+        ),  # one that is worse than all before is reported
+        ("crc-mismatch", (INFO, INFO, INFO, None, None), (INFO, INFO, ERR)),  # None is the severity of the catalogue, an error
+        ("crc-mismatch", (None, None, None, INFO, None), (ERR, ERR)),
+        ("crc-mismatch", (ERR, INFO, INFO, ERR), (ERR, INFO)),
+        ("crc-mismatch", (WARN, INFO, INFO, WARN, ERR), (WARN, INFO, ERR)),
+        ("batch-empty", (None, INFO, WARN, WARN, WARN, ERR), (WARN, WARN, ERR)),  # a pedantic one, as long as it is not worse
+    ],
+)
+@each("counts", [False, True])
+def test_no_finding_hides_behind_better_ones_of_its_code(
+    code: str, severities: tuple[str | None, ...], reported: tuple[str, ...], *, counts: bool
+) -> None:
+    source, rows = NoSource("x"), list[Row]()
+    context = FileContext(source, source.path, "log", Settings(now=0, max_findings=2), rows.append)
+    for severity in severities:
+        if not (counts and context.counts_only(code, 0, 0, severity)):
+            context.report(code, 0, 0, "", severity=severity)
+    found = [row.severity for row in rows if isinstance(row, Finding)]
+    assert (found, context.has_flood) == (list(reported), len(reported) < len(severities) - 2 * (code == "batch-empty"))
+    for other in ("bad-magic", "torn-tail", "file-vanished"):
+        for _ in range(3):
+            context.report(other, 0, 0, "")
+    context.finish()
+    floods = [row for row in rows if isinstance(row, Finding) and row.code == "finding-flood"]
+    assert len(floods) == 4 if len(reported) < len(severities) - 2 * (code == "batch-empty") else 3
+
+
+@each(
+    ("code", "end", "is_newest", "grows", "severity"),
+    [
+        *((code, 100, is_newest, True, INFO) for code in ("torn-tail", "torn-header", "zero-tail") for is_newest in (True, None)),
+        *(
+            ("torn-tail", end, is_newest, grows, ERR)
+            for end, is_newest, grows in ((99, True, True), (100, False, True), (100, True, False))
+        ),
+        ("crc-mismatch", 100, True, True, ERR),
+    ],
+)
+def test_only_the_end_of_a_log_that_grows_is_still_to_be_written(
+    code: str, end: int, is_newest: bool | None, grows: bool, severity: str
+) -> None:
+    rows: list[Row] = []
+    source = mock.Mock(spec=LiveSource, path="x", size=100, bad_ranges=[(10, 20)])
+    source.read.return_value, source.is_growing.return_value = b"", grows
+    context = FileContext(source, "x", "log", Settings(now=0), rows.append, is_newest=is_newest)
+    context.report(code, 50, end, "")
+    assert [row.severity for row in rows if isinstance(row, Finding)] == [severity]
+    places = ((0, 9), (0, 10), (12, 13), (20, 30), (21, 30))  # what touches unreadable bytes is in doubt, too
+    assert [context.is_unreadable(*place) for place in places] == [False, True, True, True, False]

@@ -3,12 +3,14 @@
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import kdump
 from kdump.checks.finding import Finding
-from kdump.checks.missing_offsets import _HIGHEST, _believed
+from kdump.checks.missing_offsets import _HIGHEST, MissingOffsets, _believed
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -227,3 +229,31 @@ def test_batches_whose_offsets_an_inserted_byte_has_moved_are_no_page(tmp_path: 
     last = batch(base_offset=2699, records=[record(value=b"v" * 20_000)])
     parts[-1] = last[:5000] + b"\r" * 300 + last[5000:]
     assert _headline(_partition(tmp_path, b"".join(parts), 2500), capfd) == 3
+
+
+@each(
+    ("claims", "after", "settled"),
+    [
+        ([(100, 200, (1, 4))], 5, [(1, 4)]),
+        ([(100, 200, (3, 4))], 5, [(3, 4)]),
+        ([(100, 200, (7, 8))], 5, [(1, 4)]),  # after both neighbours
+        ([(100, 200, (-7, 0))], 5, [(1, 4)]),
+        ([(100, 200, (0, 3))], 5, [(1, 4)]),  # as many as are missing, but not these
+        ([(100, 200, (0, 2))], 5, [(0, 2)]),  # of fewer, which of those that are missing it has is not known
+        ([(100, 200, (7, 8))], 1, [(7, 8)]),  # nothing is left for it
+        ([(100, 200, (7, 8))], None, [(7, 8)]),
+        ([(100, 150, (8, 9)), (150, 200, (3, 4))], 5, [(1, 2), (3, 4)]),
+        ([(100, 150, (1, 2)), (150, 200, (8, 9))], 5, [(1, 2), (3, 4)]),
+        ([(100, 140, (8, 9)), (150, 200, (3, 4))], 5, [(1, 4), (3, 4)]),  # other bytes are between them
+        ([(100, 140, (1, 2)), (150, 200, (8, 9))], 5, [(1, 2), (1, 4)]),
+    ],
+)
+def test_a_claim_that_both_neighbours_contradict_is_what_they_leave(
+    claims: list[Any], after: int | None, settled: list[tuple[int, int]]
+) -> None:
+    """A batch with offset 0 is before them; one with the offset `after` follows, or the next segment starts with that."""
+    rows = [(0, 0, 0), (200, after, after)]
+    for count in (1, 2) if after is not None else (1,):
+        positions, firsts, lasts = (list(column) for column in zip(*rows[:count], strict=True))
+        facts = SimpleNamespace(positions=positions, lowest_offsets=firsts, last_offsets=lasts, base_offset=0)
+        assert MissingOffsets(facts, after if count == 1 else None, claims).settled() == settled  # type: ignore[arg-type]  # all that is asked of it

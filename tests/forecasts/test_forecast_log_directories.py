@@ -302,8 +302,9 @@ def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: st
 
 def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
     stray = f"orders-0.{IDENTITY}-stray"
-    _log_directory(tmp_path / "d1", stray, f"orders-1.{IDENTITY}-stray", "orders-1")
-    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    _log_directory(tmp_path / "d1", stray, *(f"orders-{number}.{IDENTITY}-stray" for number in (1, 2, 3)), "orders-1")
+    nodes = {0: [1], 1: [1], 2: [2, 3]}  # of this broker, 1; there is no partition 3
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), *(replicas(ORDERS, number, *of) for number, of in nodes.items()))
     rows = _by_name(tmp_path / "d1")
     assert [name for name, row in rows.items() if not row.is_safe] == [stray]
     assert rows[stray].conditions[0].startswith("orders-0 belongs to this broker, but exists in no log directory")

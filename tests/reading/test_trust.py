@@ -25,7 +25,7 @@ def _judged(steps: list[Step], base: int | None, next_base: int | None) -> str:
                 order.doubt(0)
                 continue
             extent, size = tuple(step[:3]), step[3]
-            after = partial(
+            after: Any = partial(
                 list, [tuple(other[:3]) for other in takewhile(lambda other: other != DOUBT, extents[row + 1 : row + 4])]
             )
             found += (order.judge_found(extent, 50, size) if order.is_in_doubt else order.judge(extent, size, after))[0]
@@ -71,7 +71,13 @@ def test_what_is_out_of_line_is_not_intact(base: int | None, next_base: int | No
     assert _judged(steps, base, next_base) == statuses
 
 
-SUMMARY = {"first_offset": 5, "last_offset": 8, "is_legacy": False, "first_leader_epoch": 3, "last_leader_epoch": 4}
+SUMMARY: dict[str, Any] = {
+    "first_offset": 5,
+    "last_offset": 8,
+    "is_legacy": False,
+    "first_leader_epoch": 3,
+    "last_leader_epoch": 4,
+}
 SUMMARY |= {"leader_epochs_back": 0, "end": 0, "positions": [0]}
 
 

@@ -155,15 +155,17 @@ def test_a_record_that_no_registry_writes_is_a_problem(key: Any, value: Any, rea
 
 def test_what_a_schema_refers_to_comes_before_it_and_once_by_each_name(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = Registry()
-    refers = {"d": [], "b": ["Dd"], "c": ["Dd", "Ed"], "a": ["Bb", "Cc"], "x": ["Yy"], "y": ["Xx"], "z": ["Qq"]}
+    refers = {"d": "", "b": "D.d", "c": "D.d E.d", "a": "B.b C.c", "x": "Y.y", "y": "X.x", "z": "Q.q"}
     for id, (subject, names) in enumerate(refers.items(), 1):
-        references = [{"name": name, "subject": other, "version": 1} for name, other in names]
+        pairs = (name.split(".") for name in names.split())
+        references = [{"name": name, "subject": other, "version": 1} for name, other in pairs]
         value = {"id": id, "schema": f'"{subject}"', "references": references}
         registry.replay(id, json.dumps(AT | {"subject": subject}).encode(), json.dumps(value).encode())
-    schemas = {subject: registry.by_version(subject, 1) for subject in refers}
 
     def found(subject: str) -> list[tuple[str, str]]:
-        return [(name, schema.text) for name, schema in references_of(schemas[subject], registry)]
+        schema = registry.by_version(subject, 1)
+        assert schema is not None
+        return [(name, other.text) for name, other in references_of(schema, registry)]
 
     assert found("a") == [("D", '"d"'), ("B", '"b"'), ("E", '"d"'), ("C", '"c"')]
     for subject, why in (("x", "in a circle: y version 1"), ("z", "refers to q version 1, which is missing")):
