@@ -465,7 +465,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("where-in-thinned-batches", "searching/copies.py", " and is_intact and not ", " and not is_intact and not "),
     ("where-in-batches-that-say-they-are-empty", "searching/copies.py", "] <= 0 and batch.", "] < 0 and batch."),
     ("epoch-by-checkpoint-only", "searching/copies.py", "] = min(start, found.get(epoch, start))", "] = start"),
-    ("bad-device-certain", "searching/copies.py", "each)\n        self._note_bad_ranges(source)", "each)"),
+    ("bad-device-certain", "searching/copies.py", "is_in_service)\n        self._note_bad_ranges(source)", "is_in_service)"),
     ("64-a01", "searching/copies.py", " or 0, self.checkp", " or 0 if self.checkpointed_start is None else 0, self.checkp"),
     ("64-a02", "searching/copies.py", "known[0][1] <= offset and epoch < ", "epoch < "),
     ("62-d06", "searching/copies.py", " <= header", " < header"),
