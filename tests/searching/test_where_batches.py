@@ -87,11 +87,12 @@ def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
     assert fates == [(offset, "present") for offset in (15, 50, 520)]
 
 
-def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(tmp_path: Path) -> None:
-    """Also if the header claims another offset than those around it: the key is there."""
-    path = _partition(tmp_path, _one(0), batch(base_offset=900, records=[record(key=b"k")], crc=1), _one(2))
+@each("offset", [900, 2])
+def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(offset: int, tmp_path: Path) -> None:
+    """Also if the header claims another offset than those around it, or that of another record: the key is there."""
+    path = _partition(tmp_path, _one(0), batch(base_offset=offset, records=[record(key=b"k")], crc=1), _one(2), _one(3))
     (fate,) = kdump.where(None, path, key="k")
-    assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (900, "damaged", [str(path)], [])
+    assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (offset, "damaged", [str(path)], [])
     assert f"a record with this key stands at byte {len(_one(0))} of " in fate.evidence
 
 
