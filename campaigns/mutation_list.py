@@ -469,7 +469,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("64-a01", "searching/copies.py", " or 0, self.checkp", " or 0 if self.checkpointed_start is None else 0, self.checkp"),
     ("64-a02", "searching/copies.py", "known[0][1] <= offset and epoch < ", "epoch < "),
     ("62-d06", "searching/copies.py", " <= header", " < header"),
-    ("62-d09", "searching/copies.py", "= min(damaged.next_offset, _base", "= max(damaged.offset, _base"),
+    ("62-d09", "searching/copies.py", "return _base_offset(logs[following]) if following < len(logs) else None", "return None"),
     ("64-a13", "searching/copies.py", "damaged and not self.", ""),
     ("data-of-internal-topics", "searching/decoding.py", ', found["data"]] if has_data else [found]', "]"),
     ("62-d20", "searching/decoding.py", "part == VALUE and ", ""),
