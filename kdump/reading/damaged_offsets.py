@@ -141,10 +141,15 @@ class DamagedOffsets:
                 self._is_after_message = is_legacy
                 self._is_after_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
 
-    def ranges(self) -> list[DamagedRange]:
-        """All damaged ranges, once the walk has ended."""
-        self._end_ranges(FOREVER)
+    def ranges(self, end: int | None = None) -> list[DamagedRange]:
+        """All damaged ranges, once the walk has ended; `end` is an offset that the log does not reach, if one is known."""
+        self._end_ranges(FOREVER if end is None else end)
         return self._ranges
+
+    @property
+    def log_end(self) -> int:
+        """The offset after the last batch in line, or the base offset, once the walk has ended."""
+        return self._expected
 
     def _expect(self, offset: int) -> None:
         self._expected = self._after_damaged = offset
@@ -176,7 +181,7 @@ class DamagedOffsets:
             claim = trusted[row - 1]
             if claim is not None:
                 highest = max(highest, claim.claimed or 0)
-            if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < offset:
+            if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < limit:
                 continue
             is_agreed = highest < each.first and each.last < lowest_after[-row - 1]
             has_room = needed <= each.first - self._expected and needed_after[-row - 1] < offset - each.last

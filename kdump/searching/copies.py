@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from kdump.binary.arithmetic import increment_sequence
+from kdump.binary.arithmetic import differ_in_a_bit, increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -33,6 +33,7 @@ from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange, Stray
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.trust import MANY_ELECTIONS
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
 from kdump.tables import Declared
@@ -197,6 +198,9 @@ class Copy:
 
     def _all_epochs(self) -> list[tuple[int, int]]:
         found = dict(self._epochs)
+        (before, _), (last, _) = [(_NONE, 0), (_NONE, 0), *self._epochs][-2:]
+        if last - before >= MANY_ELECTIONS and differ_in_a_bit(last, before):
+            del found[last]  # one bit of it is wrong, if no checkpoint has it
         for epoch, start in self._checkpointed_epochs:
             found[epoch] = min(start, found.get(epoch, start))
         return sorted(found.items())
@@ -270,53 +274,53 @@ class Copy:
     def _walk(self, source: TolerantSource, item: FileItem, look: _Look) -> None:
         is_in_service = look.is_served
         damaged = DamagedOffsets(item.base_offset or 0)
-        for section in salvage.walk(source):
+        end = self._next_base_offset(item)
+        for section in salvage.walk(source, base_offset=item.base_offset, next_base_offset=end):
             damaged.take(section)
             if isinstance(section, salvage.Damage):
                 continue
             summary = section.summary
             if summary is not None:
-                self._extend(summary.last_offset, is_served=is_in_service)
                 if is_in_service:
                     if not summary.is_legacy and summary.lowest_leader_epoch != summary.highest_leader_epoch:
-                        self._note_epochs(section.chunk, section.statuses, is_served=True)
+                        self._note_epochs(section.chunk, section.statuses)
                     elif not summary.is_legacy:
                         self._note_epoch(summary.first_leader_epoch, summary.first_offset)
                 look.pass_over(summary)
                 if not look.may_hold(summary):
                     look.expected = summary.last_offset + 1
                     continue
-            else:
-                self._note_epochs(section.chunk, section.statuses, is_served=is_in_service)
+            elif is_in_service:
+                self._note_epochs(section.chunk, section.statuses)
             self._note_sightings(source, section, look)
-        for each in self._bounded(source, [*damaged.ranges(), *damaged.strays], item):
+        for each in (*damaged.ranges(end), *damaged.strays):
+            each.log = item.path
             if isinstance(each, Stray):
                 self._note_stray(each, is_served=is_in_service)
             elif is_in_service or not self.served:
-                self.damaged.append(each)
+                self._note_damaged(source, each, item)
+        if damaged.log_end > (item.base_offset or 0):
+            self._extend(damaged.log_end - 1, is_served=is_in_service)
         self._note_bad_ranges(source)
 
     def _note_bad_ranges(self, source: TolerantSource) -> None:
         for start, end in source.bad_ranges:
             self.not_read.append(f"{source.path}: bytes {start:,} to {end - 1:,} cannot be read from the device")
 
-    def _bounded(self, source: TolerantSource, ranges: list[DamagedRange], item: FileItem) -> list[DamagedRange]:
-        """The damaged ranges of a segment. Those at its end reach no further than the next segment, or are no batches.
-
-        At the end of the log, a batch reaches no further than its header claims, if that is in agreement with itself.
-        """
-        for damaged in ranges:
-            damaged.log = item.path
+    def _next_base_offset(self, item: FileItem) -> int | None:
+        """The base offset of the next segment, which this one reaches no further than; None for the last one."""
         logs = self.served or self.marked
         following = bisect_right(logs, item.base_offset or 0, key=_base_offset)
-        if following < len(logs):
-            for damaged in ranges:
-                damaged.next_offset = min(damaged.next_offset, _base_offset(logs[following]))
-        elif item in logs:
-            for damaged in ranges:
-                if damaged.next_offset == FOREVER and damaged.is_batch:
-                    damaged.next_offset = _claimed_end(source, damaged)
-        return [damaged for damaged in ranges if damaged.is_batch or damaged.next_offset < FOREVER]
+        return _base_offset(logs[following]) if following < len(logs) else None
+
+    def _note_damaged(self, source: TolerantSource, damaged: DamagedRange, item: FileItem) -> None:
+        """Note a damaged range. At the end of the log, a batch reaches no further than its header claims, if that agrees."""
+        if damaged.next_offset == FOREVER:
+            if not damaged.is_batch:
+                return
+            if item in (self.served or self.marked):
+                damaged.next_offset = _claimed_end(source, damaged)
+        self.damaged.append(damaged)
 
     @property
     def place(self) -> str:
@@ -337,13 +341,12 @@ class Copy:
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1][0]):
             self._epochs.append((epoch, offset))
 
-    def _note_epochs(self, chunk: Chunk, statuses: list[str], *, is_served: bool) -> None:
+    def _note_epochs(self, chunk: Chunk, statuses: list[str]) -> None:
+        """Note the leader epochs of batches in line. No checksum covers them."""
         batches = chunk.batches
         for row, status in enumerate(statuses):
-            if status != salvage.DAMAGED:
-                self._extend(batches["last_offset"][row], is_served=is_served)
-                if not chunk.is_legacy and is_served:
-                    self._note_epoch(batches["partition_leader_epoch"][row], batches["base_offset"][row])
+            if status == salvage.INTACT and not chunk.is_legacy:
+                self._note_epoch(batches["partition_leader_epoch"][row], batches["base_offset"][row])
 
     def _note_sightings(self, source: TolerantSource, section: salvage.Section, look: _Look) -> None:
         chunk, statuses = section.chunk, section.statuses

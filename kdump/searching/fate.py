@@ -55,7 +55,7 @@ class Verdict:
         self._current = [has for has in self._all_served if has not in self._old]
         found = [] if key is None or every else [one for one in occurrences_of(key) if one.offset == offset]
         self._found_damaged = found  # with the key, but only in batches that are damaged
-        self._damaged = [copy for copy in self._served or copies if self._is_damaged(copy) and not self._holds(copy)]
+        self._damaged = [copy for copy in copies if self._is_damaged(copy)]
         self._evidence: list[str] = []
         self._superseded_by: int | None = None
 
@@ -308,7 +308,10 @@ class Verdict:
 
     def _is_damaged(self, copy: Copy) -> bool:
         files = {item.path for item in (*copy.served, *copy.marked)}
-        return copy.damage_at(self._offset) is not None or any(one.path in files for one in self._found_damaged)
+        if any(one.path in files for one in self._found_damaged):
+            return True
+        is_asked = bool(copy.served) or not self._served
+        return is_asked and not self._holds(copy) and copy.damage_at(self._offset) is not None
 
     def _is_below_start(self, copy: Copy) -> bool:
         return copy.log_start is not None and self._offset < copy.log_start

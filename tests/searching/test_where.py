@@ -364,7 +364,7 @@ def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: P
     assert _fate("a-0@0", data).answer != "open"
     walk, walks = salvage.walk, count()
 
-    def fails_later(source: Any) -> Any:
+    def fails_later(source: Any, **_: Any) -> Any:
         if next(walks):
             raise Unreadable("file-io-error", "Input/output error", path=source.path)
         return walk(source)

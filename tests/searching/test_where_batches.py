@@ -87,11 +87,12 @@ def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
     assert fates == [(offset, "present") for offset in (15, 50, 520)]
 
 
-def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(tmp_path: Path) -> None:
-    """Also if the header claims another offset than those around it: the key is there."""
-    path = _partition(tmp_path, _one(0), batch(base_offset=900, records=[record(key=b"k")], crc=1), _one(2))
+@each("offset", [900, 2])
+def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(offset: int, tmp_path: Path) -> None:
+    """Also if the header claims another offset than those around it, or that of another record: the key is there."""
+    path = _partition(tmp_path, _one(0), batch(base_offset=offset, records=[record(key=b"k")], crc=1), _one(2), _one(3))
     (fate,) = kdump.where(None, path, key="k")
-    assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (900, "damaged", [str(path)], [])
+    assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (offset, "damaged", [str(path)], [])
     assert f"a record with this key stands at byte {len(_one(0))} of " in fate.evidence
 
 
@@ -244,8 +245,10 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
         ([], {5: 1}, [5]),
         ([], {5: 7}, [5]),
         ([], {5: 5 + (1 << 40)}, [5]),
+        ([], {4: 6}, [4]),
         ([], {4: 1, 5: 0}, [4, 5]),
         ([], {8: 0}, [8]),
+        ([], {8: 8 + (1 << 40)}, [8]),
         ([4], {5: 4}, [4, 5]),
         ([3, 4], {5: 4}, [3, 4, 5]),
         ([3, 4], {5: 3}, [3, 4, 5]),
@@ -267,9 +270,24 @@ def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
         for offset in map(abs, damaged):
             parts[offset] = flipped(parts[offset])
             parts[offset] = flipped(parts[offset], 8) if -offset in damaged else parts[offset]  # its length
-        path = _partition(tmp_path / f"{magic}" / "a-0", *parts)
-        found = [(fate.answer, fate.key) for fate in (_fate(offset, path) for offset in range(9))]
-        assert found == [("damaged", None) if offset in gone else ("present", f"k{offset}") for offset in range(9)]
+        for number, segments in enumerate(({0: parts}, {0: parts[:5], 5: parts[5:]})):
+            path = tmp_path / f"{magic}-{number}" / "a-0"
+            path.mkdir(parents=True)
+            for base, of_segment in segments.items():
+                (path / file_name(base, ".log")).write_bytes(b"".join(of_segment))
+            found = [(fate.answer, fate.key) for fate in (_fate(offset, path) for offset in range(9))]
+            assert found == [("damaged", None) if offset in gone else ("present", f"k{offset}") for offset in range(9)]
+
+
+@each("damaged", [False, True])
+def test_a_leader_epoch_with_a_wrong_bit_truncates_nothing_in_other_copies(damaged: bool, tmp_path: Path) -> None:
+    """No checksum covers it: in the last batch nothing contradicts it, nor in the first one after damage."""
+    parts = [_long(offset, 2) for offset in range(8)]
+    changed = [part[:12] + b"\0\x10\0\0" + part[16:] if offset == 4 else part for offset, part in enumerate(parts)]
+    changed[3] = parts[3][:9] + b"\x7f" + flipped(parts[3])[10:] if damaged else parts[3]
+    one, two = _partition(tmp_path / "one", *changed[:5]), _partition(tmp_path / "two", *parts)
+    (one / "leader-epoch-checkpoint").unlink()
+    assert {_fate(offset, one, two).answer for offset in range(8)} == {"present", "only-on"}
 
 
 def test_an_offset_that_only_damaged_files_about_to_be_deleted_can_have_is_damaged(tmp_path: Path) -> None:
