@@ -122,7 +122,7 @@ class Order:
         """Whether `takes` would take these batches."""
         if not self.wants_summary():
             return False
-        if not self._last_offset < summary.first_offset or self._is_too_high(summary.last_offset):
+        if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
             return False
         if not summary.is_legacy and (summary.first_leader_epoch < self._epoch or summary.leader_epochs_back):
             return False
@@ -153,7 +153,7 @@ class Order:
                 return SALVAGED
         else:
             # what is too high is wrong itself, and vouches for none
-            after = [other for other in following() if not self._is_too_high(other[1])][:2]
+            after = [other for other in following() if other[1] < self._ceiling][:2]
             if self._is_outlier(extent, after):
                 expected = self._last_offset + 1
                 if len(after) == 1 and not after[0][0] == expected != extent[0]:
@@ -170,13 +170,9 @@ class Order:
     def fits(self, extent: Extent) -> bool:
         """Whether a batch continues after the last one beyond doubt."""
         first, last, epoch = extent
-        if not self._last_offset < first <= last or self._is_too_high(last):
+        if not self._last_offset < first <= last < self._ceiling:
             return False
         return epoch is None or epoch >= self._epoch
-
-    def _is_too_high(self, last_offset: int) -> bool:
-        """Whether the segment cannot reach this offset, if the batches beyond doubt are not as high themselves."""
-        return last_offset >= self._ceiling > self._last_offset
 
     def is_near(self, extent: Extent, count: int) -> bool:
         """Whether at most so many offsets are missing between the last batch beyond doubt and this one, which fits after it."""
@@ -205,7 +201,7 @@ class Order:
         """The status of the next intact batch, of `size` bytes, where it follows damage and is in doubt."""
         found, self._found = self._found, extent
         self._undecided = None
-        if self._is_too_high(extent[1]) or position < self.nested_end:
+        if extent[1] >= self._ceiling or position < self.nested_end:
             return SALVAGED
         if self._run is None or not self._run.takes(extent, size):
             self._run = Run(extent, size)
@@ -238,6 +234,8 @@ class Order:
         return at
 
     def _move(self, extent: Extent, size: int) -> None:
+        if not self._size and extent[1] >= self._ceiling:
+            self._ceiling = 1 << 63  # what the log starts with does not fit its name
         self._last_offset = extent[1]
         self._size += size
         if extent[2] is not None:

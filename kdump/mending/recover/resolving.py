@@ -10,7 +10,7 @@ import heapq
 from bisect import bisect_right, insort
 from itertools import groupby, pairwise
 
-from kdump.binary.arithmetic import differ_in_a_bit
+from kdump.binary.arithmetic import as_int64, differ_in_a_bit
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
 from kdump.mending.recover import runs
@@ -436,23 +436,34 @@ class _Resolution:
         return True
 
     def _is_flipped_back(self, stray: Piece, chain: list[Piece]) -> bool:
-        """Put an offset right of which one bit is wrong, where the batch before or after it in the file says so."""
+        """Put an offset right of which one bit is wrong, where the batch before or after it in the file says so.
+
+        Where it continues neither of both, it is assumed to be wrong in the only bit that may be.
+        """
         if stray.batches > 1 or 0 in stray.changed or self._is_held(stray, chain):
             return False
         before, after = self._around([stray])
+        size = stray.last - stray.first + 1
         expected = set()
         if stray.follows(before):
             expected.add(stray.next_after(before))
         if after is not None and after.follows(stray):
-            expected.add(after.first - after.damaged_offsets - 1 - (stray.last - stray.first))
+            expected.add(after.first - after.damaged_offsets - size)
         firsts = [first for first in expected if differ_in_a_bit(stray.stated, stray.stated + first - stray.first)]
+        is_assumed = not firsts and after is not None and _is_beside([stray], before, after)
+        if is_assumed and after is not None:
+            low = (stray.log.base_offset or 0) if before is None else before.last + 1
+            shifts = (as_int64(stray.stated ^ 1 << bit) - stray.stated for bit in range(64))
+            firsts = [stray.first + shift for shift in shifts if low <= stray.first + shift <= after.first - size]
         if len(firsts) != 1:
             return False
-        first, last = firsts[0], firsts[0] + stray.last - stray.first
+        first, last = firsts[0], firsts[0] + size - 1
         is_between = (before is None or before.last < first) and (after is None or last < after.first)
         if first < 0 or not is_between or not runs.is_free(chain, first, last):
             return False
-        stray.move(first - stray.first, "one bit of it is wrong, by the batch beside it")
+        how = "it is assumed that one bit of it is wrong" if is_assumed else "one bit of it is wrong"
+        stray.move(first - stray.first, f"{how}, by the batch{'es' * is_assumed} beside it")
+        stray.is_assumed = is_assumed
         chain.insert(bisect_right(chain, first, key=_first), stray)
         insort(self._in_place_of(stray.log), stray, key=_start)
         return True
