@@ -164,7 +164,7 @@ class PartitionRecovery:
         """Leave out old messages in which a start would allocate more memory than a broker may have."""
         greedy: list[int] = []
         for piece in self._chain:
-            if piece.is_legacy and not piece.changed:
+            if piece.may_have_wrappers and not piece.changed:
                 greedy += _greedy_wrappers(self._headers.source(piece.log), piece)
         for offset in greedy:
             reason = "the last message inside claims more memory than a broker may have; a start fails where it opens it"
@@ -621,11 +621,12 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
     """The offsets of wrappers that end inside a message of an absurd size, for which Kafka allocates memory before it reads."""
     for chunk in BatchLog(source, piece.start, piece.end).chunks():
         batches = chunk.batches
-        for offset, position, size in zip(batches["last_offset"], batches["position"], batches["size"], strict=True):
-            wrapper = message_set.Message(offset, source.read_exactly(position, size)[LOG_OVERHEAD:])
-            if not 0 < wrapper.codec < len(codecs.CODECS) or wrapper.codec == codecs.ZSTD:
+        for row, codec in enumerate(batches["compresscodec"]):
+            if codec not in codecs.CODECS[1 : codecs.ZSTD]:
                 continue
+            offset = batches["last_offset"][row]
             try:
+                wrapper = message_set.Message(offset, message_set.bytes_of_message(source, chunk, row))
                 value = wrapper.value
                 data = b"" if value is None else codecs.decompress(wrapper.codec, value, wrapper.magic, limit=MOST_PAYLOAD).data
             except (CorruptData, MissingPackage):
@@ -640,6 +641,8 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
 
 def _record_count(source: Source, piece: Piece) -> int:
     """How many messages a piece of magic 0 or 1 has, with those inside of wrappers."""
+    if not piece.may_have_wrappers:
+        return piece.batches
     if piece.changed:
         return _count_in(message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:]))
     count = 0

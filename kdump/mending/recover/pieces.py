@@ -89,11 +89,11 @@ class Piece:
     """Neighbouring whole batches of a log, their offsets ascending: one, or any number that are beyond doubt.
 
     `first_epoch` and `last_epoch` are leader epochs, NO_EPOCH for messages of magic 0 and 1. `is_sure` says that the walk called
-    them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
-    to be written in place of those from a position in the batch on, and `change` says why; `is_assumed` says that no other file
+    them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes to
+    be written in place of those from a position in the batch on, and `change` says why; `is_assumed` says that no other file
     confirms it. A compressed message, whose own offset is that of its last one, has the offsets of those in it. `has_gaps` says
-    that offsets may be missing between batches of it. `damaged_bytes` and `damaged_offsets` are those of damaged batches before
-    it, up to the piece before that, as they claim.
+    that offsets may be missing between batches of it, `may_have_wrappers` that some may be compressed messages. `damaged_bytes`
+    and `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
     """
 
     __slots__ = (
@@ -114,6 +114,7 @@ class Piece:
         "last",
         "last_epoch",
         "log",
+        "may_have_wrappers",
         "records",
         "start",
     )
@@ -125,7 +126,7 @@ class Piece:
         self.start = start
         self.end = end
         self.first, self.last, epoch = extent
-        self.is_legacy = epoch is None
+        self.is_legacy = self.may_have_wrappers = epoch is None
         self.first_epoch = self.last_epoch = NO_EPOCH if epoch is None else epoch
         self.batches = batches
         self.records = records
@@ -183,6 +184,7 @@ class Piece:
         self.batches += other.batches
         self.records += other.records
         self.has_gaps |= other.has_gaps
+        self.may_have_wrappers |= other.may_have_wrappers
         return True
 
     def part(self, start: int, end: int, first: Extent, last: Extent, batches: int, records: int) -> Piece:
@@ -191,6 +193,7 @@ class Piece:
         part.last_epoch = NO_EPOCH if last[2] is None else last[2]
         part.joins = (start > self.start) + (end < self.end)
         part.has_gaps = self.has_gaps and batches > 1
+        part.may_have_wrappers = self.may_have_wrappers
         if start == self.start:
             part.damaged_bytes, part.damaged_offsets = self.damaged_bytes, self.damaged_offsets
         return part
@@ -481,6 +484,7 @@ class Walk:
                 records=records,
             )
             piece.has_gaps = summary.gaps > 0
+            piece.may_have_wrappers = False
             if not summary.is_legacy:
                 piece.last_epoch = summary.last_leader_epoch
             self._add(piece)
@@ -492,7 +496,8 @@ class Walk:
             epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
             extent = (last if first is None else first, last, epoch)
             records = 1 if count is None else max(count, 0)
-            if chunk.is_legacy and status != DAMAGED and batches["compresscodec"][row] != CODECS[NONE]:
+            is_wrapper = chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]
+            if is_wrapper and status != DAMAGED:
                 extent = extent_of_wrapper(message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row)))
             if status == DAMAGED:
                 self._damaged_batch(chunk, row, start, start + size, extent, records)
@@ -503,6 +508,7 @@ class Walk:
                 self.left_out.append(left)
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
+            piece.may_have_wrappers = is_wrapper
             piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
