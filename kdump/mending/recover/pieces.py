@@ -193,7 +193,6 @@ class Piece:
         part.last_epoch = NO_EPOCH if last[2] is None else last[2]
         part.joins = (start > self.start) + (end < self.end)
         part.has_gaps = self.has_gaps and batches > 1
-        part.may_have_wrappers = self.may_have_wrappers
         if start == self.start:
             part.damaged_bytes, part.damaged_offsets = self.damaged_bytes, self.damaged_offsets
         return part
