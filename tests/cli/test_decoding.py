@@ -195,16 +195,11 @@ def _payloads(golden: bytes) -> dict[int, tuple[Json | None, Json | None]]:
 @each(
     "case, name",
     [
-        ("consumer-offsets-3.9.1", "consumer-offsets"),
-        ("consumer-offsets-all-groups-4.3.0", "consumer-offsets"),
-        ("consumer-offsets-0.8.2.2", "consumer-offsets"),
-        ("consumer-offsets-1.0.1", "consumer-offsets"),
-        ("consumer-offsets-2.8.2", "consumer-offsets"),
-        ("transaction-state-1.0.1", "transaction-state"),
-        ("transaction-state-4.3.0", "transaction-state"),
-        ("share-group-state-4.3.0", "share-group-state"),
-        ("cluster-metadata-3.9.1", "cluster-metadata"),
-        ("cluster-metadata-many-records-4.3.0", "cluster-metadata"),
+        *(("consumer-offsets-3.9.1", "consumer-offsets"), ("consumer-offsets-all-groups-4.3.0", "consumer-offsets")),
+        *(("consumer-offsets-0.8.2.2", "consumer-offsets"), ("consumer-offsets-1.0.1", "consumer-offsets")),
+        *(("consumer-offsets-2.8.2", "consumer-offsets"), ("transaction-state-1.0.1", "transaction-state")),
+        *(("transaction-state-4.3.0", "transaction-state"), ("share-group-state-4.3.0", "share-group-state")),
+        *(("cluster-metadata-3.9.1", "cluster-metadata"), ("cluster-metadata-many-records-4.3.0", "cluster-metadata")),
     ],
 )
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -321,12 +316,9 @@ def test_a_release_that_throws_at_a_record_goes_on_after_it(listed: Lister) -> N
 @each(
     "directory, topic",
     [
-        ("__consumer_offsets-7", "consumer-offsets"),
-        ("__transaction_state-0", "transaction-state"),
-        ("__share_group_state-0", "share-group-state"),
-        ("__cluster_metadata-0", "cluster-metadata"),
-        ("__remote_log_metadata-3", "remote-log-metadata"),
-        ("orders-0", ""),
+        *(("__consumer_offsets-7", "consumer-offsets"), ("__transaction_state-0", "transaction-state")),
+        *(("__share_group_state-0", "share-group-state"), ("__cluster_metadata-0", "cluster-metadata")),
+        *(("__remote_log_metadata-3", "remote-log-metadata"), ("orders-0", "")),
     ],
 )
 def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory: str, topic: str, output: str) -> None:
@@ -367,16 +359,10 @@ def test_a_large_record_of_an_internal_topic_has_no_json() -> None:
 @each(
     ("name", "topic"),
     [
-        ("__consumer_offsets-0", "consumer-offsets"),
-        ("__transaction_state-12", "transaction-state"),
-        ("__share_group_state-0", "share-group-state"),
-        ("__remote_log_metadata-0", "remote-log-metadata"),
-        ("__cluster_metadata-0", "cluster-metadata"),
-        ("consumer_offsets-0", ""),
-        ("_consumer_offsets-0", ""),
-        ("__consumer_offset-0", ""),
-        ("cluster-metadata-0", ""),
-        ("orders-0", ""),
+        *(("__consumer_offsets-0", "consumer-offsets"), ("__transaction_state-12", "transaction-state")),
+        *(("__share_group_state-0", "share-group-state"), ("__remote_log_metadata-0", "remote-log-metadata")),
+        *(("__cluster_metadata-0", "cluster-metadata"), ("consumer_offsets-0", ""), ("_consumer_offsets-0", "")),
+        *(("__consumer_offset-0", ""), ("cluster-metadata-0", ""), ("orders-0", "")),
     ],
 )
 def test_only_topics_of_brokers_are_internal(name: str, topic: str) -> None:

@@ -160,12 +160,8 @@ MADE, OUTPUT = "what is mended or made", "the output"
 @each(
     "command, what",
     [
-        ("recover URL -o {}/new", MADE),
-        ("recover LOCAL -o URL-new", MADE),
-        ("reindex URL -o {}/new", MADE),
-        ("redact URL -o {}/new", MADE),
-        ("slice --from-offset 1 URL -o {}/new", MADE),
-        ("check LOCAL -o URL-new", OUTPUT),
+        *(("recover URL -o {}/new", MADE), ("recover LOCAL -o URL-new", MADE), ("reindex URL -o {}/new", MADE)),
+        *(("redact URL -o {}/new", MADE), ("slice --from-offset 1 URL -o {}/new", MADE), ("check LOCAL -o URL-new", OUTPUT)),
         ("log LOCAL --output parquet -o URL-new", OUTPUT),
         ("scan LOCAL --engine local --tables-to URL-new", "the directory of --tables-to"),
         ("grep a LOCAL --prove-absent --certificate URL-new", "the certificate"),

@@ -207,8 +207,7 @@ def test_batches_are_listed_that_may_hold_what_is_wanted(
     [
         ("--from-offset 2 --to-offset 4", [2, 3, 4]),
         (f"--from-time {TIMESTAMP + 2} --to-time {TIMESTAMP + 30}", [2, 3]),
-        (f"--to-time {TIMESTAMP - 1}", []),
-        ("--limit 4 --from-offset 1", [1, 2, 3, 4]),
+        *((f"--to-time {TIMESTAMP - 1}", []), ("--limit 4 --from-offset 1", [1, 2, 3, 4])),
     ],
 )
 def test_records_are_listed_that_are_wanted(

@@ -194,10 +194,8 @@ def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
         ("--tables batch", "there is no table 'batch'"),
         ("--master local[2]", "--master and --conf are for --engine spark"),
         ("--master local", "--master and --conf are for --engine spark"),
-        ("--conf a=b", "--master and --conf are for --engine spark"),
-        ("--conf x", "--conf takes NAME=VALUE"),
-        ("--target-bytes much", "targetBytes is a number of bytes"),
-        ("--partitions x", "partitions is like 0,4-7"),
+        *(("--conf a=b", "--master and --conf are for --engine spark"), ("--conf x", "--conf takes NAME=VALUE")),
+        *(("--target-bytes much", "targetBytes is a number of bytes"), ("--partitions x", "partitions is like 0,4-7")),
     ],
 )
 def test_what_is_impossible_is_refused(
@@ -420,11 +418,8 @@ def _spark(where: str) -> tuple[str, str]:
 @each(
     "options, engine",
     [
-        ({}, HERE),
-        ({"asked_for": "local"}, HERE),
-        ({"asked_for": "spark"}, _spark("on 2 cores of this machine")),
-        ({"conf": ["a=b"]}, _spark("on 2 cores of this machine")),
-        ({"master": "spark://h:1"}, _spark("at spark://h:1")),
+        *(({}, HERE), ({"asked_for": "local"}, HERE), ({"asked_for": "spark"}, _spark("on 2 cores of this machine"))),
+        *(({"conf": ["a=b"]}, _spark("on 2 cores of this machine")), ({"master": "spark://h:1"}, _spark("at spark://h:1"))),
     ],
     ids=str,
 )
@@ -483,8 +478,7 @@ MASTERS = "there are local, local[4], spark://host:7077, yarn and k8s://https://
 @each(
     "options, words",
     [
-        ("--records --engine local", NO_PLACE),
-        ("--tables batches --engine local", NO_PLACE),
+        *(("--records --engine local", NO_PLACE), ("--tables batches --engine local", NO_PLACE)),
         ("--master spark://h:7077", NO_CLUSTER),
         *(
             (f"--tables-to out --master={one}", f"--master {one!r} is none of Spark's; {MASTERS}")

@@ -37,12 +37,8 @@ def damaged(tmp_path: Path) -> Path:
 @each(
     "line, sound_code, damaged_code",
     [
-        ("check -q", 0, 1),
-        ("check --quiet --output json", 0, 1),
-        ("forecast -q", 0, 1),
-        ("grep -q needle", 0, 3),
-        ("grep -q nothing-of-it", 1, 3),
-        ("where -q orders-0@0", 0, 1),
+        *(("check -q", 0, 1), ("check --quiet --output json", 0, 1), ("forecast -q", 0, 1), ("grep -q needle", 0, 3)),
+        *(("grep -q nothing-of-it", 1, 3), ("where -q orders-0@0", 0, 1)),
     ],
 )
 def test_quiet_shows_nothing_and_ends_as_ever(
@@ -84,8 +80,7 @@ def test_what_is_no_time_is_refused() -> None:
         ("--from-time 2026-11-21 --to-time 2026-11-20", "the range of times ends before it begins"),
         ("--from-time 1h --to-time 2h", "the range of times ends before it begins"),
         ("--from-offset 5 --to-offset 4", "the range of offsets ends before it begins: 5 to 4"),
-        ("--from-offset -1", "-1"),
-        ("--to-offset -1", "-1"),
+        *(("--from-offset -1", "-1"), ("--to-offset -1", "-1")),
     ],
 )
 def test_ranges_that_make_no_sense_are_refused(

@@ -59,13 +59,11 @@ PACKED = "kdump: stdin starts like a file of type gzip"
     [
         ("snapshot", SNAPSHOT, CLEAN, "Dumping -\nproducerId: 7 ", ""),
         ("txnindex", TRANSACTIONS, CLEAN, "Dumping -\nversion: 0 producerId: 9 ", ""),
-        ("index", bytes(24), USAGE, "", NO_LOG),
-        ("timeindex", bytes(24), USAGE, "", NO_LOG),
+        *(("index", bytes(24), USAGE, "", NO_LOG), ("timeindex", bytes(24), USAGE, "", NO_LOG)),
         ("log", gzip.compress(LOG), FINDINGS, "", f"{PACKED}; unpack it first\n"),
         # a check takes it for a log only where it begins like one
         ("check", LOG, CLEAN, "1 segment, 345 bytes, offsets 0 to 4", ""),
-        ("check", LOG[:-1] + b"x", FINDINGS, "crc-mismatch", ""),
-        ("check --as snapshot", SNAPSHOT, CLEAN, "fine", ""),
+        *(("check", LOG[:-1] + b"x", FINDINGS, "crc-mismatch", ""), ("check --as snapshot", SNAPSHOT, CLEAN, "fine", "")),
         ("check", b"something else", NOT_EXAMINED, "file-not-recognized", ""),
         ("check", b"", NOT_EXAMINED, "file-not-recognized", ""),
         ("check", gzip.compress(LOG), NOT_EXAMINED, "", f"{PACKED}, and was not examined; unpack it first\n"),

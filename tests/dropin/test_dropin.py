@@ -216,8 +216,7 @@ def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path) -
 @each(
     "name, message",
     [
-        (LOG, f"java.nio.file.NoSuchFileException: {LOG}"),
-        ("5.index", "java.nio.file.NoSuchFileException: {folder}/5.log"),
+        *((LOG, f"java.nio.file.NoSuchFileException: {LOG}"), ("5.index", "java.nio.file.NoSuchFileException: {folder}/5.log")),
         ("5.timeindex", "java.nio.file.NoSuchFileException: {folder}/5.log"),
         ("5.snapshot", "java.nio.file.NoSuchFileException: 5.snapshot"),
         ("abc.log", 'java.lang.NumberFormatException: For input string: "abc"'),

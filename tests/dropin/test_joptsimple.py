@@ -33,12 +33,8 @@ def _fault(*words: str, release: str = "4.3.1") -> tuple[str, object]:
 @each(
     "words, value",
     [
-        (["--files", "a.log"], "a.log"),
-        (["--files=a.log"], "a.log"),
-        (["-files", "a.log"], "a.log"),
-        (["-files=a.log"], "a.log"),
-        (["--files=a=b"], "a=b"),
-        (["--files="], ""),
+        *((["--files", "a.log"], "a.log"), (["--files=a.log"], "a.log"), (["-files", "a.log"], "a.log")),
+        *((["-files=a.log"], "a.log"), (["--files=a=b"], "a=b"), (["--files="], "")),
         # the next word, whatever it is
         *((["--files", word], word) for word in ("-x", "--", "--print-data-log", "-", "", "a=b", "a.log,b.log")),
     ],
@@ -70,12 +66,9 @@ DECODER = "org.apache.kafka.tools.api.StringDecoder"
 @each(
     "line, value, is_deep",
     [
-        ("--value-decoder-class x.Y", "x.Y", False),
-        ("--value-decoder-class=x.Y", "x.Y", False),
-        ("--value-decoder-class", DECODER, False),
-        ("--value-decoder-class --deep-iteration", DECODER, True),
-        ("--value-decoder-class -deep-iteration", DECODER, True),
-        ("--value-decoder-class -", "-", False),
+        *(("--value-decoder-class x.Y", "x.Y", False), ("--value-decoder-class=x.Y", "x.Y", False)),
+        *(("--value-decoder-class", DECODER, False), ("--value-decoder-class --deep-iteration", DECODER, True)),
+        *(("--value-decoder-class -deep-iteration", DECODER, True), ("--value-decoder-class -", "-", False)),
     ],
 )
 def test_an_optional_value_is_the_next_word_unless_it_is_an_option(line: str, value: str, is_deep: bool) -> None:

@@ -146,8 +146,7 @@ def _control(number: int) -> Record:
 @each(
     "what, damaged",
     [
-        ("a wrong checksum", message(value=b"b", crc=1)),
-        ("a key that runs over", message(key=b"k", key_length=100)),
+        *(("a wrong checksum", message(value=b"b", crc=1)), ("a key that runs over", message(key=b"k", key_length=100))),
         ("a value that runs over", message(key=b"k", value=b"b", value_length=100)),
     ],
 )
@@ -177,11 +176,9 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
 @each(
     "counts, values, expected",
     [
-        ([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]),
-        ([1, 1, 1], [1, 2, 3], [1, 2, 3]),
+        *(([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]), ([1, 1, 1], [1, 2, 3], [1, 2, 3])),
         ([0, 2, 1], [1, 2, 3], [2, 2, 3]),  # as many as with one each
-        ([2, 2], [7, 7], [7, 7, 7, 7]),
-        ([], [], []),
+        *(([2, 2], [7, 7], [7, 7, 7, 7]), ([], [], [])),
     ],
     ids=str,
 )
@@ -295,12 +292,8 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
 @each(
     "texts",
     [
-        [["a"] * 5],
-        [["a"] * 5, ["a"] * 5, ["b"] * 5],
-        [["a"] * 5, ["b", "a", None], [None, None], ["", ""]],
-        [[None] * 5, ["a", "b"]],
-        [["aa", "aa"], ["a", "aaa"], ["aab", "aba"]],
-        [[""] * 5, [], ["a"]],
+        *([["a"] * 5], [["a"] * 5, ["a"] * 5, ["b"] * 5], [["a"] * 5, ["b", "a", None], [None, None], ["", ""]]),
+        *([[None] * 5, ["a", "b"]], [["aa", "aa"], ["a", "aaa"], ["aab", "aba"]], [[""] * 5, [], ["a"]]),
         [["ä", "ä"], ["ä", "a"]],
     ],
 )

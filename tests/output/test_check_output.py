@@ -348,8 +348,7 @@ def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
 @each(
     "files, told, more",
     [
-        (5, 5, None),
-        (6, 5, "1 more finding of crc-mismatch in 1 other file"),
+        *((5, 5, None), (6, 5, "1 more finding of crc-mismatch in 1 other file")),
         (8, 5, "5 more findings of crc-mismatch in 3 other files"),
     ],
 )
@@ -404,11 +403,7 @@ def test_copies_of_a_partition_are_named_with_their_ends_and_what_compares_them(
 @each(
     "start, end, where",
     [
-        (0, 0, ""),
-        (7, 7, ", byte 7"),
-        (7, 8, ", byte 7"),
-        (7, 9, ", bytes 7 to 8"),
-        (0, 1, ", byte 0"),
+        *((0, 0, ""), (7, 7, ", byte 7"), (7, 8, ", byte 7"), (7, 9, ", bytes 7 to 8"), (0, 1, ", byte 0")),
         (1000, 3000, ", bytes 1,000 to 2,999"),
     ],
 )

@@ -139,8 +139,7 @@ def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFix
         ("log segment '/data/orders-3/00000000000000000200.log' at byte", "/data/orders-3"),
         ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "/data/orders-3"),
         ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "/data/orders-3"),
-        ("log segment 200 in dir /data/kafka. at byte", "/data/kafka"),
-        ("log segment 200.log at byte", "DIR"),
+        *(("log segment 200 in dir /data/kafka. at byte", "/data/kafka"), ("log segment 200.log at byte", "DIR")),
     ],
 )
 def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, checked: str) -> None:
@@ -387,8 +386,7 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
 @each(
     ("word", "meant"),
     [
-        ("torn", "did you mean torn-tail, torn-header?"),
-        ("CorruptRecordExcepton", "did you mean CorruptRecordException"),
+        *(("torn", "did you mean torn-tail, torn-header?"), ("CorruptRecordExcepton", "did you mean CorruptRecordException")),
         ("java.lang.IllegalStateExeption", "did you mean IllegalStateException"),
         *((word, "`kdump explain` lists all") for word in ("clock went back", "Failed to load", "FooBarException")),
         *(("crc-mismtach", "did you mean crc-mismatch"), ("checksum batch", "crc-mismatch?")),
