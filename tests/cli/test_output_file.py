@@ -75,9 +75,7 @@ def test_a_command_line_that_is_wrong_leaves_no_file(partition: Path, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == [partition.name]
 
 
-def test_a_file_that_came_meanwhile_stays_and_a_file_system_needs_no_links(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_file_stays_and_links_are_not_needed(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = os.link
 
     def late(source: str, target: str) -> None:

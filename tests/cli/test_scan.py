@@ -142,9 +142,7 @@ def _verdict(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> t
     return summary["verdict"], summary["recordsNotRead"]
 
 
-def test_a_scan_is_clean_only_where_it_reads_the_records(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sound = brokers / "broker=1"
     assert _verdict(sound, capsys, "--level", "deep") == ("fine", 0)
     expected = "headers intact; indexes not compared with logs, 30 records not read (--level deep)"
@@ -165,9 +163,7 @@ def test_a_scan_is_clean_only_where_it_reads_the_records(
 
 
 @each("output", ["text", "json"])
-def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
-) -> None:
+def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str) -> None:
     whole = [data(offset, 20, at=TIMESTAMP) for offset in range(0, 200, 20)]
     brokers = write_fleet(tmp_path / "fleet", {"leader": {"stock-0": {0: whole}}, "backup": {"stock-0": {0: whole[:7]}}})
     assert _without_tables(brokers, "--output", output) == 0
@@ -198,9 +194,7 @@ def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
         *(("--target-bytes much", "targetBytes is a number of bytes"), ("--partitions x", "partitions is like 0,4-7")),
     ],
 )
-def test_what_is_impossible_is_refused(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, words: str
-) -> None:
+def test_nonsense_is_refused(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
     assert _scan(brokers, tmp_path / "out", *options.split()) == 2
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -211,9 +205,7 @@ def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) ->
     assert _scan(tmp_path / "data", tmp_path / "out") == 3
 
 
-def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_overwritten_or_left_by_a_failure(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "out").mkdir()
     assert _scan(brokers, tmp_path / "out") == 2
     assert "exists; kdump does not overwrite files" in capsys.readouterr().err
@@ -236,9 +228,7 @@ def test_all_tables_but_the_findings_are_of_one_list_of_files(brokers: Path, tmp
     assert seen == {table: table != "findings" for table in TABLES}
 
 
-def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_scan_leaves_nothing_and_ends_with_3(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for error, words in (
         (KdumpError("no room", path="x"), "kdump: x: no room\n"),
         (MemoryError(), "kdump: out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
@@ -361,9 +351,7 @@ def test_no_form_keeps_silent_about_damage(
 
 
 @each("form", FORMS)
-def test_damage_outside_the_requested_range_does_not_matter_in_any_format(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str
-) -> None:
+def test_damage_outside_a_range_does_not_matter_in_any_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(b"".join(_one(n) for n in range(3)) + b"torn")
     assert _said(capfd, path, form, "--to-offset", "1") == _said(capfd, path, form, "--limit", "2") == (0, "")
@@ -423,9 +411,7 @@ def _spark(where: str) -> tuple[str, str]:
     ],
     ids=str,
 )
-def test_spark_scans_where_somebody_requested_it(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]
-) -> None:
+def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]) -> None:
     given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
     monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
     assert chosen(**given) == engine
@@ -436,9 +422,7 @@ def test_spark_scans_where_somebody_requested_it(
     assert chosen(**given) == (HERE if engine == HERE and options else _spark("in the session of this process"))
 
 
-def test_what_hides_more_in_one_partition_makes_the_number_of_all_a_least_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = (data(offset, 3) for offset in (0, 3, 6))
     for topic, lost in (("a", second[:-1] + b"x"), ("b", b"no batch " * 20)):
         log = write_partition(tmp_path / "data", topic=topic, segments={0: [first, second, third]}) / file_name(0, ".log")
@@ -486,9 +470,7 @@ MASTERS = "there are local, local[4], spark://host:7077, yarn and k8s://https://
         ),
     ],
 )
-def test_what_needs_a_place_or_a_master_asks_for_one(
-    brokers: Path, capsys: pytest.CaptureFixture[str], options: str, words: str
-) -> None:
+def test_what_needs_a_place_or_master_asks(brokers: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
     assert main(["scan", str(brokers), *options.split()]) == 2
     assert capsys.readouterr().err == f"kdump: {words}\n"
 

@@ -83,9 +83,7 @@ def test_what_is_no_time_is_refused() -> None:
         *(("--from-offset -1", "-1"), ("--to-offset -1", "-1")),
     ],
 )
-def test_ranges_that_make_no_sense_are_refused(
-    options: str, said: str, sound: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for command in (["log"], ["grep", "x"], ["slice", "-o", str(tmp_path / "new")]):
         assert commands.main([*command, *options.split(), str(sound)]) == 2
         assert said in capsys.readouterr().err
@@ -124,9 +122,7 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
 # --- Beside a running broker
 
 
-def test_a_scan_can_be_gentle_but_not_to_spark(
-    sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_is_gentle_without_spark(sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     for words in (["--rate", "5MB/s", "--engine", "spark"], ["--rate", "fast"]):

@@ -69,9 +69,7 @@ PACKED = "kdump: stdin starts like a file of type gzip"
         ("check", gzip.compress(LOG), NOT_EXAMINED, "", f"{PACKED}, and was not examined; unpack it first\n"),
     ],
 )
-def test_what_comes_from_stdin_is_read_as_a_file_of_its_kind(
-    tmp_path: Path, line: str, data: bytes, status: int, stdout: str, stderr: str
-) -> None:
+def test_stdin_is_a_file_of_its_kind(tmp_path: Path, line: str, data: bytes, status: int, stdout: str, stderr: str) -> None:
     assert len(LOG) == 345
     code, out, err = _run(tmp_path, data, *line.split(), "-")
     assert code == status

@@ -85,9 +85,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 @pytest.mark.slow
 @pytest.mark.parametrize("message", [1, 2, 5, 9])
 @pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
-def test_nothing_is_lost_or_doubled_when_processes_are_killed(
-    log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]
-) -> None:
+def test_no_kill_loses_or_doubles_anything(log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]) -> None:
     """The process that writes takes one stretch, so that the others have enough to say, whoever is faster on this machine."""
     wanted = kernels.printed([*way, "--files", log])
     lost = lose_a_worker(monkeypatch, after=message)

@@ -244,9 +244,7 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
     ],
     ids=str,
 )
-def test_batches_are_cut_and_joined_to_a_number_of_rows_and_bytes(
-    bound: str, sizes: tuple[int, ...], expected: list[int]
-) -> None:
+def test_batches_are_cut_and_joined_to_numbers_of_rows_and_bytes(bound: str, sizes: tuple[int, ...], expected: list[int]) -> None:
     number, _, unit = bound.partition(" ")
     rows, size = (int(number), 1 << 20) if unit == "rows" else (1000, int(number))
     made = list(builder.bounded(_parts(*sizes), rows=rows, size=size))

@@ -297,9 +297,7 @@ def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture
         ("NotControllerException", "a request reached a controller that is not the active one"),
     ],
 )
-def test_an_unknown_message_of_a_class_with_a_meaning_is_unknown(
-    capfd: pytest.CaptureFixture[str], name: str, meaning: str
-) -> None:
+def test_an_unknown_message_of_a_known_class_is_unknown(capfd: pytest.CaptureFixture[str], name: str, meaning: str) -> None:
     status, out, _ = _run(capfd, f"ERROR org.apache.kafka.common.errors.{name}: out of cheese")
     assert status == UNKNOWN and out.startswith(f"kdump does not know this line.\n\n{name}: {meaning}")
 
@@ -353,9 +351,7 @@ def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.Captu
     assert status == FOUND and out.startswith('"Error while loading log dir": ')
 
 
-def test_several_events_are_answered_each_once(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_each_event_is_answered_once(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = tmp_path / "server.log"
     lines.write_text(f"{TRACE * 3}[2026-11-22 10:00:01,000] WARN out of cheese\nINFO all is well\n")
     with lines.open() as stdin:

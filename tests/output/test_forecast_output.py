@@ -41,9 +41,7 @@ SOUND: Values = {
 }
 
 
-def _row(
-    events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any
-) -> Forecast:  # of columns of several types
+def _row(events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any) -> Forecast:  # of several types
     row = Forecast(*(SOUND | changes).values())
     row.events = Events()
     for name, value in (events or {}).items():
