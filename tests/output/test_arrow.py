@@ -68,10 +68,7 @@ def test_a_null_header_is_not_an_empty_one() -> None:
     ]
     data = batch(records=[record(value=b"v")] * 3)
     assert [row["headers"] for row in _table(data, keys=["headers"])] == [[], [], []]
-
-
-def test_messages_have_no_headers_at_all() -> None:
-    data = wrapper(messages=[message(value=b"a"), message(value=b"b")])
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b")])  # which have none at all
     assert {str(row["headers"]) for row in _table(data, keys=["headers"])} <= {"None", "[]"}
 
 
@@ -90,26 +87,11 @@ def test_a_record_has_what_its_batch_says() -> None:
         partition_leader_epoch=4,
     )
     first, second = _table(batch(records=[record()] * 2) + data)[2:]
-    of_all = {
-        "broker": None,
-        "topic": None,
-        "partition": None,
-        "segmentBase": None,
-        "path": "x",
-        "position": len(batch(records=[record()] * 2)),
-        "valueSize": 1,
-        "isKeyTruncated": False,
-        "isValueTruncated": False,
-        "timestampType": "CreateTime",
-        "magic": 2,
-        "producerId": 3,
-        "producerEpoch": 2,
-        "partitionLeaderEpoch": 4,
-        "isTransactional": True,
-        "isControl": False,
-        "controlType": None,
-        "status": "intact",
-    }
+    place = {**dict.fromkeys(("broker", "topic", "partition", "segmentBase")), "path": "x"}
+    place["position"] = len(batch(records=[record()] * 2))
+    of_all = {"valueSize": 1, "isKeyTruncated": False, "isValueTruncated": False, "timestampType": "CreateTime", "magic": 2}
+    of_all |= {"producerId": 3, "producerEpoch": 2, "partitionLeaderEpoch": 4, "isTransactional": True, "isControl": False}
+    of_all |= {**place, "controlType": None, "status": "intact"}
     for row, own in (
         (first, {"offset": 7, "sequence": 9, "timestamp": TIMESTAMP, "keySize": 1}),
         (second, {"offset": 8, "sequence": 10, "timestamp": TIMESTAMP + 5, "keySize": -1}),

@@ -15,30 +15,11 @@ from tests.loops import each
 
 Values = dict[str, Any]  # of columns of several types
 
-SOUND: Values = {
-    "path": "/data/orders-0",
-    "release": "4.3.1",
-    "after": "unclean",
-    "recovery_point": 0,
-    "recovery_point_is_assumed": False,
-    "outcome": "keep",
-    "also": [],
-    "log_start": 0,
-    "log_end": 10,
-    "data_end": 10,
-    "end_differs": False,
-    "bytes_lost": 0,
-    "lost_offsets": [],
-    "lost_records": 0,
-    "damaged_batches": 0,
-    "consumers_stop_at": None,
-    "segments": [[0, 700]],
-    "segments_gone": [],
-    "files": [],
-    "exception": None,
-    "reason": None,
-    "conditions": [],
-}
+SOUND: Values = {"path": "/data/orders-0", "release": "4.3.1", "after": "unclean"}
+SOUND |= {"recovery_point": 0, "recovery_point_is_assumed": False, "outcome": "keep", "also": [], "log_start": 0, "log_end": 10}
+SOUND |= {"data_end": 10, "end_differs": False, "bytes_lost": 0, "lost_offsets": [], "lost_records": 0, "damaged_batches": 0}
+SOUND |= {"consumers_stop_at": None, "segments": [[0, 700]], "segments_gone": [], "files": [], "exception": None, "reason": None}
+SOUND |= {"conditions": []}  # in the order of the columns
 
 
 def _row(events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any) -> Forecast:  # of several types
@@ -54,10 +35,6 @@ def _row(events: Values | None = None, *, remedy: Remedy | None = None, **change
 
 def _name(base_offset: int) -> str:
     return f"{base_offset:020}.log"
-
-
-def _deleted(names: str, *others: Values) -> list[Values]:
-    return [*(_file(name, "deleted") for name in names), *others]
 
 
 def _file(name: str, change: str, new_name: str | None = None) -> Values:
@@ -235,8 +212,11 @@ GONE = _file("a", "renamed", "a.deleted")
         ("Deleted: a, c.", [_file("a", "deleted"), _file("b", "truncated"), _file("c", "deleted")], {}),
         *(("Deleted: a.", [GONE], {}), (None, [_file("a", "renamed", "a.other")], {})),
         ("Deleted: b.", [GONE, _file("b", "deleted")], {"cut": {0: Cut(1, 2, "why")}}),
-        *((None, [GONE], {"deleted_all": [0]}), ("Deleted: a, b, c, d, e, f, g, h.", _deleted("abcdefgh"), {})),
-        ("Deleted: a, b, c, d, e, f, g, h and 2 more.", _deleted("abcdefghij"), {}),
+        *(
+            (None, [GONE], {"deleted_all": [0]}),
+            ("Deleted: a, b, c, d, e, f, g, h.", [_file(name, "deleted") for name in "abcdefgh"], {}),
+        ),
+        ("Deleted: a, b, c, d, e, f, g, h and 2 more.", [_file(name, "deleted") for name in "abcdefghij"], {}),
     ],
 )
 def test_files_that_go_are_named(told: str | None, files: list[Values], events: Values) -> None:
