@@ -67,23 +67,15 @@ def _table(out: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.fixture
-def _forks_only_here() -> Iterator[None]:
-    """No worker process can start another."""
-    with forks_only_here():
-        yield
-
-
-@pytest.mark.usefixtures("_forks_only_here")
 def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, tmp_path: Path) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="gzip")
     write_partition(brokers / "broker=1", topic="packed", partition=0, segments={0: [packed]})
-    assert _scan(brokers, tmp_path / "out", "--records") == 1
+    with forks_only_here():
+        assert _scan(brokers, tmp_path / "out", "--records") == 1
     assert {row["code"] for row in _table(tmp_path / "out", "findings")}.isdisjoint({"scan-rows-missing", "check-crashed"})
     assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
 
 
-@pytest.mark.usefixtures("_forks_only_here")
 def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +87,8 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
         return attempt(task)
 
     monkeypatch.setattr(tasks, "attempt", dying)
-    assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
+    with forks_only_here():
+        assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
     shown = " ".join(capfd.readouterr().out.split())
     assert "no worker process can be started: Resource temporarily unavailable" in shown
 
@@ -109,14 +102,9 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     lz4, none = json.loads(capsys.readouterr().out)["codecs"]
     assert (none["codec"], none["saved"]) == ("none", 0.0 if measured else None)
     size = len(packed)
-    assert lz4 == {
-        "codec": "lz4",
-        "batches": 1,
-        "size": size,
-        "measured": size if measured else 0,
-        "uncompressed": 1070 if measured else None,
-        "saved": 1 - size / 1070 if measured else None,
-    }
+    saved = {"measured": size, "uncompressed": 1070, "saved": 1 - size / 1070}
+    unknown = {"measured": 0, "uncompressed": None, "saved": None}
+    assert lz4 == {"codec": "lz4", "batches": 1, "size": size, **(saved if measured else unknown)}
     _scan(tmp_path / "data", tmp_path / "again", "--savings", savings)
     lines = capsys.readouterr().out.splitlines()
     (heading,) = [row for row, line in enumerate(lines) if line.startswith("codec ")]
@@ -263,17 +251,13 @@ def partition(brokers: Path) -> Path:
     return brokers / "broker=2" / "a-1"
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
-
-
 def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     options = "--deep --output parquet --from-offset 2 --to-offset 8 --limit 4 --strict-stderr"
     assert main(["log", *options.split(), "-o", str(path), str(partition / file_name(0, ".log"))]) == 0
-    assert [(row["offset"], row["key"], row["valueSize"]) for row in _read(path)] == [(n, b"k", 100) for n in (2, 3, 4, 5)]
+    assert [(row["offset"], row["key"], row["valueSize"]) for row in pq.read_table(path).to_pylist()] == [
+        (n, b"k", 100) for n in (2, 3, 4, 5)
+    ]
 
 
 def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
