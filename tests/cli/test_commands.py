@@ -256,9 +256,7 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(tmp_path: Path, o
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--deep"]])
 @pytest.mark.parametrize("output", FORMS)
-def test_a_listing_that_nobody_reads_ends_with_the_worst_seen(
-    partition: Path, large: Path, output: str, options: list[str]
-) -> None:
+def test_a_listing_that_nobody_reads_ends_with_the_worst(partition: Path, large: Path, output: str, options: list[str]) -> None:
     arguments = ["log", "--output", output, *options]
     assert _without_reader(*arguments, partition) == (CLEAN, b"")
     flip_a_bit(partition / LOG_NAME)

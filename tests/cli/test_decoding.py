@@ -31,6 +31,7 @@ Decoded = tuple[Any, Any, str | None]  # numbers or objects
 
 CLEAN, FINDINGS, USAGE = range(3)
 LOG_NAME = "00000000000000000000.log"
+MARKED_ID = "56d167cf27c84fbb8dbcd62116717146"
 
 OFFSET_KEY = int16(1) + string("g") + string("t") + int32(3)
 OFFSET_VALUE = int16(1) + int64(42) + string("") + int64(7) + int64(-1)
@@ -73,29 +74,25 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
 # --- which decoder
 
 
-TOPIC_OF = {
-    "__consumer_offsets-12/00000000000000000000.log": "consumer-offsets",
-    "/data/__transaction_state-0/00000000000000000000.log": "transaction-state",
-    "__cluster_metadata-0/00000000000000000000.log": "cluster-metadata",
-    "__remote_log_metadata-49/x.log": "remote-log-metadata",
-    "__share_group_state-1/x.log": "share-group-state",
-    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-delete/x.log": "consumer-offsets",
-    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-future/x.log": "consumer-offsets",
-    "__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-stray/x.log": "consumer-offsets",
-    "__cluster_metadata-0/00000000000000000359-0000000001.checkpoint": "cluster-metadata",
-    "/data/bootstrap.checkpoint": "cluster-metadata",
-    "orders-3/x.log": "",
-    "consumer-offsets-0/x.log": "",
-    "consumer_offsets-0/x.log": "",
-    "__consumer_offsets/x.log": "",
-    "__consumer_offsets-x/x.log": "",
-    "__consumer_offsets-copy-1/x.log": "",
-    "x.log": "",
-}
+@each(
+    ("path", "topic"),
+    [
+        (f"__consumer_offsets-12/{LOG_NAME}", "consumer-offsets"),
+        *((f"/data/__transaction_state-0/{LOG_NAME}", "transaction-state"), ("__cluster_metadata-0/x.log", "cluster-metadata")),
+        *(("__remote_log_metadata-49/x.log", "remote-log-metadata"), ("__share_group_state-1/x.log", "share-group-state")),
+        *((f"__consumer_offsets-12.{MARKED_ID}-{mark}/x.log", "consumer-offsets") for mark in ("delete", "future", "stray")),
+        ("__cluster_metadata-0/00000000000000000359-0000000001.checkpoint", "cluster-metadata"),
+        *(("/data/bootstrap.checkpoint", "cluster-metadata"), ("orders-3/x.log", ""), ("consumer-offsets-0/x.log", "")),
+        *(("consumer_offsets-0/x.log", ""), ("_consumer_offsets-0/x.log", ""), ("__consumer_offset-0/x.log", "")),
+        *(("__consumer_offsets/x.log", ""), ("__consumer_offsets-x/x.log", ""), ("__consumer_offsets-copy-1/x.log", "")),
+        *(("cluster-metadata-0/x.log", ""), ("x.log", "")),
+    ],
+)
+def test_the_name_of_a_directory_says_which_records_it_holds(path: str, topic: str) -> None:
+    assert decoding.topic_of(path) == topic
 
 
-def test_the_name_of_a_directory_says_which_records_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {path: decoding.topic_of(path) for path in TOPIC_OF} == TOPIC_OF
+def test_a_file_in_the_current_directory_is_of_its_topic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "__consumer_offsets-7").mkdir()
     monkeypatch.chdir(tmp_path / "__consumer_offsets-7")
     assert decoding.topic_of(LOG_NAME) == "consumer-offsets"
@@ -195,16 +192,11 @@ def _payloads(golden: bytes) -> dict[int, tuple[Json | None, Json | None]]:
 @each(
     "case, name",
     [
-        ("consumer-offsets-3.9.1", "consumer-offsets"),
-        ("consumer-offsets-all-groups-4.3.0", "consumer-offsets"),
-        ("consumer-offsets-0.8.2.2", "consumer-offsets"),
-        ("consumer-offsets-1.0.1", "consumer-offsets"),
-        ("consumer-offsets-2.8.2", "consumer-offsets"),
-        ("transaction-state-1.0.1", "transaction-state"),
-        ("transaction-state-4.3.0", "transaction-state"),
-        ("share-group-state-4.3.0", "share-group-state"),
-        ("cluster-metadata-3.9.1", "cluster-metadata"),
-        ("cluster-metadata-many-records-4.3.0", "cluster-metadata"),
+        *(("consumer-offsets-3.9.1", "consumer-offsets"), ("consumer-offsets-all-groups-4.3.0", "consumer-offsets")),
+        *(("consumer-offsets-0.8.2.2", "consumer-offsets"), ("consumer-offsets-1.0.1", "consumer-offsets")),
+        *(("consumer-offsets-2.8.2", "consumer-offsets"), ("transaction-state-1.0.1", "transaction-state")),
+        *(("transaction-state-4.3.0", "transaction-state"), ("share-group-state-4.3.0", "share-group-state")),
+        *(("cluster-metadata-3.9.1", "cluster-metadata"), ("cluster-metadata-many-records-4.3.0", "cluster-metadata")),
     ],
 )
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -321,12 +313,9 @@ def test_a_release_that_throws_at_a_record_goes_on_after_it(listed: Lister) -> N
 @each(
     "directory, topic",
     [
-        ("__consumer_offsets-7", "consumer-offsets"),
-        ("__transaction_state-0", "transaction-state"),
-        ("__share_group_state-0", "share-group-state"),
-        ("__cluster_metadata-0", "cluster-metadata"),
-        ("__remote_log_metadata-3", "remote-log-metadata"),
-        ("orders-0", ""),
+        *(("__consumer_offsets-7", "consumer-offsets"), ("__transaction_state-0", "transaction-state")),
+        *(("__share_group_state-0", "share-group-state"), ("__cluster_metadata-0", "cluster-metadata")),
+        *(("__remote_log_metadata-3", "remote-log-metadata"), ("orders-0", "")),
     ],
 )
 def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory: str, topic: str, output: str) -> None:
@@ -362,25 +351,6 @@ def test_a_large_record_of_an_internal_topic_has_no_json() -> None:
     assert (whole.key, whole.value) == (json.dumps(KEY_OBJECT, separators=(",", ":")), None)
     assert whole.fault is not None and whole.fault.code == "schema-value-too-large"
     assert decoded.decoder_of("consumer-offsets")(bytes(decoded.MAX_RECORD + 1), None).key is None
-
-
-@each(
-    ("name", "topic"),
-    [
-        ("__consumer_offsets-0", "consumer-offsets"),
-        ("__transaction_state-12", "transaction-state"),
-        ("__share_group_state-0", "share-group-state"),
-        ("__remote_log_metadata-0", "remote-log-metadata"),
-        ("__cluster_metadata-0", "cluster-metadata"),
-        ("consumer_offsets-0", ""),
-        ("_consumer_offsets-0", ""),
-        ("__consumer_offset-0", ""),
-        ("cluster-metadata-0", ""),
-        ("orders-0", ""),
-    ],
-)
-def test_only_topics_of_brokers_are_internal(name: str, topic: str) -> None:
-    assert decoded.internal_topic(f"/data/{name}/00000000000000000000.log") == topic
 
 
 def test_the_version_of_a_control_record_has_a_sign() -> None:

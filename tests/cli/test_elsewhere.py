@@ -68,9 +68,7 @@ def places(store: Store, tmp_path_factory: pytest.TempPathFactory) -> list[tuple
 
 
 @each("command", COMMANDS)
-def test_a_command_prints_of_a_url_what_it_prints_of_a_path(
-    places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_commands_print_the_same_of_urls(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], command: str) -> None:
     words = [*command.split(), "PLACE"]
     for local, url in places:
         assert _unwrapped(_printed(capfd, url, *words)) == _unwrapped(_printed(capfd, local, *words))
@@ -86,9 +84,7 @@ def _unwrapped(printed: tuple[int, str, str]) -> tuple[int, str, str]:
 
 
 @each("options", ["", "--print-data-log", "--index-sanity-check", "--verify-index-only"])
-def test_the_drop_in_form_prints_of_urls_what_it_prints_of_files(
-    places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], options: str
-) -> None:
+def test_the_drop_in_form_reads_urls_too(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], options: str) -> None:
     for local, url in places:
         for file in sorted(Path(local).iterdir()):
             if file.is_file() and file.suffix in (".log", ".index", ".timeindex", ".snapshot", ".txnindex"):
@@ -122,9 +118,7 @@ def _rows(folder: Path, roots: list[str]) -> list[dict[str, Any]]:
     return sorted(rows, key=repr)
 
 
-def test_a_scan_that_is_repeated_reads_only_what_was_replaced(
-    store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_repeated_scan_reads_only_what_was_replaced(store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "again" / "orders-0"
     shutil.copytree(ROOT / "examples" / "orders-0", folder)
     url = store.upload(folder, "again/orders-0")
@@ -160,12 +154,8 @@ MADE, OUTPUT = "what is mended or made", "the output"
 @each(
     "command, what",
     [
-        ("recover URL -o {}/new", MADE),
-        ("recover LOCAL -o URL-new", MADE),
-        ("reindex URL -o {}/new", MADE),
-        ("redact URL -o {}/new", MADE),
-        ("slice --from-offset 1 URL -o {}/new", MADE),
-        ("check LOCAL -o URL-new", OUTPUT),
+        *(("recover URL -o {}/new", MADE), ("recover LOCAL -o URL-new", MADE), ("reindex URL -o {}/new", MADE)),
+        *(("redact URL -o {}/new", MADE), ("slice --from-offset 1 URL -o {}/new", MADE), ("check LOCAL -o URL-new", OUTPUT)),
         ("log LOCAL --output parquet -o URL-new", OUTPUT),
         ("scan LOCAL --engine local --tables-to URL-new", "the directory of --tables-to"),
         ("grep a LOCAL --prove-absent --certificate URL-new", "the certificate"),
@@ -199,9 +189,7 @@ def test_what_is_not_there_is_not_examined(store: Store, capfd: pytest.CaptureFi
     assert "there is no bucket 'nobucket'" in out + err
 
 
-def test_urls_of_other_schemes_are_paths(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_other_urls_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s3:" / "x").mkdir(parents=True)
     shutil.copytree(ROOT / "examples" / "orders-0", tmp_path / "s3:" / "x" / "orders-0")

@@ -124,9 +124,7 @@ def test_options_of_kafkas_tool_go_through_its_door() -> None:
     ],
     ids=str,
 )
-def test_screens_end_with_0_unknown_lines_with_1_and_wrong_command_lines_with_2(
-    arguments: list[str], status: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_screens_end_with_0_and_wrong_lines_with_2(arguments: list[str], status: int, capfd: pytest.CaptureFixture[str]) -> None:
     assert commands.main(arguments) == status
     out, err = capfd.readouterr()
     assert (bool(out), err.startswith("kdump: ")) == (status < 2, status == 2)
@@ -145,9 +143,7 @@ def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: py
 
 
 @pytest.mark.parametrize(("interval", "drawn"), [(0.0, [0.5, 1.0, 1.5, 2.0]), (3600.0, [0.5])])
-def test_a_bar_shows_the_share_of_all_tables_and_only_now_and_then(
-    monkeypatch: pytest.MonkeyPatch, interval: float, drawn: list[float]
-) -> None:
+def test_a_bar_shows_the_share_of_all_now_and_then(monkeypatch: pytest.MonkeyPatch, interval: float, drawn: list[float]) -> None:
     from rich.progress import Progress
 
     from kdump.cli.scanning.progress import ScanProgress

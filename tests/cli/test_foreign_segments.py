@@ -23,18 +23,12 @@ DAMAGED = b"\xff" + FOREIGN[0][1:]  # its header's checksum does not match
 @each(
     "name, data, broker",
     [
-        (NAME, b"".join(FOREIGN), "Redpanda"),
-        ("4711-12-v2.log", FOREIGN[0], "Redpanda"),
+        *((NAME, b"".join(FOREIGN), "Redpanda"), ("4711-12-v2.log", FOREIGN[0], "Redpanda")),
         (file_name(0, ".log"), FOREIGN[0], "Redpanda"),  # renamed
-        (NAME, DAMAGED + FOREIGN[1], "Redpanda"),
-        (NAME, bytes(4096) + FOREIGN[1], "Redpanda"),
+        *((NAME, DAMAGED + FOREIGN[1], "Redpanda"), (NAME, bytes(4096) + FOREIGN[1], "Redpanda")),
         (file_name(0, ".log"), DAMAGED + FOREIGN[1], ""),  # nothing but the name would say so
-        (NAME, FOREIGN[0][:60], ""),
-        (NAME, DAMAGED, ""),
-        (NAME, bytes(4096), ""),
-        (NAME, b"", ""),
-        (NAME, b"".join(BATCHES), ""),
-        (file_name(0, ".log"), b"".join(BATCHES), ""),
+        *((NAME, FOREIGN[0][:60], ""), (NAME, DAMAGED, ""), (NAME, bytes(4096), ""), (NAME, b"", "")),
+        *((NAME, b"".join(BATCHES), ""), (file_name(0, ".log"), b"".join(BATCHES), "")),
     ],
 )
 def test_a_segment_is_known_by_the_checksum_of_a_header(tmp_path: Path, name: str, data: bytes, broker: str) -> None:

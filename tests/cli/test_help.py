@@ -23,9 +23,7 @@ def test_the_start_page_fits_a_terminal_and_names_each_command_once() -> None:
 
 
 @each("name", COMMANDS)
-def test_short_help_leaves_out_what_is_rare_and_says_how_to_see_it(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_help_leaves_out_the_rare(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     short, whole = _screen(capsys, name, "-h"), _screen(capsys, name, "--help")
     assert len(short.splitlines()) <= len(whole.splitlines())

@@ -111,16 +111,8 @@ def test_options_of_the_drop_in_form_are_distinguished_from_values_of_kafkas() -
 
 def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
     shared = {name for name in CheckOptions.OPTIONS if name in Settings.field_names}
-    given = {
-        "level": "deep",
-        "cleanup_policy": "compact",
-        "is_pedantic": True,
-        "max_findings": 3,
-        "max_message_bytes": 4,
-        "time_limit": 5.0,
-        "follows_links": True,
-        "file_type": "log",
-    }
+    given = {"level": "deep", "cleanup_policy": "compact", "is_pedantic": True, "max_findings": 3, "max_message_bytes": 4}
+    given |= {"time_limit": 5.0, "follows_links": True, "file_type": "log"}
     assert shared == given.keys()
     settings = CheckRequest(CheckOptions(paths=(), **given)).settings
     assert {name: getattr(settings, name) for name in given} == given

@@ -8,7 +8,7 @@ from unittest import mock
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.cli import commands
@@ -24,16 +24,17 @@ from tests.builders.records import Record, batch
 from tests.loops import each
 from tests.support import HANG
 
-OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names]
-WORDS = st.sampled_from(
-    ["a.log", "b", "ndjson", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "-", "--", "2026-11-20"]
-)
+COMMANDS: dict[str, type[CommandOptions]] = {
+    "log": LogOptions,
+    "scan": ScanOptions,
+    "recover": RecoverOptions,
+    "reindex": ReindexOptions,
+}
+WORDS = ["a.log", "b", "ndjson", "json", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "2026-11-20"]
+ODD_WORDS = ["", "-", "--", "--help", "--limit=2", "--rate=1", "--fail-fast"]
 
 
-NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--fail-fast"])
-
-
-def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any] | None:
+def _read_by_click(arguments: list[str], command: str) -> dict[str, Any] | None:
     """What Click makes of a command line, None where it refuses it or shows a screen."""
     try:
         read = commands.parser().main([command, *arguments], prog_name="kdump", standalone_mode=False)
@@ -42,19 +43,19 @@ def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any]
     return vars(read.options) if isinstance(read, Invocation) else None
 
 
-@given(st.lists(WORDS | NAMES, max_size=8))
-def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) -> None:
-    values = read_plain(LogOptions.OPTIONS, arguments)
+def _lines(command: str) -> st.SearchStrategy[tuple[str, list[str]]]:
+    """Command lines of some words and options."""
+    names = [name for option in COMMANDS[command].OPTIONS.values() for name in option.names]
+    return st.tuples(st.just(command), st.lists(st.sampled_from(WORDS + ODD_WORDS) | st.sampled_from(names), max_size=8))
+
+
+@settings(max_examples=300)
+@given(st.one_of(*map(_lines, COMMANDS)))
+def test_what_is_read_without_click_is_what_click_reads(line: tuple[str, list[str]]) -> None:
+    command, arguments = line
+    values = read_plain(COMMANDS[command].OPTIONS, arguments)
     if values is not None:
-        assert vars(LogOptions(**values)) == _read_by_click(arguments)
-
-
-COMMANDS: dict[str, type[CommandOptions]] = {
-    "log": LogOptions,
-    "scan": ScanOptions,
-    "recover": RecoverOptions,
-    "reindex": ReindexOptions,
-}
+        assert vars(COMMANDS[command](**values)) == _read_by_click(arguments, command)
 
 
 @each(
@@ -68,21 +69,6 @@ def test_every_option_is_read_without_click(command: str, option: Option) -> Non
         values = read_plain(COMMANDS[command].OPTIONS, ["x", name, *value])
         assert values is not None
         assert vars(COMMANDS[command](**values)) == _read_by_click(["x", name, *value], command)
-
-
-MENDING = ["recover", "reindex"]
-NAMES_OF_MENDING = [name for command in MENDING for option in COMMANDS[command].OPTIONS.values() for name in option.names]
-
-
-@given(
-    st.sampled_from(MENDING),
-    st.lists(st.sampled_from(["x", "", "out", "json", "-", "--", "--rate=1", *NAMES_OF_MENDING]), max_size=8),
-)
-def test_recover_and_reindex_read_without_click_what_click_reads(command: str, arguments: list[str]) -> None:
-    options = COMMANDS[command]
-    values = read_plain(options.OPTIONS, arguments)
-    if values is not None:
-        assert vars(options(**values)) == _read_by_click(arguments, command)
 
 
 def test_a_command_of_one_path_leaves_other_numbers_of_them_and_doubtful_files_to_click() -> None:
@@ -116,7 +102,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", MENDING)
+@pytest.mark.parametrize("command", ["recover", "reindex"])
 def test_recover_and_reindex_run_without_click(tmp_path: Path, log: Path, command: str) -> None:
     line = [command, str(log.parent), "--rate", "1GB/s", "-o", str(tmp_path / "out")]
     assert _run(*line)[1:] == ("", "False 0")

@@ -101,9 +101,7 @@ def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("table", ["batches", "findings", "txn_index"])
-def test_the_summary_is_made_again_where_a_table_is_not_as_it_was(
-    data: Path, table: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_is_made_again_where_a_table_has_changed(data: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
     _scan(data)
     manifest = data.parent / "out" / "manifest.json"
     kept = json.loads(manifest.read_text())
@@ -161,9 +159,7 @@ def test_a_scan_that_fails_leaves_the_earlier_one(data: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("name", ["stat", "lstat"])
-def test_a_directory_that_the_system_does_not_describe_is_no_wrong_usage(
-    name: str, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_cannot_be_described_is_no_wrong_usage(name: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _scan(data)
     ask, out = getattr(os, name), str(data.parent / "out")
 

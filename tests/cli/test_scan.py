@@ -67,23 +67,15 @@ def _table(out: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.fixture
-def _forks_only_here() -> Iterator[None]:
-    """No worker process can start another."""
-    with forks_only_here():
-        yield
-
-
-@pytest.mark.usefixtures("_forks_only_here")
 def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, tmp_path: Path) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="gzip")
     write_partition(brokers / "broker=1", topic="packed", partition=0, segments={0: [packed]})
-    assert _scan(brokers, tmp_path / "out", "--records") == 1
+    with forks_only_here():
+        assert _scan(brokers, tmp_path / "out", "--records") == 1
     assert {row["code"] for row in _table(tmp_path / "out", "findings")}.isdisjoint({"scan-rows-missing", "check-crashed"})
     assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
 
 
-@pytest.mark.usefixtures("_forks_only_here")
 def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +87,8 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
         return attempt(task)
 
     monkeypatch.setattr(tasks, "attempt", dying)
-    assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
+    with forks_only_here():
+        assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
     shown = " ".join(capfd.readouterr().out.split())
     assert "no worker process can be started: Resource temporarily unavailable" in shown
 
@@ -109,14 +102,9 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     lz4, none = json.loads(capsys.readouterr().out)["codecs"]
     assert (none["codec"], none["saved"]) == ("none", 0.0 if measured else None)
     size = len(packed)
-    assert lz4 == {
-        "codec": "lz4",
-        "batches": 1,
-        "size": size,
-        "measured": size if measured else 0,
-        "uncompressed": 1070 if measured else None,
-        "saved": 1 - size / 1070 if measured else None,
-    }
+    saved = {"measured": size, "uncompressed": 1070, "saved": 1 - size / 1070}
+    unknown = {"measured": 0, "uncompressed": None, "saved": None}
+    assert lz4 == {"codec": "lz4", "batches": 1, "size": size, **(saved if measured else unknown)}
     _scan(tmp_path / "data", tmp_path / "again", "--savings", savings)
     lines = capsys.readouterr().out.splitlines()
     (heading,) = [row for row, line in enumerate(lines) if line.startswith("codec ")]
@@ -142,9 +130,7 @@ def _verdict(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> t
     return summary["verdict"], summary["recordsNotRead"]
 
 
-def test_a_scan_is_clean_only_where_it_reads_the_records(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sound = brokers / "broker=1"
     assert _verdict(sound, capsys, "--level", "deep") == ("fine", 0)
     expected = "headers intact; indexes not compared with logs, 30 records not read (--level deep)"
@@ -165,9 +151,7 @@ def test_a_scan_is_clean_only_where_it_reads_the_records(
 
 
 @each("output", ["text", "json"])
-def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
-) -> None:
+def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str) -> None:
     whole = [data(offset, 20, at=TIMESTAMP) for offset in range(0, 200, 20)]
     brokers = write_fleet(tmp_path / "fleet", {"leader": {"stock-0": {0: whole}}, "backup": {"stock-0": {0: whole[:7]}}})
     assert _without_tables(brokers, "--output", output) == 0
@@ -194,15 +178,11 @@ def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
         ("--tables batch", "there is no table 'batch'"),
         ("--master local[2]", "--master and --conf are for --engine spark"),
         ("--master local", "--master and --conf are for --engine spark"),
-        ("--conf a=b", "--master and --conf are for --engine spark"),
-        ("--conf x", "--conf takes NAME=VALUE"),
-        ("--target-bytes much", "targetBytes is a number of bytes"),
-        ("--partitions x", "partitions is like 0,4-7"),
+        *(("--conf a=b", "--master and --conf are for --engine spark"), ("--conf x", "--conf takes NAME=VALUE")),
+        *(("--target-bytes much", "targetBytes is a number of bytes"), ("--partitions x", "partitions is like 0,4-7")),
     ],
 )
-def test_what_is_impossible_is_refused(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, words: str
-) -> None:
+def test_nonsense_is_refused(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
     assert _scan(brokers, tmp_path / "out", *options.split()) == 2
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -213,9 +193,7 @@ def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) ->
     assert _scan(tmp_path / "data", tmp_path / "out") == 3
 
 
-def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_overwritten_or_left_by_a_failure(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "out").mkdir()
     assert _scan(brokers, tmp_path / "out") == 2
     assert "exists; kdump does not overwrite files" in capsys.readouterr().err
@@ -238,9 +216,7 @@ def test_all_tables_but_the_findings_are_of_one_list_of_files(brokers: Path, tmp
     assert seen == {table: table != "findings" for table in TABLES}
 
 
-def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_scan_leaves_nothing_and_ends_with_3(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for error, words in (
         (KdumpError("no room", path="x"), "kdump: x: no room\n"),
         (MemoryError(), "kdump: out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
@@ -275,17 +251,13 @@ def partition(brokers: Path) -> Path:
     return brokers / "broker=2" / "a-1"
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
-
-
 def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     options = "--deep --output parquet --from-offset 2 --to-offset 8 --limit 4 --strict-stderr"
     assert main(["log", *options.split(), "-o", str(path), str(partition / file_name(0, ".log"))]) == 0
-    assert [(row["offset"], row["key"], row["valueSize"]) for row in _read(path)] == [(n, b"k", 100) for n in (2, 3, 4, 5)]
+    assert [(row["offset"], row["key"], row["valueSize"]) for row in pq.read_table(path).to_pylist()] == [
+        (n, b"k", 100) for n in (2, 3, 4, 5)
+    ]
 
 
 def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,9 +335,7 @@ def test_no_form_keeps_silent_about_damage(
 
 
 @each("form", FORMS)
-def test_damage_outside_the_requested_range_does_not_matter_in_any_format(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str
-) -> None:
+def test_damage_outside_a_range_does_not_matter_in_any_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(b"".join(_one(n) for n in range(3)) + b"torn")
     assert _said(capfd, path, form, "--to-offset", "1") == _said(capfd, path, form, "--limit", "2") == (0, "")
@@ -420,17 +390,12 @@ def _spark(where: str) -> tuple[str, str]:
 @each(
     "options, engine",
     [
-        ({}, HERE),
-        ({"asked_for": "local"}, HERE),
-        ({"asked_for": "spark"}, _spark("on 2 cores of this machine")),
-        ({"conf": ["a=b"]}, _spark("on 2 cores of this machine")),
-        ({"master": "spark://h:1"}, _spark("at spark://h:1")),
+        *(({}, HERE), ({"asked_for": "local"}, HERE), ({"asked_for": "spark"}, _spark("on 2 cores of this machine"))),
+        *(({"conf": ["a=b"]}, _spark("on 2 cores of this machine")), ({"master": "spark://h:1"}, _spark("at spark://h:1"))),
     ],
     ids=str,
 )
-def test_spark_scans_where_somebody_requested_it(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]
-) -> None:
+def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]) -> None:
     given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
     monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
     assert chosen(**given) == engine
@@ -441,9 +406,7 @@ def test_spark_scans_where_somebody_requested_it(
     assert chosen(**given) == (HERE if engine == HERE and options else _spark("in the session of this process"))
 
 
-def test_what_hides_more_in_one_partition_makes_the_number_of_all_a_least_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = (data(offset, 3) for offset in (0, 3, 6))
     for topic, lost in (("a", second[:-1] + b"x"), ("b", b"no batch " * 20)):
         log = write_partition(tmp_path / "data", topic=topic, segments={0: [first, second, third]}) / file_name(0, ".log")
@@ -483,8 +446,7 @@ MASTERS = "there are local, local[4], spark://host:7077, yarn and k8s://https://
 @each(
     "options, words",
     [
-        ("--records --engine local", NO_PLACE),
-        ("--tables batches --engine local", NO_PLACE),
+        *(("--records --engine local", NO_PLACE), ("--tables batches --engine local", NO_PLACE)),
         ("--master spark://h:7077", NO_CLUSTER),
         *(
             (f"--tables-to out --master={one}", f"--master {one!r} is none of Spark's; {MASTERS}")
@@ -492,9 +454,7 @@ MASTERS = "there are local, local[4], spark://host:7077, yarn and k8s://https://
         ),
     ],
 )
-def test_what_needs_a_place_or_a_master_asks_for_one(
-    brokers: Path, capsys: pytest.CaptureFixture[str], options: str, words: str
-) -> None:
+def test_what_needs_a_place_or_master_asks(brokers: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
     assert main(["scan", str(brokers), *options.split()]) == 2
     assert capsys.readouterr().err == f"kdump: {words}\n"
 

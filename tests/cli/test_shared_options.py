@@ -37,12 +37,8 @@ def damaged(tmp_path: Path) -> Path:
 @each(
     "line, sound_code, damaged_code",
     [
-        ("check -q", 0, 1),
-        ("check --quiet --output json", 0, 1),
-        ("forecast -q", 0, 1),
-        ("grep -q needle", 0, 3),
-        ("grep -q nothing-of-it", 1, 3),
-        ("where -q orders-0@0", 0, 1),
+        *(("check -q", 0, 1), ("check --quiet --output json", 0, 1), ("forecast -q", 0, 1), ("grep -q needle", 0, 3)),
+        *(("grep -q nothing-of-it", 1, 3), ("where -q orders-0@0", 0, 1)),
     ],
 )
 def test_quiet_shows_nothing_and_ends_as_ever(
@@ -84,13 +80,10 @@ def test_what_is_no_time_is_refused() -> None:
         ("--from-time 2026-11-21 --to-time 2026-11-20", "the range of times ends before it begins"),
         ("--from-time 1h --to-time 2h", "the range of times ends before it begins"),
         ("--from-offset 5 --to-offset 4", "the range of offsets ends before it begins: 5 to 4"),
-        ("--from-offset -1", "-1"),
-        ("--to-offset -1", "-1"),
+        *(("--from-offset -1", "-1"), ("--to-offset -1", "-1")),
     ],
 )
-def test_ranges_that_make_no_sense_are_refused(
-    options: str, said: str, sound: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for command in (["log"], ["grep", "x"], ["slice", "-o", str(tmp_path / "new")]):
         assert commands.main([*command, *options.split(), str(sound)]) == 2
         assert said in capsys.readouterr().err
@@ -129,9 +122,7 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
 # --- Beside a running broker
 
 
-def test_a_scan_can_be_gentle_but_not_to_spark(
-    sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_is_gentle_without_spark(sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     for words in (["--rate", "5MB/s", "--engine", "spark"], ["--rate", "fast"]):

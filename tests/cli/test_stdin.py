@@ -59,21 +59,17 @@ PACKED = "kdump: stdin starts like a file of type gzip"
     [
         ("snapshot", SNAPSHOT, CLEAN, "Dumping -\nproducerId: 7 ", ""),
         ("txnindex", TRANSACTIONS, CLEAN, "Dumping -\nversion: 0 producerId: 9 ", ""),
-        ("index", bytes(24), USAGE, "", NO_LOG),
-        ("timeindex", bytes(24), USAGE, "", NO_LOG),
+        *(("index", bytes(24), USAGE, "", NO_LOG), ("timeindex", bytes(24), USAGE, "", NO_LOG)),
         ("log", gzip.compress(LOG), FINDINGS, "", f"{PACKED}; unpack it first\n"),
         # a check takes it for a log only where it begins like one
         ("check", LOG, CLEAN, "1 segment, 345 bytes, offsets 0 to 4", ""),
-        ("check", LOG[:-1] + b"x", FINDINGS, "crc-mismatch", ""),
-        ("check --as snapshot", SNAPSHOT, CLEAN, "fine", ""),
+        *(("check", LOG[:-1] + b"x", FINDINGS, "crc-mismatch", ""), ("check --as snapshot", SNAPSHOT, CLEAN, "fine", "")),
         ("check", b"something else", NOT_EXAMINED, "file-not-recognized", ""),
         ("check", b"", NOT_EXAMINED, "file-not-recognized", ""),
         ("check", gzip.compress(LOG), NOT_EXAMINED, "", f"{PACKED}, and was not examined; unpack it first\n"),
     ],
 )
-def test_what_comes_from_stdin_is_read_as_a_file_of_its_kind(
-    tmp_path: Path, line: str, data: bytes, status: int, stdout: str, stderr: str
-) -> None:
+def test_stdin_is_a_file_of_its_kind(tmp_path: Path, line: str, data: bytes, status: int, stdout: str, stderr: str) -> None:
     assert len(LOG) == 345
     code, out, err = _run(tmp_path, data, *line.split(), "-")
     assert code == status

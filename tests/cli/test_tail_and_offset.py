@@ -242,9 +242,7 @@ GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, re
         (30, 20, "the last batch, at byte 0, ends at 22, and there is no later segment"),
     ],
 )
-def test_what_lies_around_an_offset_that_is_not_there_is_reported(
-    tmp_path: Path, listed: Lister, offset: int, file: int, words: str
-) -> None:
+def test_what_is_around_a_missing_offset_is_reported(tmp_path: Path, listed: Lister, offset: int, file: int, words: str) -> None:
     path = files.write_partition(tmp_path, segments={5: [_batch(5), _batch(6), _batch(9)], 20: [_batch(22)]})
     assert listed("--offset", offset, path) == (CLEAN, [])
     assert listed.err == f"kdump: {path / file_name(file, '.log')}: no batch has offset {offset}: {words}\n"

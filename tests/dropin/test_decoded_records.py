@@ -7,8 +7,6 @@ import struct
 from pathlib import Path
 from unittest import mock
 
-import pytest
-
 from kdump.binary import kernel
 from kdump.decoders import consumer_offsets
 from kdump.dropin import logs
@@ -34,6 +32,7 @@ from tests.builders.records import (
 )
 from tests.kernels import Sizes
 from tests.loops import each
+from tests.support import skip_if
 
 DECODERS = ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder")
 RELEASES = ("2.8.2", "3.2.0", "3.9.1", "4.0.1", "4.3.1")
@@ -90,8 +89,7 @@ def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes) ->
 @each(("release", "decoder"), _cases())
 @each("damage", [0.0, 0.5], ids=["sound", "damaged"])
 def test_both_kernels_print_the_same_of_any_records(release: str, decoder: str, damage: float, tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     known = _records(release, decoder)
     assert known is not None
     chance = random.Random(f"{release} {decoder} {damage}")
@@ -103,8 +101,7 @@ def test_both_kernels_print_the_same_of_any_records(release: str, decoder: str, 
 
 
 def test_a_record_with_more_text_than_there_is_room_for_is_left_to_python(tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"
     key = int16(1) + int16(3) + b"a\x01b" + int16(1) + b"t" + bytes(4)
     value = int16(3) + bytes(12) + int16(30000) + b"\x01" * 30000 + bytes(8)
@@ -116,30 +113,19 @@ def test_a_record_with_more_text_than_there_is_room_for_is_left_to_python(tmp_pa
 
 
 CONTROL_RECORDS = (
-    commit_record(coordinator_epoch=7),
-    abort_record(coordinator_epoch=-1),
-    leader_change_record(),
-    leader_change_record(version=1),
-    snapshot_header_record(),
-    snapshot_footer_record(),
-    snapshot_footer_record(version=1),
-    kraft_version_record(),
-    kraft_voters_record(),
-    control_record(control_type=9),
-    control_record(control_type=1, value=b"\0\0\0\0\0"),
-    control_record(control_type=1, value=b"\xff\xff\0\0\0\1"),
-    control_record(control_type=3, value=None),
-    control_record(control_type=0, value=bytes(9)),
-    control_record(control_type=0, value=bytes(6), key_version=-1),
-    control_record(control_type=2, key_size=3),
+    *(commit_record(coordinator_epoch=7), abort_record(coordinator_epoch=-1), leader_change_record()),
+    *(leader_change_record(version=1), snapshot_header_record(), snapshot_footer_record(), snapshot_footer_record(version=1)),
+    *(kraft_version_record(), kraft_voters_record(), control_record(control_type=9)),
+    *(control_record(control_type=1, value=value) for value in (b"\0\0\0\0\0", b"\xff\xff\0\0\0\1")),
+    *(control_record(control_type=3, value=None), control_record(control_type=0, value=bytes(9))),
+    *(control_record(control_type=0, value=bytes(6), key_version=-1), control_record(control_type=2, key_size=3)),
 )
 
 
 @each("options", [["--deep-iteration"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"]])
 @each("release", ["0.11.0.0", "2.8.2", "3.9.1", "4.3.1"])
 def test_both_kernels_print_the_same_of_control_records(release: str, options: list[str], tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"
     data = batch(records=[record(key=b"k", value=b"v")])
     for control in CONTROL_RECORDS:  # each by itself: with some of them, the tool ends
@@ -154,8 +140,7 @@ def test_both_kernels_print_the_same_of_control_records(release: str, options: l
 
 @each("option", ["--deep-iteration", "--print-data-log", "--offsets-decoder"])
 def test_the_kernel_in_c_prints_transaction_markers(option: str, tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(batch(records=[abort_record(coordinator_epoch=-3)], is_control=True))
     with mock.patch.object(logs._RecordText, "show", side_effect=AssertionError), kernels.using(kernel.C):
@@ -164,8 +149,7 @@ def test_the_kernel_in_c_prints_transaction_markers(option: str, tmp_path: Path)
 
 
 def test_members_of_a_consumer_group_are_decoded_in_c(tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     subscription = int16(0) + int32(1) + string("topic") + int32(-1)
     members = [
         string("m") + string("c") + string("/h") + int32(9) + sized(data) + sized(b"")
@@ -205,8 +189,7 @@ def test_a_quota_is_shown_as_java_shows_a_double(value: float, shown: str, tmp_p
 
 
 def test_the_kernel_in_c_escapes_the_same_signs_in_json(tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"
     names = ["".join(map(chr, range(start, start + 8))) for start in range(0, 136, 8)]
     keys = [int16(1) + string("g") + string(name) + int32(0) for name in names]

@@ -20,6 +20,7 @@ from tests.builders.messages import int8, int16, int32, int64, sized, string
 from tests.builders.records import batch, message, message_set, record, unsigned_varint
 from tests.kernels import Sizes
 from tests.loops import each
+from tests.support import skip_if
 
 OFFSETS, TRANSACTIONS, REMOTE = "offsets-decoder", "transaction-log-decoder", "remote-log-metadata-decoder"
 RELEASES = ("3.9.1", "4.0.2", "4.3.1")
@@ -70,8 +71,7 @@ def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes = S
 
 @each("release", RELEASES)
 def test_both_kernels_print_the_same_text(release: str, tmp_path: Path) -> None:
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     known, chance = _known(release), random.Random(release)
     log = b""
     for number in range(8):
@@ -88,8 +88,7 @@ def test_both_kernels_print_the_same_text(release: str, tmp_path: Path) -> None:
 @each("release", RELEASES)
 def test_both_kernels_print_the_same_of_what_the_tool_does_not_accept(release: str, tmp_path: Path) -> None:
     """Each in a log by itself: with many of them, the tool ends."""
-    if missing := kernels.why_no_c():
-        pytest.skip(missing)
+    skip_if(kernels.why_no_c())
     known, chance = _known(release), random.Random(release)
     path = tmp_path / "00000000000000000000.log"
     for _ in range(12):

@@ -130,12 +130,6 @@ def _segment(folder: Path) -> Path:
     return folder
 
 
-def test_a_transaction_index(tmp_path: Path) -> None:
-    name = "00000000000000000100.txnindex"
-    expected = f"Dumping {name}\nversion: 0 producerId: 7 firstOffset: 1 lastOffset: 2 lastStableOffset: 3\n"
-    assert _run(_segment(tmp_path), "--files", name) == (0, expected, "")
-
-
 THROWN = 'Exception in thread "main" {}\n'
 
 
@@ -174,20 +168,6 @@ def test_0_8_0_creates_missing_logs_where_there_is_a_folder_for_them(tmp_path: P
         assert _run(tmp_path, "--release", "0.8.0", "--files", name).stderr == THROWN.format(message)
 
 
-def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
-    decoders = {"--value-decoder-class": "DefaultDecoder", "--key-decoder-class": "StringDecoder"}
-    options = [word for option, name in decoders.items() for word in (option, f"kafka.serializer.{name}")]
-    said = [
-        f"kafka.serializer.{name} is deprecated. Please use org.apache.kafka.tools.api.{name} instead"
-        for name in decoders.values()
-    ]
-    _with_log(tmp_path)
-    for release, lines in (("3.7.2", []), ("3.8.0", said), ("3.9.2", said)):
-        printed = _run(tmp_path, "--release", release, *options, "--files", LOG)
-        assert (printed.exit_code, printed.stdout.splitlines()[1:-3]) == (0, lines)
-    assert _run(tmp_path, "--release", "4.0.0", *options, "--files", LOG).exit_code == 1
-
-
 # --- where the tool ends
 
 
@@ -211,29 +191,6 @@ def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path) -
         for given in ("8.index", "./8.index", str(tmp_path / "8.index")):
             thrown = THROWN.format(f"java.io.FileNotFoundException: {given} (Is a directory)")
             assert _run(tmp_path, "--release", release, "--files", given).stderr == thrown
-
-
-@each(
-    "name, message",
-    [
-        (LOG, f"java.nio.file.NoSuchFileException: {LOG}"),
-        ("5.index", "java.nio.file.NoSuchFileException: {folder}/5.log"),
-        ("5.timeindex", "java.nio.file.NoSuchFileException: {folder}/5.log"),
-        ("5.snapshot", "java.nio.file.NoSuchFileException: 5.snapshot"),
-        ("abc.log", 'java.lang.NumberFormatException: For input string: "abc"'),
-        ("short.checkpoint", "java.lang.StringIndexOutOfBoundsException: begin 0, end 20, length 16"),
-    ],
-)
-def test_a_file_that_is_missing_or_misnamed_ends_the_tool(tmp_path: Path, name: str, message: str) -> None:
-    printed = _run(tmp_path, "--strict-stderr", "--files", name)
-    assert (printed.exit_code, printed.stderr) == (1, THROWN.format(message.format(folder=tmp_path)))
-
-
-def test_a_missing_index_beside_its_log_ends_the_tool(tmp_path: Path) -> None:
-    _with_log(tmp_path, b"", "5.log")
-    thrown = THROWN.format("java.lang.IllegalArgumentException: Invalid max index size: -1")
-    for name in ("5.index", "5.timeindex"):
-        assert _run(tmp_path, "--strict-stderr", "--files", name) == (1, f"Dumping {name}\n", thrown)
 
 
 @each("name", ["5.log", "5.index", "5.timeindex", "5.txnindex", "5.snapshot"])
@@ -268,38 +225,6 @@ def test_a_file_that_may_not_be_read_ends_the_tool(tmp_path: Path, monkeypatch: 
 
 
 # --- the command line
-
-
-@each(
-    "release, name, message",
-    [
-        ("0.8.2.0", "kafka.serializer.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
-        ("3.7.2", "org.apache.kafka.tools.api.Decoder", "ClassNotFoundException: {}"),
-        ("3.8.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
-        ("4.0.0", "kafka.serializer.Decoder", "ClassNotFoundException: {}"),
-        ("4.0.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>()"),
-        ("4.1.0", "org.apache.kafka.tools.api.Decoder", "Could not find a public no-argument constructor for {}"),
-    ],
-)
-def test_what_decoders_implement_is_not_a_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
-    printed = _run(_with_log(tmp_path), "--release", release, "--print-data-log", "--value-decoder-class", name, "--files", LOG)
-    assert printed.exit_code == 1
-    assert printed.stderr.endswith(message.format(name) + "\n")
-
-
-@each(
-    "line, message",
-    [
-        ("--nope", "UnrecognizedOptionException: nope is not a recognized option"),
-        ("--files", "OptionMissingRequiredArgumentException: Option files requires an argument"),
-        (
-            "--files a --files b",
-            "MultipleArgumentsForOptionException: Found multiple arguments for option files, but you asked for only one",
-        ),
-    ],
-)
-def test_a_wrong_command_line_ends_the_tool(tmp_path: Path, line: str, message: str) -> None:
-    assert _run(tmp_path, *line.split()) == (1, "", THROWN.format(f"joptsimple.{message}"))
 
 
 def test_an_unknown_release_is_an_error_of_usage(tmp_path: Path) -> None:

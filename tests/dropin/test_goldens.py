@@ -3,7 +3,6 @@
 import random
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,28 +56,17 @@ def test_releases_that_printed_the_same_are_compared_at_their_ends_and_once_in_b
     assert between == {"7", "6", "5"}
 
 
-def _sample_of_runs() -> list[tuple[str, Golden]]:
-    runs = list(goldens.iterate())
-    return runs[:: len(runs) // WHOLE_PROCESSES]
-
-
 @pytest.mark.slow
 def test_whole_processes_print_what_kafka_prints() -> None:
     differences = []
-    for release, golden in _sample_of_runs():
+    runs = list(goldens.iterate())
+    for release, golden in runs[:: len(runs) // WHOLE_PROCESSES]:
         with goldens.copy_of(golden.case) as folder:
             printed = goldens.run_as_process(release, golden.arguments, folder)
         is_different = goldens.compare(golden, printed) is Agreement.DIFFERENT
         if is_different and not goldens.known_difference(release, golden):
             differences.append(goldens.difference(release, golden, printed))
     assert not differences, "\n".join([f"{len(differences)} runs differ", *differences[:SHOWN_DIFFERENCES]])
-
-
-@pytest.fixture
-def golden_folder() -> Iterator[Path]:
-    """The very folder that the real tool worked in when the goldens were made; not there yet."""
-    with make.working_folder() as folder:
-        yield folder
 
 
 def test_one_process_at_a_time_has_the_working_folder_and_none_keeps_it(tmp_path: Path) -> None:
@@ -97,15 +85,15 @@ def test_one_process_at_a_time_has_the_working_folder_and_none_keeps_it(tmp_path
 
 
 @pytest.mark.slow
-def test_reports_of_several_files_come_in_the_order_of_kafka(golden_folder: Path) -> None:
+def test_reports_of_several_files_come_in_the_order_of_kafka() -> None:
     differences = []
     several = [one for one in goldens.distinct() if one[1].stderr.count(b"{CWD}/") > 1]
     for release, golden in goldens.fewer(several):
         if len(re.findall(rb"^\S.*\{CWD\}/", golden.stderr, re.MULTILINE)) < 2:
             continue
-        shutil.copytree(CASES / golden.case, golden_folder)
-        printed = goldens.run_in_process(release, golden.arguments, golden_folder)
-        shutil.rmtree(golden_folder)
+        with make.working_folder() as folder:  # the very folder that the real tool worked in
+            shutil.copytree(CASES / golden.case, folder)
+            printed = goldens.run_in_process(release, golden.arguments, folder)
         if printed.stderr != golden.stderr and not goldens.known_difference(release, golden):
             wanted, got = golden.stderr.decode(), printed.stderr.decode()
             differences.append(f"{golden.case}: {release} {golden.arguments}\nwanted:\n{wanted}\ngot:\n{got}")
@@ -151,20 +139,10 @@ def test_every_case_is_described() -> None:
 @each(
     "text",
     [
-        b"",
-        b"\n",
-        b"no newline at the end",
-        b"a line\nand no newline",
-        b"an empty line\n\nbetween\n",
-        b"> ! $ exit 0\n",
-        b"backslash \\, \\\\, \\x41, \\n\n",
-        b"backslash at the end \\\n",
-        b"backslash at the end, no newline \\",
-        b"two backslashes at the end, no newline \\\\",
-        b"\\",
-        b"\\\n",
-        b"NUL \0, CR \r, ESC \x1b, DEL \x7f, trailing blank \n",
-        "ünï, \u2028, \u202e, \U0001f600\n".encode(),
+        *(b"", b"\n", b"no newline at the end", b"a line\nand no newline", b"an empty line\n\nbetween\n", b"> ! $ exit 0\n"),
+        *(b"backslash \\, \\\\, \\x41, \\n\n", b"backslash at the end \\\n", b"backslash at the end, no newline \\"),
+        *(b"two backslashes at the end, no newline \\\\", b"\\", b"\\\n"),
+        *(b"NUL \0, CR \r, ESC \x1b, DEL \x7f, trailing blank \n", "ünï, \u2028, \u202e, \U0001f600\n".encode()),
         b"not UTF-8 \xff\xc3\n",
     ],
 )
@@ -185,17 +163,12 @@ def test_random_bytes_are_read_as_they_were_written() -> None:
         assert stored.from_text("a-case", stored.to_text(written)) == written
 
 
-@pytest.fixture
-def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A place for goldens without any."""
+def test_all_releases_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(stored.forget)
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
     stored.forget()
-    yield
-    stored.forget()
-
-
-@pytest.mark.usefixtures("empty_store")
-def test_all_releases_are_read_as_they_were_written() -> None:
     newest = [Golden("a", ("x",), 0, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"newest\n", b"")]
     older = [Golden("a", ("x",), 1, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"older\n", b"")]
     oldest = [Golden("a", ("x",), 0, b"oldest\n", b""), Golden("b", ("y",), 0, b"older\n", b"")]

@@ -85,9 +85,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 @pytest.mark.slow
 @pytest.mark.parametrize("message", [1, 2, 5, 9])
 @pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
-def test_nothing_is_lost_or_doubled_when_processes_are_killed(
-    log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]
-) -> None:
+def test_no_kill_loses_or_doubles_anything(log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]) -> None:
     """The process that writes takes one stretch, so that the others have enough to say, whoever is faster on this machine."""
     wanted = kernels.printed([*way, "--files", log])
     lost = lose_a_worker(monkeypatch, after=message)
@@ -228,9 +226,7 @@ def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
         (0.0, b"0.00 0.00 0.00 1/200 4711", 4),
         (9.5, b"9.50 2.00 1.00 1/200 4711", 4),  # they have ended
         (0.2, b"0.20 0.00 0.00 4/200 4711", 4),  # they are not what goes on here
-        (1.8, b"1.80 1.00 1.00 2/200 4711", 4),
-        (3.0, b"3.00 1.00 1.00 4/200 4711", 2),
-        (8.0, b"8.00 8.00 8.00 9/200 4711", 1),
+        *((1.8, b"1.80 1.00 1.00 2/200 4711", 4), (3.0, b"3.00 1.00 1.00 4/200 4711", 2), (8.0, b"8.00 8.00 8.00 9/200 4711", 1)),
         (2.0, b"", 3),  # a system that does not tell who is running now
     ],
 )

@@ -1,10 +1,9 @@
-"""Command lines as Kafka's tool takes them apart, and its help screen."""
+"""Command lines as Kafka's tool takes them apart."""
 
 from collections.abc import Callable
 
 import pytest
 
-from kdump.dropin.help_screen import help_screen
 from kdump.dropin.joptsimple import Arguments
 from kdump.errors import Fault
 from kdump.releases.profile import profile_of
@@ -33,12 +32,8 @@ def _fault(*words: str, release: str = "4.3.1") -> tuple[str, object]:
 @each(
     "words, value",
     [
-        (["--files", "a.log"], "a.log"),
-        (["--files=a.log"], "a.log"),
-        (["-files", "a.log"], "a.log"),
-        (["-files=a.log"], "a.log"),
-        (["--files=a=b"], "a=b"),
-        (["--files="], ""),
+        *((["--files", "a.log"], "a.log"), (["--files=a.log"], "a.log"), (["-files", "a.log"], "a.log")),
+        *((["-files=a.log"], "a.log"), (["--files=a=b"], "a=b"), (["--files="], "")),
         # the next word, whatever it is
         *((["--files", word], word) for word in ("-x", "--", "--print-data-log", "-", "", "a=b", "a.log,b.log")),
     ],
@@ -70,12 +65,9 @@ DECODER = "org.apache.kafka.tools.api.StringDecoder"
 @each(
     "line, value, is_deep",
     [
-        ("--value-decoder-class x.Y", "x.Y", False),
-        ("--value-decoder-class=x.Y", "x.Y", False),
-        ("--value-decoder-class", DECODER, False),
-        ("--value-decoder-class --deep-iteration", DECODER, True),
-        ("--value-decoder-class -deep-iteration", DECODER, True),
-        ("--value-decoder-class -", "-", False),
+        *(("--value-decoder-class x.Y", "x.Y", False), ("--value-decoder-class=x.Y", "x.Y", False)),
+        *(("--value-decoder-class", DECODER, False), ("--value-decoder-class --deep-iteration", DECODER, True)),
+        *(("--value-decoder-class -deep-iteration", DECODER, True), ("--value-decoder-class -", "-", False)),
     ],
 )
 def test_an_optional_value_is_the_next_word_unless_it_is_an_option(line: str, value: str, is_deep: bool) -> None:
@@ -95,16 +87,8 @@ def test_an_option_that_is_not_given_has_its_default() -> None:
 
 
 def test_an_unknown_option_is_named() -> None:
-    unknown = {
-        "--nope": "nope",
-        "--file": "file",
-        "--deep": "deep",
-        "--nope=5": "nope",
-        "-h": "h",
-        "-?": "?",
-        "-nope": "n",
-        "--Files": "Files",
-    }
+    unknown = {"--nope": "nope", "--file": "file", "--deep": "deep", "--nope=5": "nope", "-h": "h", "-?": "?", "-nope": "n"}
+    unknown["--Files"] = "Files"
     assert {word: _fault(word, "a.log") for word in unknown} == {word: ("option-unknown", one) for word, one in unknown.items()}
     assert _fault("--max-bytes", "5", release="1.0.1") == ("option-unknown", "max-bytes")  # which came later
     for option in ("files", "max-bytes", "max-message-size"):
@@ -152,78 +136,6 @@ def test_after_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value() 
     assert {word: _fault(word, release="0.8.1")[1] for word in unknown} == unknown
 
 
-# --- the help screen
-
-
-HELP_4_3 = """\
-Option                               Description
-------                               -----------
---cluster-metadata-decoder           If set, log data will be parsed as cluster
-                                       metadata records.
---deep-iteration                     If set, uses deep instead of shallow
-                                       iteration. Automatically set if print-
-                                       data-log is enabled.
---files <String: file1, file2, ...>  REQUIRED: The comma separated list of data
-                                       and index log files to be dumped.
---help                               Print usage information.
---index-sanity-check                 If set, just checks the index sanity
-                                       without printing its content. This is
-                                       the same check that is executed on
-                                       broker startup to determine if an index
-                                       needs rebuilding or not.
---key-decoder-class [String]         If set, used to deserialize the keys. This
-                                       class should implement org.apache.kafka.
-                                       tools.api.Decoder trait. Custom jar
-                                       should be available in kafka/libs
-                                       directory. (default: org.apache.kafka.
-                                       tools.api.StringDecoder)
---max-bytes <Integer: size>          Limit the amount of total batches read in
-                                       bytes avoiding reading the whole .log
-                                       file(s). (default: 2147483647)
---max-message-size <Integer: size>   Size of largest message. (default: 5242880)
---offsets-decoder                    If set, log data will be parsed as offset
-                                       data from the __consumer_offsets topic.
---print-data-log                     If set, printing the messages content when
-                                       dumping data logs. Automatically set if
-                                       any decoder option is specified.
---remote-log-metadata-decoder        If set, log data will be parsed as
-                                       TopicBasedRemoteLogMetadataManager
-                                       (RLMM) metadata records. Instead, the
-                                       value-decoder-class option can be used
-                                       if a custom RLMM implementation is
-                                       configured.
---share-group-state-decoder          If set, log data will be parsed as share
-                                       group state data from the
-                                       __share_group_state topic.
---skip-record-metadata               Skip metadata when printing records. This
-                                       flag also skips control records.
---transaction-log-decoder            If set, log data will be parsed as
-                                       transaction metadata from the
-                                       __transaction_state topic.
---value-decoder-class [String]       If set, used to deserialize the messages.
-                                       This class should implement org.apache.
-                                       kafka.tools.api.Decoder trait. Custom
-                                       jar should be available in kafka/libs
-                                       directory. (default: org.apache.kafka.
-                                       tools.api.StringDecoder)
---verify-index-only                  If set, just verify the index log without
-                                       printing its content.
---version                            Display Kafka version.
-"""
-
-
-def test_the_help_screen_of_4_3_is_kafkas() -> None:
-    assert help_screen(profile_of("4.3.1")) == "".join(line.ljust(80) + "\n" for line in HELP_4_3.splitlines())
-
-
 def test_before_1_0_nothing_after_an_equals_sign_is_not_a_value() -> None:
     for release, value in (("0.11.0.3", "a.log"), ("1.0.0", "")):
         assert _parsed("--files=", "a.log", release=release).text("files") == value
-
-
-def test_every_line_of_a_help_screen_is_80_columns_wide_or_less_and_an_old_one_has_only_its_options() -> None:
-    for release in ("1.0.1", "4.3.0", "4.3.1"):
-        (width,) = {len(line) for line in help_screen(profile_of(release)).splitlines()}
-        assert width <= 80
-    screen = help_screen(profile_of("1.0.1"))
-    assert [name for name in ("--offsets-decoder", "--max-bytes", "--version") if name in screen] == ["--offsets-decoder"]

@@ -68,10 +68,7 @@ def test_a_null_header_is_not_an_empty_one() -> None:
     ]
     data = batch(records=[record(value=b"v")] * 3)
     assert [row["headers"] for row in _table(data, keys=["headers"])] == [[], [], []]
-
-
-def test_messages_have_no_headers_at_all() -> None:
-    data = wrapper(messages=[message(value=b"a"), message(value=b"b")])
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b")])  # which have none at all
     assert {str(row["headers"]) for row in _table(data, keys=["headers"])} <= {"None", "[]"}
 
 
@@ -90,26 +87,11 @@ def test_a_record_has_what_its_batch_says() -> None:
         partition_leader_epoch=4,
     )
     first, second = _table(batch(records=[record()] * 2) + data)[2:]
-    of_all = {
-        "broker": None,
-        "topic": None,
-        "partition": None,
-        "segmentBase": None,
-        "path": "x",
-        "position": len(batch(records=[record()] * 2)),
-        "valueSize": 1,
-        "isKeyTruncated": False,
-        "isValueTruncated": False,
-        "timestampType": "CreateTime",
-        "magic": 2,
-        "producerId": 3,
-        "producerEpoch": 2,
-        "partitionLeaderEpoch": 4,
-        "isTransactional": True,
-        "isControl": False,
-        "controlType": None,
-        "status": "intact",
-    }
+    place = {**dict.fromkeys(("broker", "topic", "partition", "segmentBase")), "path": "x"}
+    place["position"] = len(batch(records=[record()] * 2))
+    of_all = {"valueSize": 1, "isKeyTruncated": False, "isValueTruncated": False, "timestampType": "CreateTime", "magic": 2}
+    of_all |= {"producerId": 3, "producerEpoch": 2, "partitionLeaderEpoch": 4, "isTransactional": True, "isControl": False}
+    of_all |= {**place, "controlType": None, "status": "intact"}
     for row, own in (
         (first, {"offset": 7, "sequence": 9, "timestamp": TIMESTAMP, "keySize": 1}),
         (second, {"offset": 8, "sequence": 10, "timestamp": TIMESTAMP + 5, "keySize": -1}),
@@ -146,8 +128,7 @@ def _control(number: int) -> Record:
 @each(
     "what, damaged",
     [
-        ("a wrong checksum", message(value=b"b", crc=1)),
-        ("a key that runs over", message(key=b"k", key_length=100)),
+        *(("a wrong checksum", message(value=b"b", crc=1)), ("a key that runs over", message(key=b"k", key_length=100))),
         ("a value that runs over", message(key=b"k", value=b"b", value_length=100)),
     ],
 )
@@ -177,11 +158,9 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
 @each(
     "counts, values, expected",
     [
-        ([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]),
-        ([1, 1, 1], [1, 2, 3], [1, 2, 3]),
+        *(([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]), ([1, 1, 1], [1, 2, 3], [1, 2, 3])),
         ([0, 2, 1], [1, 2, 3], [2, 2, 3]),  # as many as with one each
-        ([2, 2], [7, 7], [7, 7, 7, 7]),
-        ([], [], []),
+        *(([2, 2], [7, 7], [7, 7, 7, 7]), ([], [], [])),
     ],
     ids=str,
 )
@@ -247,9 +226,7 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
     ],
     ids=str,
 )
-def test_batches_are_cut_and_joined_to_a_number_of_rows_and_bytes(
-    bound: str, sizes: tuple[int, ...], expected: list[int]
-) -> None:
+def test_batches_are_cut_and_joined_to_numbers_of_rows_and_bytes(bound: str, sizes: tuple[int, ...], expected: list[int]) -> None:
     number, _, unit = bound.partition(" ")
     rows, size = (int(number), 1 << 20) if unit == "rows" else (1000, int(number))
     made = list(builder.bounded(_parts(*sizes), rows=rows, size=size))
@@ -295,12 +272,8 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
 @each(
     "texts",
     [
-        [["a"] * 5],
-        [["a"] * 5, ["a"] * 5, ["b"] * 5],
-        [["a"] * 5, ["b", "a", None], [None, None], ["", ""]],
-        [[None] * 5, ["a", "b"]],
-        [["aa", "aa"], ["a", "aaa"], ["aab", "aba"]],
-        [[""] * 5, [], ["a"]],
+        *([["a"] * 5], [["a"] * 5, ["a"] * 5, ["b"] * 5], [["a"] * 5, ["b", "a", None], [None, None], ["", ""]]),
+        *([[None] * 5, ["a", "b"]], [["aa", "aa"], ["a", "aaa"], ["aab", "aba"]], [[""] * 5, [], ["a"]]),
         [["ä", "ä"], ["ä", "a"]],
     ],
 )

@@ -131,18 +131,9 @@ def test_sarif_has_the_level_the_place_and_all_that_is_known() -> None:
     ]
     assert [*places[0]["region"]] == ["byteOffset", "byteLength"]
     assert results[0]["message"] == {"text": "One batch is wrong."}
-    assert results[0]["properties"] == {
-        "fileType": "log",
-        "offsetFirst": 0,
-        "offsetLast": 4,
-        "offsetCertainty": "exact",
-        "expected": "0x01",
-        "evidence": "00ff",
-        "alignment": 1,
-        "resync": "by-length",
-        "skipped": 100,
-        "brokerForecast": "cut",
-    }
+    properties = {"fileType": "log", "offsetFirst": 0, "offsetLast": 4, "offsetCertainty": "exact", "expected": "0x01"}
+    properties |= {"evidence": "00ff", "alignment": 1, "resync": "by-length", "skipped": 100, "brokerForecast": "cut"}
+    assert results[0]["properties"] == properties
     assert "offsetFirst" not in results[1]["properties"]
     assert all("baselineState" not in one for one in results)
 
@@ -348,8 +339,7 @@ def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
 @each(
     "files, told, more",
     [
-        (5, 5, None),
-        (6, 5, "1 more finding of crc-mismatch in 1 other file"),
+        *((5, 5, None), (6, 5, "1 more finding of crc-mismatch in 1 other file")),
         (8, 5, "5 more findings of crc-mismatch in 3 other files"),
     ],
 )
@@ -404,11 +394,7 @@ def test_copies_of_a_partition_are_named_with_their_ends_and_what_compares_them(
 @each(
     "start, end, where",
     [
-        (0, 0, ""),
-        (7, 7, ", byte 7"),
-        (7, 8, ", byte 7"),
-        (7, 9, ", bytes 7 to 8"),
-        (0, 1, ", byte 0"),
+        *((0, 0, ""), (7, 7, ", byte 7"), (7, 8, ", byte 7"), (7, 9, ", bytes 7 to 8"), (0, 1, ", byte 0")),
         (1000, 3000, ", bytes 1,000 to 2,999"),
     ],
 )
@@ -619,22 +605,9 @@ def test_on_a_terminal_a_comment_that_does_not_fit_stands_above_its_command() ->
 
 
 def test_sizes_have_three_digits() -> None:
-    expected = {
-        0: "0 bytes",
-        1: "1 byte",
-        1023: "1,023 bytes",
-        1024: "1.00 KiB",
-        10_239: "10.00 KiB",
-        10_240: "10.0 KiB",
-        102_399: "100.0 KiB",
-        102_400: "100 KiB",
-        1_023_999: "1,000 KiB",
-        1_024_000: "0.98 MiB",
-        1 << 20: "1.00 MiB",
-        5 << 30: "5.00 GiB",
-        3 << 40: "3.00 TiB",
-        5000 << 40: "5,000 TiB",
-    }
+    expected = {0: "0 bytes", 1: "1 byte", 1023: "1,023 bytes", 1024: "1.00 KiB", 10_239: "10.00 KiB", 10_240: "10.0 KiB"}
+    expected |= {102_399: "100.0 KiB", 102_400: "100 KiB", 1_023_999: "1,000 KiB", 1_024_000: "0.98 MiB", 1 << 20: "1.00 MiB"}
+    expected |= {5 << 30: "5.00 GiB", 3 << 40: "3.00 TiB", 5000 << 40: "5,000 TiB"}
     assert {size: size_text(size) for size in expected} == expected
 
 

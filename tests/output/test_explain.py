@@ -139,8 +139,7 @@ def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFix
         ("log segment '/data/orders-3/00000000000000000200.log' at byte", "/data/orders-3"),
         ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "/data/orders-3"),
         ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "/data/orders-3"),
-        ("log segment 200 in dir /data/kafka. at byte", "/data/kafka"),
-        ("log segment 200.log at byte", "DIR"),
+        *(("log segment 200 in dir /data/kafka. at byte", "/data/kafka"), ("log segment 200.log at byte", "DIR")),
     ],
 )
 def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, checked: str) -> None:
@@ -298,9 +297,7 @@ def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture
         ("NotControllerException", "a request reached a controller that is not the active one"),
     ],
 )
-def test_an_unknown_message_of_a_class_with_a_meaning_is_unknown(
-    capfd: pytest.CaptureFixture[str], name: str, meaning: str
-) -> None:
+def test_an_unknown_message_of_a_known_class_is_unknown(capfd: pytest.CaptureFixture[str], name: str, meaning: str) -> None:
     status, out, _ = _run(capfd, f"ERROR org.apache.kafka.common.errors.{name}: out of cheese")
     assert status == UNKNOWN and out.startswith(f"kdump does not know this line.\n\n{name}: {meaning}")
 
@@ -354,9 +351,7 @@ def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.Captu
     assert status == FOUND and out.startswith('"Error while loading log dir": ')
 
 
-def test_several_events_are_answered_each_once(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_each_event_is_answered_once(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = tmp_path / "server.log"
     lines.write_text(f"{TRACE * 3}[2026-11-22 10:00:01,000] WARN out of cheese\nINFO all is well\n")
     with lines.open() as stdin:
@@ -387,8 +382,7 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
 @each(
     ("word", "meant"),
     [
-        ("torn", "did you mean torn-tail, torn-header?"),
-        ("CorruptRecordExcepton", "did you mean CorruptRecordException"),
+        *(("torn", "did you mean torn-tail, torn-header?"), ("CorruptRecordExcepton", "did you mean CorruptRecordException")),
         ("java.lang.IllegalStateExeption", "did you mean IllegalStateException"),
         *((word, "`kdump explain` lists all") for word in ("clock went back", "Failed to load", "FooBarException")),
         *(("crc-mismtach", "did you mean crc-mismatch"), ("checksum batch", "crc-mismatch?")),

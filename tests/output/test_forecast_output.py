@@ -15,35 +15,14 @@ from tests.loops import each
 
 Values = dict[str, Any]  # of columns of several types
 
-SOUND: Values = {
-    "path": "/data/orders-0",
-    "release": "4.3.1",
-    "after": "unclean",
-    "recovery_point": 0,
-    "recovery_point_is_assumed": False,
-    "outcome": "keep",
-    "also": [],
-    "log_start": 0,
-    "log_end": 10,
-    "data_end": 10,
-    "end_differs": False,
-    "bytes_lost": 0,
-    "lost_offsets": [],
-    "lost_records": 0,
-    "damaged_batches": 0,
-    "consumers_stop_at": None,
-    "segments": [[0, 700]],
-    "segments_gone": [],
-    "files": [],
-    "exception": None,
-    "reason": None,
-    "conditions": [],
-}
+SOUND: Values = {"path": "/data/orders-0", "release": "4.3.1", "after": "unclean"}
+SOUND |= {"recovery_point": 0, "recovery_point_is_assumed": False, "outcome": "keep", "also": [], "log_start": 0, "log_end": 10}
+SOUND |= {"data_end": 10, "end_differs": False, "bytes_lost": 0, "lost_offsets": [], "lost_records": 0, "damaged_batches": 0}
+SOUND |= {"consumers_stop_at": None, "segments": [[0, 700]], "segments_gone": [], "files": [], "exception": None, "reason": None}
+SOUND |= {"conditions": []}  # in the order of the columns
 
 
-def _row(
-    events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any
-) -> Forecast:  # of columns of several types
+def _row(events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any) -> Forecast:  # of several types
     row = Forecast(*(SOUND | changes).values())
     row.events = Events()
     for name, value in (events or {}).items():
@@ -56,10 +35,6 @@ def _row(
 
 def _name(base_offset: int) -> str:
     return f"{base_offset:020}.log"
-
-
-def _deleted(names: str, *others: Values) -> list[Values]:
-    return [*(_file(name, "deleted") for name in names), *others]
 
 
 def _file(name: str, change: str, new_name: str | None = None) -> Values:
@@ -80,20 +55,11 @@ OLD = "and the old records there can no longer be fetched reliably."
 @each(
     ("changes", "word"),
     [
-        ({}, "safe"),
-        ({"bytes_lost": -5}, "safe"),
-        ({"consumers_stop_at": 4, "damaged_batches": 1}, "damage"),
-        ({"outcome": "die"}, "fails"),
-        ({"outcome": "offline"}, "fails"),
-        ({"outcome": "wipe"}, "trims"),
-        ({"bytes_lost": 1}, "trims"),
-        ({"bytes_lost": 1, "end_differs": True}, "trap"),
-        ({"end_differs": True}, "trap"),
-        ({"lost_records": 1}, "loss"),
-        ({"lost_records": 1, "end_differs": True}, "loss"),
-        ({"segments_gone": [_name(0)]}, "loss"),
-        ({"outcome": "stray"}, "loss"),
-        ({"conditions": ["if it is so"]}, "unsure"),
+        *(({}, "safe"), ({"bytes_lost": -5}, "safe"), ({"consumers_stop_at": 4, "damaged_batches": 1}, "damage")),
+        *(({"outcome": "die"}, "fails"), ({"outcome": "offline"}, "fails"), ({"outcome": "wipe"}, "trims")),
+        *(({"bytes_lost": 1}, "trims"), ({"bytes_lost": 1, "end_differs": True}, "trap"), ({"end_differs": True}, "trap")),
+        *(({"lost_records": 1}, "loss"), ({"lost_records": 1, "end_differs": True}, "loss")),
+        *(({"segments_gone": [_name(0)]}, "loss"), ({"outcome": "stray"}, "loss"), ({"conditions": ["if it is so"]}, "unsure")),
         ({"conditions": ["if it is so"], "end_differs": True}, "trap"),
         ({"conditions": ["if it is so"], "lost_records": 1}, "loss"),
     ],
@@ -244,12 +210,13 @@ GONE = _file("a", "renamed", "a.deleted")
     "told, files, events",
     [
         ("Deleted: a, c.", [_file("a", "deleted"), _file("b", "truncated"), _file("c", "deleted")], {}),
-        ("Deleted: a.", [GONE], {}),
-        (None, [_file("a", "renamed", "a.other")], {}),
+        *(("Deleted: a.", [GONE], {}), (None, [_file("a", "renamed", "a.other")], {})),
         ("Deleted: b.", [GONE, _file("b", "deleted")], {"cut": {0: Cut(1, 2, "why")}}),
-        (None, [GONE], {"deleted_all": [0]}),
-        ("Deleted: a, b, c, d, e, f, g, h.", _deleted("abcdefgh"), {}),
-        ("Deleted: a, b, c, d, e, f, g, h and 2 more.", _deleted("abcdefghij"), {}),
+        *(
+            (None, [GONE], {"deleted_all": [0]}),
+            ("Deleted: a, b, c, d, e, f, g, h.", [_file(name, "deleted") for name in "abcdefgh"], {}),
+        ),
+        ("Deleted: a, b, c, d, e, f, g, h and 2 more.", [_file(name, "deleted") for name in "abcdefghij"], {}),
     ],
 )
 def test_files_that_go_are_named(told: str | None, files: list[Values], events: Values) -> None:
@@ -260,8 +227,7 @@ def test_files_that_go_are_named(told: str | None, files: list[Values], events: 
 @each(
     ("events", "changes", "told"),
     [
-        ({}, {}, "nothing is lost"),
-        ({}, {"after": "clean"}, "nothing is lost"),
+        *(({}, {}, "nothing is lost"), ({}, {"after": "clean"}, "nothing is lost")),
         ({"rescanned": {5: "why"}}, {"after": "clean"}, "1 segment scanned to rebuild the index; nothing is lost"),
         ({"scanned": [1234, 2000]}, {}, "scanned from offset 1,234 on; nothing is lost"),
         ({}, {"outcome": "die", "reason": "why"}, "the broker does not start: why"),
@@ -383,10 +349,8 @@ def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
 @each(
     "told, then",
     [
-        ("a start after a clean stop loses nothing", {"after": "clean"}),
-        ("a start after an unclean stop loses nothing", {}),
-        ("less is lost", {"outcome": "die"}),
-        ("less is lost", {"outcome": "offline", "lost_records": 4}),
+        *(("a start after a clean stop loses nothing", {"after": "clean"}), ("a start after an unclean stop loses nothing", {})),
+        *(("less is lost", {"outcome": "die"}), ("less is lost", {"outcome": "offline", "lost_records": 4})),
         ("the broker starts; 4 records and 5 bytes are lost", {"lost_records": 4, "bytes_lost": 5}),
         ("the broker starts; 1 record and 0 bytes are lost", {"lost_records": 1, "bytes_lost": -5}),
     ],

@@ -12,42 +12,27 @@ from kdump.formats.log import Log
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.releases.profile import profile_of
 from tests.builders.records import batch, record, transaction_marker
+from tests.loops import each
 from tests.support import opened
 
 # --- UTF-8 as Java decodes it
 
 
-TEXTS = {
-    b"": "",
-    b"abc": "abc",
-    "é😀".encode(): "é😀",
-    b"\0\t\r\n\x1b": "\0\t\r\n\x1b",
-    b"\xff": "\ufffd",
-    b"\xff\xfe": "\ufffd\ufffd",
-    b"a\x80b": "a\ufffdb",
-    b"\xc3": "\ufffd",
-    b"\xc3a": "\ufffda",
-    b"\xc0\x80": "\ufffd\ufffd",
-    b"\xe2\x82": "\ufffd",
-    b"\xe2\x82a": "\ufffda",
-    b"\xe0\x80\x80": "\ufffd\ufffd\ufffd",
-    b"\xf0\x9f\x98": "\ufffd",
-    b"\xf0\x9f\x98a": "\ufffda",
-    b"\xf4\x90\x80\x80": "\ufffd\ufffd\ufffd\ufffd",
-    b"\xed\xa0\x80": "\ufffd",
-    b"\xed\xbf\xbf": "\ufffd",
-    b"\xed\xa0": "\ufffd",
-    b"\xed\xa0a": "\ufffda",
-    b"\xed\xa0\x80\xed\xb0\x80": "\ufffd\ufffd",
-    b"\xed\x9f\xbf": "\ud7ff",
-    b"\xed": "\ufffd",
-    b"\xe2\xed\xa0\x80": "\ufffd\ufffd",
-    b"\xef\xbb\xbfa": "\ufeffa",
-}
-
-
-def test_malformed_text_becomes_replacement_characters_as_in_java() -> None:
-    assert {data: text_of(data) for data in TEXTS} == TEXTS
+@each(
+    "data, text",
+    [
+        *((b"", ""), (b"abc", "abc"), ("é😀".encode(), "é😀"), (b"\0\t\r\n\x1b", "\0\t\r\n\x1b"), (b"\xff", "\ufffd")),
+        *((b"\xff\xfe", "\ufffd\ufffd"), (b"a\x80b", "a\ufffdb"), (b"\xc3", "\ufffd"), (b"\xc3a", "\ufffda")),
+        *((b"\xc0\x80", "\ufffd\ufffd"), (b"\xe2\x82", "\ufffd"), (b"\xe2\x82a", "\ufffda")),
+        *((b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"), (b"\xf0\x9f\x98", "\ufffd"), (b"\xf0\x9f\x98a", "\ufffda")),
+        *((b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"), (b"\xed\xa0\x80", "\ufffd"), (b"\xed\xbf\xbf", "\ufffd")),
+        *((b"\xed\xa0", "\ufffd"), (b"\xed\xa0a", "\ufffda"), (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd")),
+        *((b"\xed\x9f\xbf", "\ud7ff"), (b"\xed", "\ufffd"), (b"\xe2\xed\xa0\x80", "\ufffd\ufffd"), (b"\xef\xbb\xbfa", "\ufeffa")),
+    ],
+    ids=repr,
+)
+def test_malformed_text_becomes_replacement_characters_as_in_java(data: bytes, text: str) -> None:
+    assert text_of(data) == text
 
 
 @given(st.lists(st.sampled_from([0x41, 0x80, 0x9F, 0xA0, 0xBF, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]) | st.integers(0, 255)))
@@ -58,40 +43,19 @@ def test_text_differs_from_pythons_only_in_encoded_surrogates(codes: list[int]) 
     assert text_of(bytearray(data)) == text_of(data)
 
 
-HASH_CODES = {
-    "": 0,
-    "a": 97,
-    "hello": 99162322,
-    "Aa": 2112,
-    "BB": 2112,
-    "polygenelubricants": 0x80000000,
-    "/tmp/00000000000000000000.log": 3492165117,
-    "é": 233,
-    "😀": 0xD83D * 31 + 0xDE00,
-    "\udcff": 0xDCFF,  # of a name that is no text
-}
-
-
 def test_a_hash_code_is_javas() -> None:
-    assert {text: hash_code(text) for text in HASH_CODES} == HASH_CODES
+    codes = {"": 0, "a": 97, "hello": 99162322, "Aa": 2112, "BB": 2112, "polygenelubricants": 0x80000000, "é": 233}
+    codes |= {"/tmp/00000000000000000000.log": 3492165117, "😀": 0xD83D * 31 + 0xDE00, "\udcff": 0xDCFF}  # a name that is no text
+    assert {text: hash_code(text) for text in codes} == codes
 
 
 # --- the terminal
 
 
-ESCAPED = {
-    "plain text é😀\ufffd": "plain text é😀\ufffd",
-    "\x1b[31mred": r"\x1b[31mred",
-    "a\nb\tc\rd": r"a\nb\tc\rd",
-    "\0\x07\x7f": r"\x00\x07\x7f",
-    "\x9b1m": r"\x9b1m",
-    "\u202eabc\u2066": r"\u202eabc\u2066",
-    "\u2028": r"\u2028",
-}
-
-
 def test_what_a_terminal_would_obey_is_made_visible() -> None:
-    assert {text: escaped(text) for text in ESCAPED} == ESCAPED
+    shown = {"plain text é😀\ufffd": "plain text é😀\ufffd", "\x1b[31mred": r"\x1b[31mred", "a\nb\tc\rd": r"a\nb\tc\rd"}
+    shown |= {"\0\x07\x7f": r"\x00\x07\x7f", "\x9b1m": r"\x9b1m", "\u202eabc\u2066": r"\u202eabc\u2066", "\u2028": r"\u2028"}
+    assert {text: escaped(text) for text in shown} == shown
 
 
 @given(st.text())

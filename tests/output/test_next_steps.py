@@ -247,14 +247,10 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "a stray snapshot": _written(file_name(3, ".snapshot"), b"\x00\x01" * 9),
 }
 
-
 MENDED_BY: dict[str, set[str]] = {
-    **{
-        damage: set()
-        for damage in ("a compressed log", "sound", "a log gone", "no partition.metadata", "an empty partition.metadata")
-    },
-    **{damage: {"reindex"} for damage in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
-    **{damage: {"reindex"} for damage in ("leader epochs", "a stray snapshot")},
+    **{one: set() for one in ("a compressed log", "sound", "a log gone", "no partition.metadata", "an empty partition.metadata")},
+    **{one: {"reindex"} for one in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
+    **{one: {"reindex"} for one in ("leader epochs", "a stray snapshot")},
 }
 """The commands that mend, for damage that `recover` is not there for."""
 

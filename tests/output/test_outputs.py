@@ -134,9 +134,7 @@ def test_csv_gives_back_all_texts(contents: Contents) -> None:
         ("a name that is not UTF-8", b"k", b"v", "\udcff.log", "0,7,1,1,0,[],k,,v,,,,,,,0,intact,\ufffd.log"),
     ],
 )
-def test_csv_keeps_null_apart_and_replaces_what_is_not_text(
-    what: str, key: bytes | None, value: bytes, file: str, line: str
-) -> None:
+def test_csv_keeps_null_apart_and_replaces_non_text(what: str, key: bytes | None, value: bytes, file: str, line: str) -> None:
     assert _csv(_listed([((), key, value)], file=file), is_terminal=what == "a terminal").splitlines()[1] == line
 
 

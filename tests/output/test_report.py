@@ -20,7 +20,6 @@ from kdump.output.kafka import reports
 from kdump.output.kafka.complaints import Complaints
 from kdump.releases import history
 from kdump.releases.profile import Profile, profile_of
-from tests.loops import each
 
 A, B = "/p-0/00000000000000000000.log", "/p-1/00000000000000000000.log"
 Complaint = tuple[str, str, int, int]
@@ -38,29 +37,6 @@ def _text(profile: Profile, found: Iterable[Complaint]) -> str:
         text = "".join(reports.lines(profile, complaints))
         assert text == "".join(reports.lines(profile, together))
         return text
-
-
-GAPS = [(9, 20), (5, 7), (9, 30)]
-
-
-@each(
-    "what, release, kind, pairs, lines",
-    [
-        (  # the last of one offset wins
-            *("in descending order", "4.3.1", "mismatches", [(104, 105), (109, 111), (104, 999)]),
-            ["Index offset: 109, log offset: 111", "Index offset: 104, log offset: 999"],
-        ),
-        ("in ascending order", "4.3.1", "non_consecutive", GAPS, ["5 is followed by 7", "9 is followed by 30"]),
-        (
-            *("in reverse order of discovery", "1.0.1", "non_consecutive", GAPS),
-            ["9 is followed by 30", "5 is followed by 7", "9 is followed by 20"],
-        ),
-    ],
-)
-def test_pairs_come_in_the_order_of_their_kind(
-    what: str, release: str, kind: str, pairs: list[tuple[int, int]], lines: list[str]
-) -> None:
-    assert _pairs(release, kind, pairs) == lines, what
 
 
 def test_a_file_given_twice_has_one_report() -> None:

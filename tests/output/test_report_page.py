@@ -153,9 +153,7 @@ def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_
 
 
 @pytest.mark.parametrize("fault", ["none", "lost+found", "metadata", "twice", "torn"])
-def test_the_verdict_on_log_directories_is_that_of_a_check_with_its_reasons_and_what_to_type(
-    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_verdict_on_directories_is_that_of_a_check(fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     directories = [tmp_path / name for name in ("one", "two")]
     for directory, topic in zip(directories, ("orders", "pay"), strict=True):
         path = write_partition(

@@ -49,29 +49,12 @@ def _record(offset: int, key: str | None, value: str | None, status: str = "inta
 
 
 def _batch(base: int, position: int, producer: int, status: str = "intact") -> Row:
-    return listing.ListedBatch(
-        base_offset=base,
-        last_offset=base + 9,
-        count=10,
-        base_sequence=0,
-        last_sequence=9,
-        producer_id=producer,
-        producer_epoch=3,
-        partition_leader_epoch=0,
-        is_transactional=False,
-        is_control=False,
-        delete_horizon_ms=None,
-        position=position,
-        timestamp_type="CreateTime",
-        timestamp=1_700_000_000_123,
-        size=116,
-        magic=2,
-        compresscodec="zstd",
-        crc=7,
-        isvalid=True,
-        status=status,
-        file="x.log",
-    )
+    given: dict[str, Any] = dict.fromkeys(column.name for column in listing.ListedBatch.schema)
+    given |= {"base_offset": base, "last_offset": base + 9, "count": 10, "base_sequence": 0, "last_sequence": 9}
+    given |= {"producer_id": producer, "producer_epoch": 3, "partition_leader_epoch": 0, "position": position, "size": 116}
+    given |= {"is_transactional": False, "is_control": False, "timestamp_type": "CreateTime", "timestamp": 1_700_000_000_123}
+    given |= {"magic": 2, "compresscodec": "zstd", "crc": 7, "isvalid": True, "status": status, "file": "x.log"}
+    return listing.ListedBatch(**given)
 
 
 RECORDS = st.lists(
