@@ -294,14 +294,10 @@ def test_a_gap_that_no_append_explains_is_a_warning(tmp_path: Path, long_log: Wi
     [
         ((4096, 4096), 0, None),
         ((4096, 4097), 0, None),  # all but the first would have no entry
-        ((4096, 4096, 100), 0, ("info", "1")),
-        ((4097, 4097), 0, ("info", "1")),
-        ((4097, 4096, 4097), 0, ("info", "1")),
-        ((4097, 4097, 4097), 7, ("info", "2")),
-        ((4097, 4097, 4097), 8, ("warning", "2")),
-        ((4096,) * 257, 0, ("warning", "128")),
-        ((4096,) * 256, 0, ("info", "127")),
-        ((9000,), 0, None),
+        *(((4096, 4096, 100), 0, ("info", "1")), ((4097, 4097), 0, ("info", "1"))),
+        *(((4097, 4096, 4097), 0, ("info", "1")), ((4097, 4097, 4097), 7, ("info", "2"))),
+        *(((4097, 4097, 4097), 8, ("warning", "2")), ((4096,) * 257, 0, ("warning", "128"))),
+        *(((4096,) * 256, 0, ("info", "127")), ((9000,), 0, None)),
     ],
 )
 def test_an_index_without_entries_is_rated_by_what_its_log_would_have(
@@ -357,11 +353,8 @@ def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: in
 @pytest.mark.parametrize(
     ("time", "offset", "code"),
     [
-        (3, 3, None),
-        (3, 2, "timeindex-offset-inside-batch"),
-        (2, 3, "timeindex-timestamp-mismatch"),
-        (2, 2, "timeindex-timestamp-mismatch"),
-        (4, 3, "timeindex-timestamp-mismatch"),
+        *((3, 3, None), (3, 2, "timeindex-offset-inside-batch"), (2, 3, "timeindex-timestamp-mismatch")),
+        *((2, 2, "timeindex-timestamp-mismatch"), (4, 3, "timeindex-timestamp-mismatch")),
     ],
 )
 def test_a_time_is_the_latest_of_the_batch_with_its_offset(
@@ -419,17 +412,10 @@ def _of_aborts(tmp_path: Path, *entries: bytes, log: bytes | None = None, **sett
 @pytest.mark.parametrize(
     ("entry", "codes"),
     [
-        ((6, 8, 9), []),
-        ((6, 6, 3), []),
-        ((7, 6, 3), ["txnindex-order"]),
-        ((-1, 6, 3), ["txnindex-order", "txnindex-lso-odd"]),
-        ((4, 5, 6), []),
-        ((4, 4, 5), ["txnindex-order"]),
-        ((6, 8, 10), ["txnindex-lso-odd"]),
-        ((3, 8, 9), []),
-        ((2, 8, 9), ["txnindex-lso-odd"]),
-        ((6, 8, 3), []),
-        ((6, 8, 2), ["txnindex-lso-odd"]),
+        *(((6, 8, 9), []), ((6, 6, 3), []), ((7, 6, 3), ["txnindex-order"])),
+        *(((-1, 6, 3), ["txnindex-order", "txnindex-lso-odd"]), ((4, 5, 6), []), ((4, 4, 5), ["txnindex-order"])),
+        *(((6, 8, 10), ["txnindex-lso-odd"]), ((3, 8, 9), []), ((2, 8, 9), ["txnindex-lso-odd"])),
+        *(((6, 8, 3), []), ((6, 8, 2), ["txnindex-lso-odd"])),
     ],
 )
 def test_aborted_transactions_end_one_after_the_other(

@@ -194,14 +194,10 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
 @each(
     ("entries", "severity", "start"),
     [
-        ([(0, 0), (2, 5), (3, 6)], None, 0),
-        ([(0, 0), (2, 5), (2, 6)], "error", 12),
-        ([(0, 0), (2, 5), (1, 6)], "error", 12),
-        ([(0, 0), (2, 5), (3, 4)], "error", 12),
-        ([(0, 0), (2, 5), (3, 5)], "info", 12),
-        ([(0, 0), (2, 5), (2, 5)], "error", 12),
-        ([(-1, 0)], "error", 4),
-        ([(0, -1)], "error", 4),
+        *(([(0, 0), (2, 5), (3, 6)], None, 0), ([(0, 0), (2, 5), (2, 6)], "error", 12)),
+        *(([(0, 0), (2, 5), (1, 6)], "error", 12), ([(0, 0), (2, 5), (3, 4)], "error", 12)),
+        *(([(0, 0), (2, 5), (3, 5)], "info", 12), ([(0, 0), (2, 5), (2, 5)], "error", 12)),
+        *(([(-1, 0)], "error", 4), ([(0, -1)], "error", 4)),
     ],
 )
 def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, int]], severity: str | None, start: int) -> None:
@@ -216,9 +212,7 @@ def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, 
 @each(
     ("data", "told"),
     [
-        (b"", []),
-        (b"0\n0\n", []),
-        (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")]),
+        *((b"", []), (b"0\n0\n", []), (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")])),
         (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
         (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
         (b"0\n1\nzero 0\n", [("epochs-malformed", "error", 4, 11, "die")]),
@@ -273,18 +267,13 @@ def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> No
 @each(
     ("data", "is_bad"),
     [
-        (b"broker.id=1\nversion=0\n", False),
-        (b"node.id=1\nversion=1\ncluster.id=c\n", False),
-        (b"node.id=1\nversion=1\n", True),
-        (b"broker.id=1\nversion=1\ncluster.id=c\n", True),
+        *((b"broker.id=1\nversion=0\n", False), (b"node.id=1\nversion=1\ncluster.id=c\n", False)),
+        *((b"node.id=1\nversion=1\n", True), (b"broker.id=1\nversion=1\ncluster.id=c\n", True)),
         (b"node.id=one\nversion=1\ncluster.id=c\n", True),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=NrglXNcJRLDQ0m7HIWSVLg\n", False),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=xyz\n", True),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n", True),
-        (b"broker.id=1\nversion=2\n", True),
-        (b"broker.id=1\n", True),
-        (b"version=1\n", True),
-        (b"", True),
+        *((b"broker.id=1\nversion=2\n", True), (b"broker.id=1\n", True), (b"version=1\n", True), (b"", True)),
     ],
 )
 def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: bool) -> None:
@@ -300,12 +289,9 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
         (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0), False),
         (b"0\n2\na 1 5\nb two 6\n", [(10, 18)], (1, 1, 10, 8), True),
         (b"0\n2\na one 5\nb 2 6\n", [(4, 12)], (1, 1, 10, 8), True),
-        (b"0\n2\na 1 5\nb 2\n", [(10, 14)], (1, 1, 10, 4), False),
-        (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False),
-        (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False),
-        (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
-        (b"0\n0\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
-        (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True),
+        *((b"0\n2\na 1 5\nb 2\n", [(10, 14)], (1, 1, 10, 4), False), (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False)),
+        *((b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False), (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False)),
+        *((b"0\n0\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False), (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True)),
         (b"0\n", [], (0, 0, 2, 0), False),
     ],
 )
@@ -361,12 +347,8 @@ def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
         ("5.index", "name-width-odd", "warning"),
         ("abc.log", "name-not-numeric", "error"),
         ("-0000000000000000005.timeindex", "name-not-numeric", None),
-        ("abc.txt", None, None),
-        ("a,b", "name-not-utf8", None),
-        ("a\nb", "name-not-utf8", None),
-        ("a\udc80b", "name-not-utf8", None),
-        ("a\udcffb", "name-not-utf8", None),
-        ("ä", None, None),
+        *(("abc.txt", None, None), ("a,b", "name-not-utf8", None), ("a\nb", "name-not-utf8", None)),
+        *(("a\udc80b", "name-not-utf8", None), ("a\udcffb", "name-not-utf8", None), ("ä", None, None)),
     ],
 )
 def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: str | None, severity: str | None) -> None:
@@ -547,10 +529,8 @@ def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, 
 @each(
     ("second", "code"),
     [
-        (record(value=b"v", length=1000), "record-length-bad"),
-        (record(value=b"v", length=-3), "record-length-bad"),
-        (record(headers_count=-1), "header-count-bad"),
-        (record(headers=[(None, b"v")]), "header-key-null"),
+        *((record(value=b"v", length=1000), "record-length-bad"), (record(value=b"v", length=-3), "record-length-bad")),
+        *((record(headers_count=-1), "header-count-bad"), (record(headers=[(None, b"v")]), "header-key-null")),
         (record(value=b"v", trailing=b"?"), "record-body-mismatch"),
     ],
 )

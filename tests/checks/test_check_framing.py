@@ -59,10 +59,8 @@ def test_a_torn_end_of_a_sealed_segment_is_an_error_and_lacks_all_up_to_the_next
 @each(
     ("end", "code", "lost"),
     [
-        (_log(2, 3)[:-5], "torn-tail", (3, 3)),
-        (_log(2, 3)[: SIZE + 9], "torn-header", (3, 3)),
-        (_log(2) + bytes(99), "zero-tail", (3, 3)),
-        (_log(2, 3) + _batch(4)[:-5], "torn-tail", None),
+        *((_log(2, 3)[:-5], "torn-tail", (3, 3)), (_log(2, 3)[: SIZE + 9], "torn-header", (3, 3))),
+        *((_log(2) + bytes(99), "zero-tail", (3, 3)), (_log(2, 3) + _batch(4)[:-5], "torn-tail", None)),
     ],
     ids=["torn", "torn header", "zeros", "known of by none"],
 )
@@ -247,12 +245,9 @@ def test_damage_hides_batches_that_are_cut_off_only_at_the_end(tmp_path: Path) -
 @each(
     ("length", "code"),
     [
-        (-1, "batch-length-negative"),
-        (0, "batch-length-too-small"),
-        (48, "batch-length-too-small"),
-        (49, "batch-length-mismatch"),
-        (3 * SIZE - 12, "batch-length-mismatch"),
-        (3 * SIZE - 11, "batch-length-absurd"),
+        *((-1, "batch-length-negative"), (0, "batch-length-too-small")),
+        *((48, "batch-length-too-small"), (49, "batch-length-mismatch")),
+        *((3 * SIZE - 12, "batch-length-mismatch"), (3 * SIZE - 11, "batch-length-absurd")),
     ],
 )
 def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, code: str) -> None:
@@ -306,10 +301,8 @@ def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic
 @each(
     ("length", "code"),
     [
-        (-1, "batch-length-negative"),
-        (48, "batch-length-too-small"),
-        (49, "crc-mismatch"),
-        (3 * SIZE - 12 + 1, "batch-length-absurd"),
+        *((-1, "batch-length-negative"), (48, "batch-length-too-small")),
+        *((49, "crc-mismatch"), (3 * SIZE - 12 + 1, "batch-length-absurd")),
     ],
 )
 def test_a_wrong_length_of_a_damaged_batch_is_reported_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:

@@ -66,11 +66,8 @@ def test_a_file_written_later_than_now_moves_what_is_the_future(tmp_path: Path) 
 @each(
     ("at", "code", "severity"),
     [
-        (-2, "timestamp-negative", "error"),
-        (-1, None, ""),
-        (0, "timestamp-unit-suspect", "warning"),
-        (31 * DAY - 1, "timestamp-unit-suspect", "warning"),
-        (31 * DAY, None, ""),
+        *((-2, "timestamp-negative", "error"), (-1, None, ""), (0, "timestamp-unit-suspect", "warning")),
+        *((31 * DAY - 1, "timestamp-unit-suspect", "warning"), (31 * DAY, None, "")),
     ],
 )
 def test_timestamps_that_no_record_can_have_are_reported(tmp_path: Path, at: int, code: str | None, severity: str) -> None:
@@ -109,12 +106,9 @@ def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path)
 @each(
     ("horizon", "what"),
     [
-        (NOW + 3653 * DAY + 1, "is more than ten years ahead"),
-        (NOW + 3653 * DAY, ""),
-        (TIMESTAMP, ""),
-        (TIMESTAMP - 1, "is before the batch was written"),
-        (0, "is before the batch was written"),
-        (-1, "is before the batch was written"),
+        *((NOW + 3653 * DAY + 1, "is more than ten years ahead"), (NOW + 3653 * DAY, "")),
+        *((TIMESTAMP, ""), (TIMESTAMP - 1, "is before the batch was written")),
+        *((0, "is before the batch was written"), (-1, "is before the batch was written")),
     ],
 )
 def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path: Path, horizon: int, what: str) -> None:
@@ -133,11 +127,8 @@ def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -
 @each(
     ("base", "delta", "codes"),
     [
-        ((1 << 63) - 1, 0, []),
-        ((1 << 62), (1 << 62) - 1, []),
-        ((1 << 62), (1 << 62), ["timestamp-overflow"]),
-        (-(1 << 62), -(1 << 62), []),
-        (-(1 << 62), -(1 << 62) - 1, ["timestamp-overflow"]),
+        *(((1 << 63) - 1, 0, []), ((1 << 62), (1 << 62) - 1, []), ((1 << 62), (1 << 62), ["timestamp-overflow"])),
+        *((-(1 << 62), -(1 << 62), []), (-(1 << 62), -(1 << 62) - 1, ["timestamp-overflow"])),
     ],
 )
 def test_a_timestamp_overflows_beyond_64_bits(tmp_path: Path, base: int, delta: int, codes: list[str]) -> None:

@@ -148,10 +148,8 @@ def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, code: str) -
         (3, -2, 0, {}, "an epoch below -1"),
         (-1, -1, -1, {"is_transactional": True}, "no producer id, and is transactional"),
         (-1, -1, -1, {"is_transactional": True, "is_control": True}, ""),
-        (3, 0, -1, {}, "a producer id, but no sequence"),
-        (3, 0, 0, {}, ""),
-        (-1, -1, 5, {}, ""),
-        (-1, 0, -1, {}, ""),
+        *((3, 0, -1, {}, "a producer id, but no sequence"), (3, 0, 0, {}, "")),
+        *((-1, -1, 5, {}, ""), (-1, 0, -1, {}, "")),
     ],
 )
 def test_fields_of_producers_that_do_not_go_together_are_reported(
@@ -257,11 +255,8 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
 @each(
     ("entries", "missing"),
     [
-        ([(7, 0, 1), (7, 2, 3)], []),
-        ([(7, 0, 1)], [(2, 3)]),
-        ([(7, 2, 3)], [(0, 1)]),
-        ([(7, 0, 1), (8, 2, 3)], [(2, 3)]),
-        ([], [(0, 1), (2, 3)]),
+        *(([(7, 0, 1), (7, 2, 3)], []), ([(7, 0, 1)], [(2, 3)]), ([(7, 2, 3)], [(0, 1)])),
+        *(([(7, 0, 1), (8, 2, 3)], [(2, 3)]), ([], [(0, 1), (2, 3)])),
     ],
 )
 def test_each_aborted_transaction_has_its_entry(tmp_path: Path, entries: list[tuple[int, ...]], missing: list[Any]) -> None:
@@ -445,9 +440,7 @@ def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> N
 @each(
     ("snapshots", "stray"),
     [
-        ([0, 2, 4], []),
-        ([3], [(3, "left over")]),
-        ([5], []),
+        *(([0, 2, 4], []), ([3], [(3, "left over")]), ([5], [])),
         ([5, 6], [(5, "of an earlier clean stop than that of offset 6")]),
         ([4, 9], []),
         ([1, 4], [(1, "left over")]),

@@ -136,12 +136,8 @@ def test_the_stated_policy_counts(tmp_path: Path) -> None:
 @each(
     ("entries", "told"),
     [
-        ([], LOST),
-        ([("orders", 3, 5)], LOST),
-        ([("orders", 3, 10)], LOST),
-        ([("orders", 3, 11)], GAP),
-        ([("orders", 3, 20)], GAP),
-        ([("orders", 2, 20), ("orders-3", 3, 20)], LOST),
+        *(([], LOST), ([("orders", 3, 5)], LOST), ([("orders", 3, 10)], LOST)),
+        *(([("orders", 3, 11)], GAP), ([("orders", 3, 20)], GAP), ([("orders", 2, 20), ("orders-3", 3, 20)], LOST)),
     ],
 )
 @each("topic", ["orders", "counts-changelog"])

@@ -184,13 +184,8 @@ DAMAGED_FIRST = (0, [_batch(0), flipped(_batch(1)), _batch(2)]), (3, [_batch(3)]
 @pytest.mark.parametrize(
     ("covering", "lost"),
     [
-        ([], [[6, 12]]),
-        ([(6, 1)], [[7, 12]]),
-        ([(12, 1)], [[6, 11]]),
-        ([(8, 2)], [[6, 7], [10, 12]]),
-        ([(0, 3), (3, 4), (9, 1)], [[7, 8], [10, 12]]),
-        ([(5, 1), (13, 1)], [[6, 12]]),
-        ([(4, 20)], []),
+        *(([], [[6, 12]]), ([(6, 1)], [[7, 12]]), ([(12, 1)], [[6, 11]]), ([(8, 2)], [[6, 7], [10, 12]])),
+        *(([(0, 3), (3, 4), (9, 1)], [[7, 8], [10, 12]]), ([(5, 1), (13, 1)], [[6, 12]]), ([(4, 20)], [])),
     ],
 )
 def test_offsets_that_other_batches_cover_are_not_lost(
@@ -729,10 +724,8 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
 @each(
     "batches, offset, count",
     [
-        ([_batch(10), flipped(_batch(20)), _batch(30)], 20, 1),
-        ([_batch(10), flipped(_batch(35)), _batch(30)], 11, 1),
-        ([_batch(10), flipped(_batch(5)), _batch(30)], 11, 1),
-        ([flipped(_batch(0)), _batch(1)], 0, 1),
+        *(([_batch(10), flipped(_batch(20)), _batch(30)], 20, 1), ([_batch(10), flipped(_batch(35)), _batch(30)], 11, 1)),
+        *(([_batch(10), flipped(_batch(5)), _batch(30)], 11, 1), ([flipped(_batch(0)), _batch(1)], 0, 1)),
         ([_batch(0), bytes(1024), _batch(15)], 1, 0),
         ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
         ([_batch(0), _batch(1)[:-9]], 1, 1),
@@ -791,10 +784,8 @@ NUMBER_FORMAT = "java.lang.NumberFormatException"
         (b"0" * 140_000 + b" +" + b"0" * 70_000, ("keep", None)),
         (b"0 0" + b" " * 140_000, ("keep", None)),
         (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
-        (b"1" * 140_000 + b" 0", ("die", NUMBER_FORMAT)),
-        (b"1 " * 70_000, ("offline", None)),
-        (b"0 0\n\n", ("offline", None)),
-        (b"\n0 0", ("offline", None)),
+        *((b"1" * 140_000 + b" 0", ("die", NUMBER_FORMAT)), (b"1 " * 70_000, ("offline", None))),
+        *((b"0 0\n\n", ("offline", None)), (b"\n0 0", ("offline", None))),
     ],
     ids=range(8),
 )
@@ -810,15 +801,10 @@ def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
 @each(
     "data, outcomes",
     [
-        (b"nonsense\n", "offline offline offline"),
-        (b"0\n2\norders 0 1\n", "offline offline offline"),
-        (b"7\n1\norders 0 1\n", "offline offline offline"),
-        (bytes(40), "offline offline offline"),
-        (b"0\n1\norders 0 x\n", "offline keep keep"),
-        (b"0\n-1\n", "offline keep keep"),
-        (b"", "keep keep keep"),
-        (b"0\n", "keep keep keep"),
-        (b"0\n1\norders 0 1\n", "keep keep keep"),
+        *((b"nonsense\n", "offline offline offline"), (b"0\n2\norders 0 1\n", "offline offline offline")),
+        *((b"7\n1\norders 0 1\n", "offline offline offline"), (bytes(40), "offline offline offline")),
+        *((b"0\n1\norders 0 x\n", "offline keep keep"), (b"0\n-1\n", "offline keep keep"), (b"", "keep keep keep")),
+        *((b"0\n", "keep keep keep"), (b"0\n1\norders 0 1\n", "keep keep keep")),
     ],
 )
 @each("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])

@@ -112,22 +112,13 @@ SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
 @each(
     ("second", "expected"),
     [
-        ({}, SOUND),
-        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, BOTH_DIE),
-        ({"node_id": "2"}, BOTH_DIE),
-        ({"directory_id": DIRECTORY_IDS[0]}, BOTH_DIE),
-        ({"version": "2"}, SECOND_OFFLINE),
-        ({"version": "x"}, SECOND_OFFLINE),
-        ({"node_id": None}, SECOND_OFFLINE),
-        ({"node_id": None, "broker_id": "1"}, SECOND_OFFLINE),
-        ({"node_id": "x"}, SECOND_OFFLINE),
-        ({"cluster_id": None}, SECOND_OFFLINE),
-        ({"directory_id": "xyz"}, SECOND_OFFLINE),
-        ({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES),
-        ({"version": None}, SECOND_DIES),
-        ({"version": "0"}, SECOND_DIES),
-        ({"directory_id": None}, SOUND),
-        ({"broker_id": "7"}, SOUND),
+        *(({}, SOUND), ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, BOTH_DIE), ({"node_id": "2"}, BOTH_DIE)),
+        *(({"directory_id": DIRECTORY_IDS[0]}, BOTH_DIE), ({"version": "2"}, SECOND_OFFLINE)),
+        *(({"version": "x"}, SECOND_OFFLINE), ({"node_id": None}, SECOND_OFFLINE)),
+        *(({"node_id": None, "broker_id": "1"}, SECOND_OFFLINE), ({"node_id": "x"}, SECOND_OFFLINE)),
+        *(({"cluster_id": None}, SECOND_OFFLINE), ({"directory_id": "xyz"}, SECOND_OFFLINE)),
+        *(({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES), ({"version": None}, SECOND_DIES)),
+        *(({"version": "0"}, SECOND_DIES), ({"directory_id": None}, SOUND), ({"broker_id": "7"}, SOUND)),
         ({"version": "0", "node_id": None, "broker_id": "1"}, SOUND),
     ],
 )
@@ -167,12 +158,8 @@ INCONSISTENT = "kafka.common.InconsistentBrokerMetadataException"
 @each(
     "second, exception",
     [
-        ({}, None),
-        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT),
-        ({"broker_id": "2"}, INCONSISTENT),
-        ({"broker_id": None}, INCONSISTENT),
-        ({"cluster_id": None}, INCONSISTENT),
-        ({"version": None}, INCONSISTENT),
+        *(({}, None), ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT), ({"broker_id": "2"}, INCONSISTENT)),
+        *(({"broker_id": None}, INCONSISTENT), ({"cluster_id": None}, INCONSISTENT), ({"version": None}, INCONSISTENT)),
         ({"foo": "bar"}, INCONSISTENT),
     ],
 )
@@ -436,11 +423,8 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
 @each(
     "offsets, snapshot, gap",
     [
-        ((0, 1, 5), None, "offsets 2 to 4"),
-        ((0, 1, 3), None, "offset 2"),
-        ((0, 1, 5), 5, ""),
-        ((0, 1, 5), 4, "offsets 2 to 4"),
-        ((0, 1), None, ""),
+        *(((0, 1, 5), None, "offsets 2 to 4"), ((0, 1, 3), None, "offset 2"), ((0, 1, 5), 5, "")),
+        *(((0, 1, 5), 4, "offsets 2 to 4"), ((0, 1), None, "")),
     ],
 )
 def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
@@ -562,16 +546,11 @@ def _looks(monkeypatch: Patch, owner: int, modes: dict[Path, int], owners: dict[
 @each(
     "name, mode, refused",
     [
-        ("00000000000000000000.log", 0o444, "write"),
-        ("00000000000000000000.log", 0o200, "write"),
-        ("00000000000000000000.log", 0o600, None),
-        ("00000000000000000000.index", 0o444, "write"),
-        ("00000000000000000000.timeindex", 0o444, "write"),
-        ("leader-epoch-checkpoint", 0o000, "read"),
-        ("leader-epoch-checkpoint", 0o444, None),
-        ("partition.metadata", 0o000, "read"),
-        ("partition.metadata", 0o444, None),
-        ("00000000000000000001.snapshot", 0o000, "read"),
+        *(("00000000000000000000.log", 0o444, "write"), ("00000000000000000000.log", 0o200, "write")),
+        *(("00000000000000000000.log", 0o600, None), ("00000000000000000000.index", 0o444, "write")),
+        *(("00000000000000000000.timeindex", 0o444, "write"), ("leader-epoch-checkpoint", 0o000, "read")),
+        *(("leader-epoch-checkpoint", 0o444, None), ("partition.metadata", 0o000, "read")),
+        *(("partition.metadata", 0o444, None), ("00000000000000000001.snapshot", 0o000, "read")),
         ("00000000000000000001.snapshot", 0o444, None),
     ],
 )

@@ -141,19 +141,10 @@ def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
 @each(
     ("text", "outcome"),
     [
-        ("0\n2\n0 0\n3 9\n", 3),
-        ("0\n0\n", -1),
-        ("0\n", -1),
-        ("", -1),
-        ("1\n0\n", StorageFailure),
-        ("0\n1\n0 0\n3 9\n", StorageFailure),
-        ("0\n3\n0 0\n3 9\n", StorageFailure),
-        ("0\n1\n0 0 0\n", StorageFailure),
-        ("0\n1\n0\n", StorageFailure),
-        ("0\n1\n-1 0\n", BrokerException),
-        ("0\n1\n0 -1\n", BrokerException),
-        ("0\n1\n0 x\n", BrokerException),
-        ("0\n2\n5 0\n3 9\n", 3),
+        *(("0\n2\n0 0\n3 9\n", 3), ("0\n0\n", -1), ("0\n", -1), ("", -1), ("1\n0\n", StorageFailure)),
+        *(("0\n1\n0 0\n3 9\n", StorageFailure), ("0\n3\n0 0\n3 9\n", StorageFailure)),
+        *(("0\n1\n0 0 0\n", StorageFailure), ("0\n1\n0\n", StorageFailure), ("0\n1\n-1 0\n", BrokerException)),
+        *(("0\n1\n0 -1\n", BrokerException), ("0\n1\n0 x\n", BrokerException), ("0\n2\n5 0\n3 9\n", 3)),
     ],
 )
 def test_leader_epochs_are_read_as_a_broker_does(text: str, outcome: int | type[BrokerException], tmp_path: Path) -> None:
