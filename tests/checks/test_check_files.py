@@ -94,9 +94,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 
 
 @each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
-def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets(
-    tmp_path: Path, entries: list[Entry], offsets: Entry
-) -> None:
+def test_batches_of_another_epoch_than_the_file_has_are_reported(tmp_path: Path, entries: list[Entry], offsets: Entry) -> None:
     batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
     (found,) = findings_of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
     assert (found.offset_first, found.offset_last) == offsets
@@ -111,9 +109,7 @@ def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_
         (7, ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
     ],
 )
-def test_the_epoch_of_the_last_batch_has_a_wrong_bit_if_the_file_does_not_know_it(
-    tmp_path: Path, stated: int, said: object
-) -> None:
+def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tmp_path: Path, stated: int, said: object) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}
     directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
     (one,) = findings_of(directory, "epochs-disagree", "uncovered-header-rot")
@@ -327,9 +323,7 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
         (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
 )
-def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
-    tmp_path: Path, data: bytes, severity: str | None, forecast: str
-) -> None:
+def test_partition_metadata_is_rated_by_what_brokers_do(tmp_path: Path, data: bytes, severity: str | None, forecast: str) -> None:
     path = tmp_path / "partition.metadata"
     path.write_bytes(data)
     found = findings_of(path, is_pedantic=True)
@@ -612,9 +606,7 @@ def _without_status(monkeypatch: Patch, *paths: Path, error: int) -> None:
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
 @each("name", [LOG, file_name(0, ".index"), EPOCHS])
-def test_a_file_of_which_the_system_says_nothing_is_there(
-    tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str
-) -> None:
+def test_a_file_whose_status_is_unknown_is_there(tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
     _without_status(monkeypatch, directory / name, error=error)
     (found,) = findings_of(directory)
@@ -622,9 +614,7 @@ def test_a_file_of_which_the_system_says_nothing_is_there(
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
-def test_a_log_directory_is_checked_where_the_system_does_not_say_what_it_holds(
-    tmp_path: Path, monkeypatch: Patch, error: int
-) -> None:
+def test_a_log_directory_is_checked_where_nobody_says_what_it_holds(tmp_path: Path, monkeypatch: Patch, error: int) -> None:
     directory = _log_dir(tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
     (directory / "orders-9").symlink_to(tmp_path / "elsewhere")

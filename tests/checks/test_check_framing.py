@@ -65,9 +65,7 @@ def test_a_torn_end_of_a_sealed_segment_is_an_error_and_lacks_all_up_to_the_next
     ids=["torn", "torn header", "zeros", "known of by none"],
 )
 @each("age_ms", [0, 3_600_000])
-def test_a_torn_end_of_the_newest_segment_is_an_error_where_indexes_know_of_more(
-    tmp_path: Path, end: bytes, code: str, lost: tuple[int, int] | None, age_ms: int
-) -> None:
+def test_a_torn_end_is_an_error_if_indexes_know_of_more(tmp_path: Path, end: bytes, code: str, lost: Any, age_ms: int) -> None:
     directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
     _write(directory / file_name(2, ".log"), end, age_ms=age_ms)
     (found,) = findings_of(directory, code)
@@ -162,9 +160,7 @@ def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes |
         ),
     ],
 )
-def test_files_beside_a_log_attest_how_far_it_went(
-    tmp_path: Path, files: dict[str, Any], attested: int | None, names: str
-) -> None:
+def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str, Any], attested: int | None, names: str) -> None:
     found = findings_of(_cut_partition(tmp_path, **files), "truncated-at-boundary")
     if attested is None:
         assert found == []

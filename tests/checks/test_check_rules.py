@@ -205,9 +205,7 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
         ((4, 5, 900, 6, 7), 4, ("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. ")),
     ],
 )
-def test_one_offset_out_of_line_is_seen_by_the_room_around_it(
-    tmp_path: Path, offsets: tuple[int, ...], base: int, said: tuple[Any, ...]
-) -> None:
+def test_one_offset_out_of_line_is_noticed(tmp_path: Path, offsets: tuple[int, ...], base: int, said: tuple[Any, ...]) -> None:
     code, row, expected, value, words = said
     (found,) = of_log(tmp_path, _log(*offsets), base=base)
     offset = offsets[row]
@@ -228,9 +226,7 @@ def test_one_offset_out_of_line_is_seen_by_the_room_around_it(
         ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; only -1 (none) may be negative.")),
     ],
 )
-def test_one_leader_epoch_out_of_line_is_seen_by_those_around_it(
-    tmp_path: Path, epochs: tuple[int, ...], said: tuple[Any, ...]
-) -> None:
+def test_one_epoch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, epochs: tuple[int, ...], said: tuple[Any, ...]) -> None:
     code, row, expected, value, words = said
     (found,) = of_log(tmp_path, _epochs(*epochs))
     assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)

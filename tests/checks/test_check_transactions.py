@@ -395,9 +395,7 @@ def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, st
         (_entry(sequence=0, opened=0), False, "last sequence 1, no open transaction", "last sequence 0, one open since offset 0"),
     ],
 )
-def test_a_snapshot_says_what_the_log_up_to_it_says(
-    tmp_path: Path, entry: bytes, in_txn: bool, expected: str | None, found: str | None
-) -> None:
+def test_snapshots_agree_with_logs(tmp_path: Path, entry: bytes, in_txn: bool, expected: str | None, found: str | None) -> None:
     told = _snapshot_of(tmp_path, [entry], in_txn=in_txn)
     expected_ones = [] if expected is None else [("snapshot-disagrees", "warning", 10, 56, expected, found)]
     assert [(one.code, one.severity, one.start, one.end, one.expected, one.found) for one in told] == expected_ones
@@ -446,9 +444,7 @@ def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> N
         ([1, 4], [(1, "left over")]),
     ],
 )
-def test_a_snapshot_is_of_the_start_of_a_segment_or_of_the_last_stop(
-    tmp_path: Path, snapshots: list[int], stray: list[Any]
-) -> None:
+def test_a_snapshot_is_of_the_start_of_a_segment_or_the_last_stop(tmp_path: Path, snapshots: list[int], stray: list[Any]) -> None:
     segments = {base: [_plain(base), _plain(base + 1)] for base in (0, 2, 4)}
     directory = write_partition(tmp_path, segments=segments, producer_snapshots={offset: [] for offset in snapshots})
     found = findings_of(directory, "snapshot-stray", is_pedantic=True)
@@ -500,9 +496,7 @@ _SALVAGED = (0, 2, 0, 0, 102, 0)
         ),
     ],
 )
-def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
-    tmp_path: Path, data: bytes, said: ToldValues | None, counted: tuple[int, ...]
-) -> None:
+def test_a_snapshot_is_checked_as_a_whole(tmp_path: Path, data: bytes, said: ToldValues | None, counted: tuple[int, ...]) -> None:
     path = tmp_path / SNAPSHOT
     path.write_bytes(data)
     found = findings_of(path)

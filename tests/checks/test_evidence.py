@@ -187,9 +187,7 @@ def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> 
         (10, False, [("segments-gap", "info", 10, 19)]),  # before 2.8, snapshots of emptied segments stayed
     ],
 )
-def test_where_the_cleaner_was_a_snapshot_speaks_for_a_segment(
-    snapshot: int, has_metadata: bool, told: object, tmp_path: Path
-) -> None:
+def test_where_the_cleaner_was_snapshots_attest_segments(snapshot: int, has_metadata: bool, told: object, tmp_path: Path) -> None:
     """A broker of 2.8 or later deletes the snapshot of a segment that the cleaner empties."""
     logs = {0: _ten(0)[:4] + _ten(0)[5:], 20: _ten(20)}
     directory = _partition(tmp_path, logs, producer_snapshots={snapshot: [], 20: []})
@@ -328,9 +326,7 @@ def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) 
         ({"node": "2", "cluster": "another"}, "info"),
     ],
 )
-def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_copy(
-    tmp_path: Path, properties: dict[str, str], severity: str
-) -> None:
+def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
     directory = _with_gap(tmp_path / "d1")
     _write_properties(tmp_path / "d1", directory=OTHER)
     _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
@@ -356,9 +352,7 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     ],
 )
 @each("log_start", [None, 0, 5])
-def test_first_segments_are_lost_if_the_metadata_says_that_the_topic_is_not_tiered(
-    tmp_path: Path, log_start: int | None, configs: list[Config], told: object
-) -> None:
+def test_first_segments_not_tiered_are_lost(tmp_path: Path, log_start: int | None, configs: list[Config], told: object) -> None:
     directory = _thirty(tmp_path)
     (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
     _remove(directory, 0)

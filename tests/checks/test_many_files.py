@@ -118,9 +118,7 @@ def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
-def test_no_message_is_made_of_a_damaged_payload_that_is_only_counted(
-    codec: Codec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_message_is_made_of_damage_that_is_only_counted(codec: Codec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
 
     def counted(count: int, what: str) -> str:

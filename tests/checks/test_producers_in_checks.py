@@ -51,9 +51,7 @@ def _later(base_offset: int, *, minutes: int) -> bytes:
 
 
 @each(("policy", "severity"), [("unknown", "info"), ("compact", "info"), ("delete", "warning")])
-def test_a_sequence_may_be_missing_where_offsets_are_unless_nothing_is_cleaned(
-    tmp_path: Path, policy: str, severity: str
-) -> None:
+def test_sequences_may_be_missing_where_offsets_are_unless_nothing_is_cleaned(tmp_path: Path, policy: str, severity: str) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0), _data(5, 5)]})
     assert _said(folder, "sequence-gap", cleanup_policy=policy) == [("sequence-gap", severity, 68)]
 

@@ -33,6 +33,8 @@ from tests.restarts import comparison
 from tests.restarts.built import STRAY
 from tests.support import run_here
 
+Patch = pytest.MonkeyPatch
+Capture = pytest.CaptureFixture[str]
 Key = tuple[str, str, str, int]
 """A start: release, case, stop, recovery point."""
 
@@ -136,9 +138,7 @@ def test_every_rule_of_starts_has_a_witness() -> None:
 
 
 @each(("name", "since"), WITNESSES)
-def test_a_rule_that_begins_one_release_off_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, directories: Path, starts: Starts, name: str, since: str
-) -> None:
+def test_a_rule_one_release_off_is_noticed(monkeypatch: Patch, directories: Path, starts: Starts, name: str, since: str) -> None:
     timeline = getattr(start_rules, name)
     row = RELEASES.index(since)
     up, down = WITNESSES[name, since]
@@ -188,9 +188,7 @@ DAMAGED_FIRST = (0, [_batch(0), flipped(_batch(1)), _batch(2)]), (3, [_batch(3)]
         *(([(0, 3), (3, 4), (9, 1)], [[7, 8], [10, 12]]), ([(5, 1), (13, 1)], [[6, 12]]), ([(4, 20)], [])),
     ],
 )
-def test_offsets_that_other_batches_cover_are_not_lost(
-    tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]
-) -> None:
+def test_offsets_in_other_batches_are_not_lost(tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]) -> None:
     """A segment is cut at a damaged batch; earlier batches contain some of the offsets after it."""
     kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
     cut = [flipped(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
@@ -209,9 +207,7 @@ def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, end
 
 
 @each("base_offsets, made", [([], ["00000000000000000000.log"]), ([5], [])])
-def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
-    tmp_path: Path, base_offsets: list[int], made: list[str]
-) -> None:
+def test_a_directory_to_be_deleted_gets_a_log_where_it_has_none(tmp_path: Path, base_offsets: list[int], made: list[str]) -> None:
     segments = [(base, [_batch(base)]) for base in base_offsets]
     row = _only(_partition(tmp_path, *segments, name=f"orders-0.{'a' * 32}-delete"), after="clean")
     assert (row.outcome, row.log_end, [change["name"] for change in row.files]) == ("keep", None, made)
@@ -221,15 +217,13 @@ def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
     ("lost", "offsets"),
     [([6, 7, 8], [[6, 8]]), ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]), ([9, 6], [[6, 6], [9, 9]]), ([7, 6, 7], [[6, 7]])],
 )
-def test_offsets_that_are_lost_are_reported_as_ranges_in_their_order(
-    tmp_path: Path, lost: list[int], offsets: list[list[int]]
-) -> None:
+def test_lost_offsets_are_reported_as_ranges_in_their_order(tmp_path: Path, lost: list[int], offsets: list[list[int]]) -> None:
     path = _partition(tmp_path, (5, [flipped(_batch(5)), *(_batch(offset) for offset in lost)]))
     row = _only(path, after="unclean", recovery_point=0)
     assert (row.outcome, row.lost_offsets) == ("cut", offsets)
 
 
-def _cut_searches_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cut_searches_short(monkeypatch: Patch) -> None:
     monkeypatch.setattr(DEFAULT, "free_crc_bytes", 0)
     monkeypatch.setattr(DEFAULT, "free_tries", 0)
     monkeypatch.setattr(steps, "_KEPT_CRC_BYTES", 0)
@@ -237,7 +231,7 @@ def _cut_searches_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SMALL_BATCH_TIMES", 0)
 
 
-def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path: Path, monkeypatch: Patch) -> None:
     path = _partition(tmp_path, (0, [_batch(0), headers(200, largest=12_000)]))
     row = _only(path, after="unclean", recovery_point="zero")
     assert (verdict(row), row.lost_records) == ("trims", 0)
@@ -249,7 +243,7 @@ def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path
     assert summary(row).endswith("; intact records may be lost")
 
 
-def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Path, monkeypatch: Patch) -> None:
     """Bytes of damaged batches look like the headers of large batches: these do not use up what small ones need."""
     monkeypatch.setattr(DEFAULT, "free_crc_bytes", 8 << 20)
     batches = [_batch(row, producer_id=row % 50, producer_epoch=0, base_sequence=row // 50) for row in range(5000)]
@@ -258,9 +252,7 @@ def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Pa
     assert (row.outcome, row.lost_records) == ("cut", 2500)  # it was 148
 
 
-def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(tmp_path: Path, monkeypatch: Patch) -> None:
     garbage = headers(200, largest=12_000)[20:]  # it starts inside a header: a broker reads no further
     path = _partition(tmp_path, (0, [_batch(0), garbage, _batch(1)]))
     row = _only(path, after="clean")
@@ -272,7 +264,7 @@ def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
     assert list(sentences(row))[-1].endswith("there may be data after the end of the log.")
 
 
-def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Path, monkeypatch: Patch) -> None:
     path = _partition(tmp_path, (0, [_batch(0), bytes(50), *(_batch(offset) for offset in range(1, 9)), bytes(9)]))
     searched: list[tuple[int, int]] = []
     opened = losses._opened
@@ -591,9 +583,7 @@ def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_
 
 
 @pytest.mark.parametrize("has_properties", [True, False])
-def test_a_check_and_a_forecast_move_the_same_out_of_a_log_directory(
-    tmp_path: Path, has_properties: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_checks_and_forecasts_move_the_same_out(tmp_path: Path, has_properties: bool, monkeypatch: Patch, capfd: Capture) -> None:
     """The log manager of 2.8.2, 3.6.1 and 4.3.1 throws with lost+found in a log directory, and loads it without."""
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     _log_directory(log_directory, "inner", "orders-1")
@@ -733,9 +723,7 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
     ],
     ids=["between its neighbors", "above them", "below them", "first", "zeros", "a wrong length", "torn", "sound"],
 )
-def test_consumers_stop_at_the_first_offset_that_is_damaged(
-    batches: list[bytes], offset: int | None, count: int, tmp_path: Path
-) -> None:
+def test_consumers_stop_at_the_first_damaged_offset(batches: list[bytes], offset: int | None, count: int, tmp_path: Path) -> None:
     """The offset that the batch claims if it lies between its neighbours, else the one after the previous batch."""
     row = _only(_partition(tmp_path, (0, batches), (1000, [_batch(1000)])), after="clean")
     assert (row.is_safe, row.consumers_stop_at, row.damaged_batches) == (True, offset, count)
@@ -750,7 +738,7 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     assert _only(path, after="clean").consumers_stop_at is None
 
 
-def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: Patch) -> None:
     walked: list[str] = []
     real = salvage.walk_patches
 
@@ -789,9 +777,7 @@ NUMBER_FORMAT = "java.lang.NumberFormatException"
     ],
     ids=range(8),
 )
-def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
-    tmp_path: Path, line: bytes, expected: tuple[str, str | None]
-) -> None:
+def test_odd_lines_of_leader_epochs_are_read_as_by_java(tmp_path: Path, line: bytes, expected: tuple[str, str | None]) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
     row = _only(path, after="clean", recovery_point="end")
@@ -809,9 +795,7 @@ def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
 )
 @each("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
 @each("after", ["clean", "unclean"])
-def test_a_malformed_checkpoint_takes_the_log_directory_offline(
-    tmp_path: Path, name: str, after: str, data: bytes, outcomes: str
-) -> None:
+def test_malformed_checkpoints_take_folders_offline(tmp_path: Path, name: str, after: str, data: bytes, outcomes: str) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     (log_directory / name).write_bytes(data)
     for path in (log_directory, log_directory / "orders-0"):

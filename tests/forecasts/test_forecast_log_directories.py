@@ -122,9 +122,7 @@ SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
         ({"version": "0", "node_id": None, "broker_id": "1"}, SOUND),
     ],
 )
-def test_a_kraft_broker_compares_its_log_directories(
-    tmp_path: Path, release: str, second: Values, expected: list[Outcome]
-) -> None:
+def test_kraft_brokers_compare_log_directories(tmp_path: Path, release: str, second: Values, expected: list[Outcome]) -> None:
     assert _outcomes(_broker(tmp_path, {}, second), broker=release) == expected
 
 
@@ -185,9 +183,7 @@ def test_a_broker_with_zookeeper_starts_and_sets_nothing_aside_without(tmp_path:
     ],
     quick=5,
 )
-def test_malformed_properties_keep_a_broker_of_2_8_from_its_start(
-    tmp_path: Path, release: str, values: Values, outcome: tuple[str, str | None]
-) -> None:
+def test_malformed_properties_keep_2_8_from_its_start(tmp_path: Path, release: str, values: Values, outcome: object) -> None:
     _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER | values)
     row = _only(tmp_path / "d1", broker=release)
     assert (row.outcome, row.exception) == outcome
@@ -359,9 +355,7 @@ GONE = f"no topic has the id {ORDERS} of its partition.metadata; the cluster has
         ("orders-0", [removed(ORDERS)], GONE),
     ],
 )
-def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
-    tmp_path: Path, name: str, records: list[bytes], reason: str
-) -> None:
+def test_what_is_no_replica_of_the_broker_is_set_aside(tmp_path: Path, name: str, records: list[bytes], reason: str) -> None:
     _log_directory(tmp_path / "d1", name)
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
     row = _by_name(tmp_path / "d1")[name]
@@ -427,9 +421,7 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
         *(((0, 1, 5), 4, "offsets 2 to 4"), ((0, 1), None, "")),
     ],
 )
-def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
-    tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str
-) -> None:
+def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str) -> None:
     path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
     if snapshot is not None:
         (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(b"")
@@ -625,9 +617,7 @@ def test_a_copy_that_is_kept_read_only_is_safe_if_it_becomes_writable(tmp_path: 
         *((name, ["4.3.1"]) for name in ("leader-epoch-checkpoint", "00000000000000000001.snapshot")),
     ],
 )
-def test_a_link_that_leads_nowhere_in_place_of_a_file_takes_the_log_directory_offline(
-    tmp_path: Path, name: str, releases: Sequence[str]
-) -> None:
+def test_a_dangling_link_for_a_file_takes_the_log_directory_offline(tmp_path: Path, name: str, releases: Sequence[str]) -> None:
     path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
     path.unlink(missing_ok=True)
     path.symlink_to("/nowhere/at/all")

@@ -128,9 +128,7 @@ def test_a_snapshot_is_taken_only_after_the_last_one_and_strays_go_but_for_the_n
 
 
 @each(("firsts", "unstable"), [([0], 0), ([-1], None), ([-1, 7, 3], 3), ([5, 5], 5), ([], None)])
-def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
-    firsts: list[int], unstable: int | None, tmp_path: Path
-) -> None:
+def test_the_newest_sound_snapshot_lists_open_transactions(firsts: list[int], unstable: int | None, tmp_path: Path) -> None:
     entries = [producer_entry(producer_id=row, current_txn_first_offset=first) for row, first in enumerate(firsts)]
     sound = producer_snapshot(entries=entries)
     states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})

@@ -195,9 +195,7 @@ def test_a_release_that_is_not_known_is_refused(capfd: Capture, arguments: list[
     assert err.startswith(f"kdump: {message}")
 
 
-def test_without_the_source_of_the_history_only_the_explanations_are_missing(
-    capfd: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_source_of_the_history_only_explanations_are_missing(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_source(_module: object) -> str:
         raise OSError("could not get source code")
 
