@@ -40,6 +40,7 @@ def _beyond_end(code: str, kind: str, offset: int, offsets: tuple[int, int] | No
     return case(code, shown, error((16, 26), file=name, offsets=offsets, expected="at most 6", found=str(offset)), near_miss)
 
 
+_DELETED = "orders-3.0123456789abcdef0123456789abcdef-delete"
 _META = b"#\n#Tue Nov 14 22:13:20 UTC 2023\nnode.id=1\nversion=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\n"
 
 CASES: tuple[FaultCase, ...] = (
@@ -114,15 +115,8 @@ CASES: tuple[FaultCase, ...] = (
     case("leftover-deleted", _with_suffix(".deleted"), info(NO_BYTES, file=_log(0) + ".deleted"), _SOUND),
     case(
         "dir-odd",
-        _log_dir(
-            "orders-3.0123456789abcdef0123456789abcdef-delete",
-            {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
-        ),
-        (
-            info(NO_BYTES, file="orders-3.0123456789abcdef0123456789abcdef-delete"),
-            error(NO_BYTES, file="lost+found"),
-            error(NO_BYTES, file="orders-1-delete"),
-        ),
+        _log_dir(_DELETED, {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""}),
+        (info(NO_BYTES, file=_DELETED), error(NO_BYTES, file="lost+found"), error(NO_BYTES, file="orders-1-delete")),
         _log_dir(files={"meta.properties": _META, "remote-log-index-cache/0_a.index": b""}),
     ),
     case(
@@ -134,13 +128,10 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case(
         "name-not-numeric: of-leftovers",
-        _SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
-        (error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="bar.log.cleaned")),
+        _SOUND | {"foo.log.swap": b"", "b.log.cleaned": b""},
+        (error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="b.log.cleaned")),
         _SOUND | {"foo.log.deleted": b""},
-        also={
-            "leftover-swap": warning(NO_BYTES, file="foo.log.swap"),
-            "leftover-cleaned": info(NO_BYTES, file="bar.log.cleaned"),
-        },
+        also={"leftover-swap": warning(NO_BYTES, file="foo.log.swap"), "leftover-cleaned": info(NO_BYTES, file="b.log.cleaned")},
         near_also={"leftover-deleted"},
     ),
     case(

@@ -2,13 +2,14 @@
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, offset_index
 from tests.builders.records import batch, message_set, record
 from tests.builders.records import message as old_message
 
-from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, At, case, error, info, partition_files, sparse, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -33,6 +34,11 @@ def _length(data: bytes, row: int, length: int) -> bytes:
 def _row(first: int, last: int | None = None) -> tuple[int, int]:
     """Where one of these batches stands, or a run of them: all are of one size."""
     return first * _SIZE, ((first if last is None else last) + 1) * _SIZE
+
+
+def _wrong(row: int, offset: int | None = None, **said: Any) -> At:
+    """The batch in a row is wrong, whose offset is the row unless it is given."""
+    return error(_row(row), offsets=(row if offset is None else offset,) * 2, **said)
 
 
 def _computed(data: bytes) -> str:
@@ -105,7 +111,7 @@ CASES = (
         warning((76, 85), file=_LOG),
         _partition({0: [_batch(0)]}),
     ),
-    case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
+    case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), _wrong(1, is_estimated=True), _FOUR),
     case(
         "zero-hole: page",
         _with(b"".join(_batch(row, bytes([65 + row]) * 1000) for row in range(6)), 2048, bytes(2048)),
@@ -116,53 +122,43 @@ CASES = (
     case("garbage-region", _TWO + b"not a batch " * 9 + _batch(2) + _batch(3), error((152, 152 + 9 * 12)), _FOUR),
     case("not-a-segment", b"\x1f\x8b\x08" + b"compressed" * 30, error(WHOLE_FILE), _ONE),
     case("not-a-segment: text", b"2026-11-21 10:15:02 INFO started\n" * 30, error(WHOLE_FILE), _ONE),
-    case("batch-length-negative", _length(_FOUR, 1, -5), error(_row(1), offsets=(1, 1), expected="64", found="-5"), _FOUR),
-    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
-    case("batch-length-too-small", _length(_FOUR, 1, 13), error(_row(1), offsets=(1, 1), expected="64", found="13"), _FOUR),
-    case(
-        "batch-length-absurd",
-        _length(_FOUR, 1, 64 | 1 << 30),
-        error(_row(1), offsets=(1, 1), expected="64", found=str(64 | 1 << 30)),
-        _FOUR,
-    ),
+    case("batch-length-negative", _length(_FOUR, 1, -5), _wrong(1, expected="64", found="-5"), _FOUR),
+    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), _wrong(1, is_estimated=True), _FOUR),
+    case("batch-length-too-small", _length(_FOUR, 1, 13), _wrong(1, expected="64", found="13"), _FOUR),
+    case("batch-length-absurd", _length(_FOUR, 1, 64 | 1 << 30), _wrong(1, expected="64", found=str(64 | 1 << 30)), _FOUR),
     case(
         "batch-length-absurd: and-more",
         _length(_BROKEN, 1, 1 << 20),
-        error(_row(1), offsets=(1, 1), is_estimated=True),
+        _wrong(1, is_estimated=True),
         _FOUR,
         also={"resync-nested-candidate": warning(_row(2, 3), found="2")},
     ),
-    case(
-        "batch-length-mismatch",
-        _length(_FOUR, 1, 2 * _SIZE - 12),
-        error(_row(1), offsets=(1, 1), expected="64", found="140"),
-        _FOUR,
-    ),
-    case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), error(_row(1), offsets=(1, 1), expected="2", found="3"), _FOUR),
-    case("bad-magic: older", _with(_FOUR, _SIZE + 16, b"\x00"), error(_row(1), offsets=(1, 1), expected="2", found="0"), _FOUR),
+    case("batch-length-mismatch", _length(_FOUR, 1, 2 * _SIZE - 12), _wrong(1, expected="64", found="140"), _FOUR),
+    case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), _wrong(1, expected="2", found="3"), _FOUR),
+    case("bad-magic: older", _with(_FOUR, _SIZE + 16, b"\x00"), _wrong(1, expected="2", found="0"), _FOUR),
     case(
         "bad-magic: negative",
         _with(_FOUR, _SIZE + 16, b"\x82"),
-        error(_row(1), offsets=(1, 1), is_estimated=True, expected="2", found="-126"),
+        _wrong(1, is_estimated=True, expected="2", found="-126"),
         _FOUR,
     ),
-    case("crc-mismatch", _BROKEN, error(_row(1), offsets=(1, 1), expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
+    case("crc-mismatch", _BROKEN, _wrong(1, expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
     case(
         "crc-mismatch: crc-field",
         _with(_FOUR, _SIZE + 18, b"\x00"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
+        _wrong(1, expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
         _FOUR,
     ),
     case(
         "crc-mismatch: records",
         _with(_FOUR, _SIZE + 61, b"\x70"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
+        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
     ),
     case(
         "crc-mismatch: header",
         _with(_FOUR, _SIZE + 57, b"\x70"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
+        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
     ),
     case(
@@ -220,7 +216,7 @@ CASES = (
         _length(_BROKEN, 1, _SIZE + 20),
         warning(_row(2), found="1"),
         _BROKEN,
-        also={"crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True)},
+        also={"crc-mismatch": _wrong(1, is_estimated=True)},
         near_also={"crc-mismatch"},
     ),
     case(
@@ -228,10 +224,7 @@ CASES = (
         _length(_BROKEN, 1, _SIZE + 20) + _batch(9),
         warning(_row(2), found="1"),
         _BROKEN + _batch(9),
-        also={
-            "crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True),
-            "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5"),
-        },
+        also={"crc-mismatch": _wrong(1, is_estimated=True), "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5")},
         near_also={"crc-mismatch", "offset-gap"},
     ),
     case(

@@ -18,6 +18,7 @@ def _batch(base_offset: int, *, count: int = 2, timestamp: int | None = None, va
 _BATCHES = [_batch(base_offset) for base_offset in range(0, 10, 2)]
 _SIZE = len(_BATCHES[0])
 _ENTRIES = [(3, _SIZE), (5, 2 * _SIZE), (7, 3 * _SIZE), (9, 4 * _SIZE)]
+_OTHERS = _ENTRIES[1:]
 _TIMES = [(TIMESTAMP + offset, offset) for offset in (3, 5, 7, 9)]
 _DATA = b"".join(_BATCHES)
 
@@ -49,9 +50,7 @@ _SOUND = _index(*_ENTRIES)
 _SOUND_TIMES = _times(*_TIMES)
 
 # a log of 1.6 MiB in messages of a kilobyte, with an entry for each 4 KiB as leaders make them
-_MESSAGES = [
-    message_set(messages=[message(value=bytes(1000), timestamp=TIMESTAMP + row)], base_offset=row) for row in range(1600)
-]
+_MESSAGES = [message_set(messages=[message(value=bytes(1000), timestamp=TIMESTAMP + at)], base_offset=at) for at in range(1600)]
 _MANY = b"".join(_MESSAGES)
 _MANY_ENTRIES = [(row, row * len(_MESSAGES[0])) for row in range(5, 1600, 4)]
 
@@ -77,9 +76,15 @@ def _aborts(*entries: bytes, log: bytes = b"".join(_ABORT), trailing: bytes = b"
 
 _SOUND_ABORTS = _aborts(_FIRST, _SECOND)
 _SEGMENTS = {0: _BATCHES, 10: [_batch(10)]}
-_SEALED = partition_files(_SEGMENTS, index_interval_bytes=0)
+
+
+def _sealed(changed: dict[str, bytes | None] | None = None) -> Files:
+    return partition_files(_SEGMENTS, changed, index_interval_bytes=0)
+
+
+_SEALED = _sealed()
 _WRAPPERS = [
-    wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=base) for base in (0, 3, 6)
+    wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=first) for first in (0, 3, 6)
 ]
 
 CASES = (
@@ -107,23 +112,21 @@ CASES = (
         "index-position-past-log: quick",
         _index(*_ENTRIES, (11, 5 * _SIZE)),
         error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        _index((3, _SIZE + 1), *_ENTRIES[1:]),
+        _index((3, _SIZE + 1), *_OTHERS),
         settings={"level": "quick"},
     ),
     # the near miss: the batch there is damaged
     case(
         "index-position-not-boundary",
-        _index((3, _SIZE + 7), *_ENTRIES[1:]),
+        _index((3, _SIZE + 7), *_OTHERS),
         error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
         _index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),
     ),
-    case(
-        "index-position-not-boundary: negative", _index((3, -_SIZE), *_ENTRIES[1:]), error(_entry(0), found=str(-_SIZE)), _SOUND
-    ),
+    case("index-position-not-boundary: negative", _index((3, -_SIZE), *_OTHERS), error(_entry(0), found=str(-_SIZE)), _SOUND),
     # the near miss: brokers up to 1.1 write the first offset of each batch
     case(
         "index-offset-mismatch",
-        _index((1, _SIZE), *_ENTRIES[1:]),
+        _index((1, _SIZE), *_OTHERS),
         error(_entry(0), offsets=(1, 3), expected="3", found="1"),
         _index(*((offset - 1, position) for offset, position in _ENTRIES)),
     ),
@@ -134,7 +137,7 @@ CASES = (
         error(_entry(1), offsets=(4, 8), expected="5", found="8"),
         _index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
     ),
-    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_ENTRIES[1:]), info(WHOLE_FILE, found="1"), _SOUND),
+    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_OTHERS), info(WHOLE_FILE, found="1"), _SOUND),
     case(
         "index-offset-mismatch: wrapper",
         _index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
@@ -159,7 +162,7 @@ CASES = (
     # the near miss: a broker writes to it
     case(
         "index-zero-tail: sealed",
-        partition_files(_SEGMENTS, {_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}, index_interval_bytes=0),
+        _sealed({_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}),
         info((32, 32 + 80), file=_INDEX, found="10"),
         partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
     ),
@@ -169,12 +172,8 @@ CASES = (
         warning((2 * 34, 4 * 34), found="2"),
         _SOUND_ABORTS,
     ),
-    case(
-        "index-entry-below-base", _index((-3, _SIZE), *_ENTRIES[1:]), error(_entry(0), expected="0 or more", found="-3"), _SOUND
-    ),
-    case(
-        "index-missing", partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0), warning(NO_BYTES, file=_LOG), _SEALED
-    ),
+    case("index-entry-below-base", _index((-3, _SIZE), *_OTHERS), error(_entry(0), expected="0 or more", found="-3"), _SOUND),
+    case("index-missing", _sealed({_INDEX: None}), warning(NO_BYTES, file=_LOG), _SEALED),
     case(
         "index-missing: none-needed",
         partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
@@ -236,7 +235,7 @@ CASES = (
     ),
     case(
         "index-orphan",
-        partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
+        _sealed({_LOG: None}),
         (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
         _SEALED,
         also={
@@ -288,21 +287,21 @@ CASES = (
     # the near miss: of the newest segment it is made when it is closed
     case(
         "timeindex-last-not-max",
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
+        _sealed({_TIME_INDEX: time_index(entries=_TIMES[:3])}),
         warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
         partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
     ),
     case(
         "timeindex-last-not-max: before-zeros",
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}, index_interval_bytes=0),
+        _sealed({_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}),
         warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}, index_interval_bytes=0),
+        _sealed({_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}),
         also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
         near_also={"index-zero-tail"},
     ),
     case(
         "timeindex-missing",
-        partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
+        _sealed({_TIME_INDEX: None, file_name(10, ".timeindex"): None}),
         info(NO_BYTES, file=_LOG),
         _SEALED,
     ),

@@ -91,10 +91,10 @@ def _raw(body: bytes) -> bytes:
 
 _HEADER = [("trace", b"1")]
 _RAW_START = b"\0\0" + varint(1)  # attributes, timestamp delta 0, offset delta 1
-_LONG_VALUE = [record(value=bytes(1000))] * 3
+_LONG = [record(value=bytes(1000))] * 3
 _BOMB = zstandard.ZstdCompressor(write_content_size=False).compressobj()
 _BOMB_PAYLOAD = _BOMB.compress(encode_record(record(value=bytes(3 << 20)))) + _BOMB.flush()
-_ATTRIBUTES_ONLY = record(value=b"second", attributes=5)
+_FLAGGED = record(value=b"second", attributes=5)
 
 _CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
@@ -177,12 +177,7 @@ CASES = (
         info(_FIRST, offsets=(1, 1), found="1"),
         _with(record(headers=[("é", b"v")])),
     ),
-    case(
-        "record-attributes-set",
-        _with(_ATTRIBUTES_ONLY),
-        info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"),
-        _with(_RECORDS[1]),
-    ),
+    case("record-attributes-set", _with(_FLAGGED), info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"), _with(_RECORDS[1])),
     # the batch after has no key either
     case(
         "key-missing-compacted",
@@ -270,9 +265,7 @@ CASES = (
         "decompression-limit",
         _compressed("zstd", _BOMB_PAYLOAD, [record(value=b"")]),
         error(_FIRST, offsets=(0, 0), expected="1", found="0"),
-        _compressed(
-            "zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG_VALUE))), _LONG_VALUE
-        ),
+        _compressed("zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG))), _LONG),
         settings={"max_payload": 1 << 20},
     ),
     _payload(

@@ -7,8 +7,6 @@ from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
 from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
 
-# --- producer snapshots ------------------------------------------------------------------------------------------
-
 _SNAPSHOT = file_name(5, ".snapshot")
 _ENTRIES = [producer_entry(producer_id=7), producer_entry(producer_id=8)]
 _SOUND = producer_snapshot(entries=_ENTRIES)
@@ -22,6 +20,10 @@ def _entry_at(row: int) -> tuple[int, int]:
 
 def _file(data: bytes) -> Files:
     return {_SNAPSHOT: data}
+
+
+def _of(entries: Sequence[bytes] = _ENTRIES, **changes: int | bytes) -> Files:
+    return _file(producer_snapshot(entries=entries, **changes))  # type: ignore[arg-type]  # of each its own type
 
 
 def _written(base_offset: int, sequence: int, *, in_txn: bool = False) -> bytes:
@@ -52,50 +54,30 @@ def _entry(last_sequence: int, *, first_offset: int = -1, epoch: int = 0) -> byt
     )
 
 
-_PRODUCER_SNAPSHOT_CASES = (
+CASES: tuple[FaultCase, ...] = (
     case(
         "snapshot-crc-mismatch",
         _file(_CHANGED),
         error(WHOLE_FILE, expected=f"0x{crc32c(_CHANGED[6:]):08x}", found=f"0x{crc32c(_SOUND[6:]):08x}"),
         _file(_SOUND),
     ),
-    case(
-        "snapshot-truncated",
-        _file(_SOUND[:-10]),
-        error((10 + 46, 92), expected="102", found="92"),
-        _file(producer_snapshot(entries=_ENTRIES[:1])),
-    ),
+    case("snapshot-truncated", _file(_SOUND[:-10]), error((10 + 46, 92), expected="102", found="92"), _of(_ENTRIES[:1])),
     case("snapshot-truncated: empty", _file(b""), error(NO_BYTES, expected="10", found="0"), _file(producer_snapshot())),
-    case(
-        "snapshot-version-unknown",
-        _file(producer_snapshot(entries=_ENTRIES, version=2)),
-        error((0, 2), expected="1", found="2"),
-        _file(_SOUND),
-    ),
-    case(
-        "snapshot-count-absurd",
-        _file(producer_snapshot(entries=_ENTRIES, entry_count=1 << 30)),
-        error((6, 10), expected="2", found=str(1 << 30)),
-        _file(_SOUND),
-    ),
+    case("snapshot-version-unknown", _of(version=2), error((0, 2), expected="1", found="2"), _file(_SOUND)),
+    case("snapshot-count-absurd", _of(entry_count=1 << 30), error((6, 10), expected="2", found=str(1 << 30)), _file(_SOUND)),
     case(
         "snapshot-count-absurd: negative",
-        _file(producer_snapshot(entries=_ENTRIES, entry_count=-1)),
+        _of(entry_count=-1),
         error((6, 10), expected="2", found="-1"),
         _file(producer_snapshot(entry_count=0)),
     ),
     case("snapshot-trailing-bytes", _file(_SOUND + b"left"), error((102, 106)), _file(_SOUND)),
-    case(
-        "snapshot-trailing-bytes: under-the-checksum",
-        _file(producer_snapshot(entries=_ENTRIES, trailing=b"left")),
-        error((102, 106)),
-        _file(_SOUND),
-    ),
+    case("snapshot-trailing-bytes: under-the-checksum", _of(trailing=b"left"), error((102, 106)), _file(_SOUND)),
     case(
         "snapshot-duplicate-producer",
-        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)])),
+        _of([*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)]),
         warning(_entry_at(2), found="7"),
-        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=9)])),
+        _of([*_ENTRIES, producer_entry(producer_id=9)]),
     ),
     case(
         "snapshot-disagrees",
@@ -134,5 +116,3 @@ _PRODUCER_SNAPSHOT_CASES = (
         near_also={"file-empty"},
     ),
 )
-
-CASES: tuple[FaultCase, ...] = (*_PRODUCER_SNAPSHOT_CASES,)
