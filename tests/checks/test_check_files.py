@@ -291,9 +291,7 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
         (b"0\n", [], (0, 0, 2, 0), False),
     ],
 )
-@each(
-    ("name", "without"), [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")]
-)
+@each("name, without", [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")])
 def test_each_bad_line_of_a_checkpoint_is_reported(
     tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...], is_reset: bool, name: str, without: str
 ) -> None:
@@ -389,6 +387,7 @@ NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
 UNKNOWN = b"\x01\x7f\x00\x00"  # of a type that does not exist
 HEADER = batch(records=[snapshot_header_record()], is_control=True)
 FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+BAD = [("checkpoint-bad-batch", 1)]  # of the second piece
 
 
 def _typed(control_type: int, offset: int = 0) -> bytes:
@@ -409,15 +408,12 @@ def _data(**fields: object) -> bytes:
         ([HEADER, _data()], [("checkpoint-no-footer", 1)]),
         ([_data()], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 0)]),
         ([FOOTER, _data(), HEADER], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 2)]),
-        ([HEADER, _data(records=[record(key=b"", value=NO_OP)]), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, _data(records=[record(value=NO_OP, headers=[("a", None)])]), FOOTER], [("checkpoint-bad-batch", 1)]),
-        (
-            [HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER],
-            [("checkpoint-bad-batch", 1)],
-        ),
-        ([HEADER, _data(codec="gzip"), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, flipped(_data()), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([HEADER, _data(records=[record(key=b"", value=NO_OP)]), FOOTER], BAD),
+        ([HEADER, _data(records=[record(value=NO_OP, headers=[("a", None)])]), FOOTER], BAD),
+        ([HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER], BAD),
+        ([HEADER, _data(codec="gzip"), FOOTER], BAD),
+        ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], BAD),
+        ([HEADER, flipped(_data()), FOOTER], BAD),
         ([flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
         ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),

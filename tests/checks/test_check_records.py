@@ -87,10 +87,7 @@ def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Pa
     assert [part.counts for part in seen.parts] == [[1, 0, 1]]
 
 
-@each(
-    "odd",
-    [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(value=b"v", timestamp=-7)],
-)
+@each("odd", [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(timestamp=-7)])
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
 

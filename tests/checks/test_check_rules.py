@@ -258,23 +258,22 @@ def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path
 # --- records
 
 
+ORDER = "record-offset-order"
+
+
 @each(
     ("deltas", "last", "said"),
     [
         ((0, 1, 2), 2, []),
         ((0, 2), 2, []),
-        ((0, 0, 2), 2, [("record-offset-order", "10", "1 record out of order in the batch of offsets 10 to 12; the first has")]),
-        (
-            (0, 2, 1, 1),
-            3,
-            [("record-offset-order", "11", "2 records out of order in the batch of offsets 10 to 13; the first has")],
-        ),
-        ((-1, 1), 1, [("record-offset-order", "9", "1 record out of order in the batch of offsets 10 to 11; the first has")]),
+        ((0, 0, 2), 2, [(ORDER, "10", "1 record out of order in the batch of offsets 10 to 12; the first has")]),
+        ((0, 2, 1, 1), 3, [(ORDER, "11", "2 records out of order in the batch of offsets 10 to 13; the first has")]),
+        ((-1, 1), 1, [(ORDER, "9", "1 record out of order in the batch of offsets 10 to 11; the first has")]),
         (
             (0, 3),
             1,
             [
-                ("record-offset-order", "13", "1 record out of order in the batch of offsets 10 to 11; the first has"),
+                (ORDER, "13", "1 record out of order in the batch of offsets 10 to 11; the first has"),
                 ("last-offset-delta-mismatch", "1", "The last offset of the batch is 11, but a record has 13."),
             ],
         ),

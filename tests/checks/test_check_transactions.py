@@ -9,16 +9,7 @@ import pytest
 
 from kdump.checks.finding import FileReport, Finding
 from tests.builders.files import aborted_transaction, file_name, producer_entry, producer_snapshot, write_partition
-from tests.builders.records import (
-    TIMESTAMP,
-    Record,
-    abort_record,
-    batch,
-    commit_record,
-    control_record,
-    record,
-    transaction_marker,
-)
+from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
 from tests.checks.findings import LOG, ToldValues, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
 
@@ -346,7 +337,7 @@ _KRAFT_VERSION = control_record(control_type=3, value=bytes(11))
         (_control(0, commit_record()), None),
         (_control(0, commit_record(), in_txn=False), "is not flagged as transactional."),
         (_control(0, commit_record(), producer=-1, in_txn=False), "has no producer id, so it ends no transaction."),
-        (_control(0, commit_record(), abort_record()), "says it holds 2 records, of which a broker only reads the first."),
+        (_control(0, commit_record(), commit_record()), "says it holds 2 records, of which a broker only reads the first."),
         (_control(0, commit_record(), codec="gzip"), "is compressed (gzip)."),
         (_control(0, _KRAFT_VERSION, producer=-1, in_txn=False), None),
         (_control(0, _KRAFT_VERSION, producer=-1, in_txn=False, codec="gzip"), "is compressed (gzip)."),
@@ -422,14 +413,10 @@ def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -
 
 
 def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> None:
-    damage = b"no batch " * 20
+    junk = b"no batch " * 20
     segments = {0: [_data(0, 0)], 3: [_data(3, 2)]}
     directory = write_partition(tmp_path, segments=segments, producer_snapshots={3: [_entry(sequence=9)]})
-    for pieces in (
-        [_data(0, 0), _data(2, 1)],
-        [_data(0, 0), damage, _data(2, 1)],
-        [_data(0, 0), damage, _data(1, 1), _data(2, 2)],
-    ):
+    for pieces in ([_data(0, 0), _data(2, 1)], [_data(0, 0), junk, _data(2, 1)], [_data(0, 0), junk, _data(1, 1), _data(2, 2)]):
         (directory / LOG).write_bytes(b"".join(pieces))
         assert findings_of(directory, "snapshot-disagrees") == []
         assert findings_of(directory, "snapshot-disagrees", level="quick") == []

@@ -164,11 +164,8 @@ def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_pa
 
 @each("level", ["full", "deep"])
 def test_messages_that_the_cleaner_left_in_a_wrapper_speak_for_it_or_are_not_known(level: str, tmp_path: Path) -> None:
-    thinned, whole = ([message(value=b"v")] * count for count in (4, 10))
-    segments = {
-        0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)],
-        14: [wrapper(messages=whole, base_offset=14)],
-    }
+    thinned, ten = ([message(value=b"v")] * count for count in (4, 10))
+    segments = {0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)], 14: [wrapper(messages=ten, base_offset=14)]}
     assert _told(_partition(tmp_path, segments), level=level) == [("segments-gap", "info", 10, 13)]
 
 
@@ -583,8 +580,6 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attes
     if max(attested) <= last:
         assert errors == []
         return
-    named = [
-        (one.offset_first, one.offset_last) for one in errors if one.offset_first is not None and one.offset_last is not None
-    ]
-    assert min(first for first, _ in named) == last + 1
-    assert max(attested) <= max(last for _, last in named) < log_end
+    told = [(one.offset_first, one.offset_last) for one in errors if one.offset_first is not None and one.offset_last is not None]
+    assert min(first for first, _ in told) == last + 1
+    assert max(attested) <= max(last for _, last in told) < log_end

@@ -22,10 +22,7 @@ from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
-BATCHES = [
-    batch(records=[record(value=b"value", timestamp=TIMESTAMP + offset)], base_offset=offset)
-    for offset in range(0, 200_000, 1000)
-]
+BATCHES = [batch(records=[record(value=b"value", timestamp=TIMESTAMP + at)], base_offset=at) for at in range(0, 200_000, 1000)]
 SIZE = len(BATCHES[0])
 Patch = pytest.MonkeyPatch
 

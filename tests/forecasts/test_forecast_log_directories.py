@@ -582,9 +582,7 @@ def test_a_file_is_opened_by_its_owner_its_group_or_others(
 
 
 @each("mode, outcome", [(0o444, "offline"), (0o644, "keep")])
-def test_a_lock_that_the_broker_may_not_write_takes_the_log_directory_offline(
-    tmp_path: Path, monkeypatch: Patch, mode: int, outcome: str
-) -> None:
+def test_an_unwritable_lock_takes_the_log_directory_offline(tmp_path: Path, monkeypatch: Patch, mode: int, outcome: str) -> None:
     lock = _log_directory(tmp_path / "d1", "orders-0") / ".lock"
     lock.touch()
     _looks(monkeypatch, 999, {lock: mode})
