@@ -342,11 +342,6 @@ def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Pat
     assert (row.reason, row.is_safe) == (reason, False)
 
 
-def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest_segment_only(tmp_path: Path) -> None:
-    row = _only(_partition(tmp_path, *DAMAGED_FIRST), after="unclean", recovery_point="end")
-    assert (row.outcome, row.recovery_point, row.log_end, row.bytes_lost) == ("keep", 4, 4, 0)
-
-
 def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [flipped(_batch(0))]), (1, [_batch(1)]))
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")

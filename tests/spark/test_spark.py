@@ -358,17 +358,19 @@ def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> 
     [
         ({"table": "batch"}, "there is no table 'batch'"),
         ({"topic": "a"}, "there is no option 'topic'"),
-        ({"path": "/nowhere"}, "no such file"),
+        ({"path": "/nowhere"}, "/nowhere: no such file"),
     ],
 )
 def test_what_is_impossible_is_reported_in_one_line(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
     from pyspark.errors import AnalysisException
 
     with pytest.raises(AnalysisException, match=words) as caught:
-        spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+        spark.read.format("kdump").options(**{"path": str(log), **given}).load()
     message, state = str(caught.value).splitlines()
     assert message.startswith("[PYTHON_DATA_SOURCE_ERROR] Failed to create Python data source instance: kdump.errors.")
     assert state == " SQLSTATE: 38000"
+    with pytest.raises((UsageError, Unreadable), match=words):  # before Spark is asked
+        read(spark, **{"path": str(log), **given})
 
 
 def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: Patch) -> None:
@@ -379,15 +381,6 @@ def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: Patch) -
             with pytest.raises(type(error)), brief_errors():
                 raise error
             assert bool(os.environ["SPARK_HIDE_TRACEBACK"]) is hides
-
-
-def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession", log: Path) -> None:
-    with pytest.raises(UsageError, match="there is no table 'batch'"):
-        read(spark, str(log), table="batch")
-    with pytest.raises(UsageError, match="there is no option 'topic'"):
-        read(spark, str(log), topic="a")
-    with pytest.raises(Unreadable, match="/nowhere: no such file"):
-        read(spark, "/nowhere")
 
 
 def test_a_python_without_kdump_reads_with_ours(spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -478,11 +471,6 @@ def test_a_python_without_arrow_has_no_format_and_says_what_read_needs() -> None
     last_line = done.stderr.splitlines()[-1]
     remedy = "pip install pyarrow (it is in kafka-kdump[spark])"
     assert last_line == f'kdump.errors.MissingPackage: Spark needs the package "pyarrow"; {remedy}'
-
-
-def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:
-    with pytest.raises(Exception, match="/nowhere: no such file"):
-        spark.read.format("kdump").load("/nowhere")
 
 
 def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "SparkSession", log: Path) -> None:

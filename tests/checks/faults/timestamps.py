@@ -10,14 +10,15 @@ _DAY = 24 * 3600 * 1000
 _PEDANTIC = {"is_pedantic": True}
 _YEAR_2100 = 4_102_444_800_000
 _TWO = [record(value=b"a", timestamp=TIMESTAMP), record(value=b"b", timestamp=TIMESTAMP + 5)]
-
-
 _SIZE = 69  # of a batch of _at
 
 
 def _row(first: int, last: int | None = None) -> tuple[int, int]:
     """Where a batch of `_at` stands, or a run of them."""
     return first * _SIZE, ((first if last is None else last) + 1) * _SIZE
+
+
+_FIRST = warning(_row(0), offsets=(0, 0))
 
 
 def _at(*timestamps: int, timestamp_type: str = "CreateTime") -> Files:
@@ -66,27 +67,22 @@ CASES = (
         warning(_row(1), offsets=(1, 1), found="2"),
         _at(TIMESTAMP, TIMESTAMP + _DAY),
     ),
-    case(
-        "timestamp-unit-suspect: seconds",
-        _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1),
-        warning(_row(0), offsets=(0, 0)),
-        _at(31 * _DAY),
-    ),
-    case("timestamp-unit-suspect: zero", _at(0), warning(_row(0), offsets=(0, 0)), _at(-1)),
-    case("timestamp-unit-suspect: small", _at(6), warning(_row(0), offsets=(0, 0)), _at(-1)),
+    case("timestamp-unit-suspect: seconds", _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1), _FIRST, _at(31 * _DAY)),
+    case("timestamp-unit-suspect: zero", _at(0), _FIRST, _at(-1)),
+    case("timestamp-unit-suspect: small", _at(6), _FIRST, _at(-1)),
     case(
         "timestamp-unit-suspect: nanoseconds",
         _at(TIMESTAMP * 1_000_000),
-        warning(_row(0), offsets=(0, 0)),
+        _FIRST,
         _at(_YEAR_2100),
-        also={"timestamp-future": warning(_row(0), offsets=(0, 0))},
+        also={"timestamp-future": _FIRST},
         near_also={"timestamp-future"},
     ),
     # the near miss: no unit makes a date of it
     case(
         "timestamp-unit-suspect: no-date",
         _at(TIMESTAMP * 1000, 2**63 - 1),
-        warning(_row(0), offsets=(0, 0)),
+        _FIRST,
         _at(2**63 - 1),
         also={"timestamp-future": warning(_row(1), offsets=(1, 1), found="2")},
         near_also={"timestamp-future"},
