@@ -309,14 +309,11 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
 @each(
     ("data", "severity", "forecast"),
     [
-        (partition_metadata(), None, ""),
-        (partition_metadata(version=1), "info", "ignore"),
+        *((partition_metadata(), None, ""), (partition_metadata(version=1), "info", "ignore")),
         (partition_metadata(version=-1), "error", "offline"),
         (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
-        (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
-        (b"", "error", "die"),
-        (b"version: 0\n", "error", "die"),
-        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
+        *((partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"), (b"", "error", "die")),
+        *((b"version: 0\n", "error", "die"), (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline")),
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
         (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
@@ -335,10 +332,8 @@ def test_partition_metadata_is_rated_by_what_brokers_do(tmp_path: Path, data: by
 @each(
     ("name", "code", "severity"),
     [
-        ("5.log", "name-width-odd", "error"),
-        ("5.index", "name-width-odd", "warning"),
-        ("abc.log", "name-not-numeric", "error"),
-        ("-0000000000000000005.timeindex", "name-not-numeric", None),
+        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning")),
+        *(("abc.log", "name-not-numeric", "error"), ("-0000000000000000005.timeindex", "name-not-numeric", None)),
         *(("abc.txt", None, None), ("a,b", "name-not-utf8", None), ("a\nb", "name-not-utf8", None)),
         *(("a\udc80b", "name-not-utf8", None), ("a\udcffb", "name-not-utf8", None), ("ä", None, None)),
     ],

@@ -426,9 +426,7 @@ def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> N
     ("snapshots", "stray"),
     [
         *(([0, 2, 4], []), ([3], [(3, "left over")]), ([5], [])),
-        ([5, 6], [(5, "of an earlier clean stop than that of offset 6")]),
-        ([4, 9], []),
-        ([1, 4], [(1, "left over")]),
+        *(([5, 6], [(5, "of an earlier clean stop than that of offset 6")]), ([4, 9], []), ([1, 4], [(1, "left over")])),
     ],
 )
 def test_a_snapshot_is_of_the_start_of_a_segment_or_the_last_stop(tmp_path: Path, snapshots: list[int], stray: list[Any]) -> None:

@@ -342,10 +342,8 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
 @each(
     ("configs", "told"),
     [
-        ([("remote.storage.enable", "true")], []),
-        ([("remote.storage.enable", "false")], FIRST_LOST),
-        ([("remote.storage.enable", "true"), ("remote.storage.enable", None)], FIRST_LOST),
-        ([], FIRST_LOST),
+        *(([("remote.storage.enable", "true")], []), ([("remote.storage.enable", "false")], FIRST_LOST)),
+        *(([("remote.storage.enable", "true"), ("remote.storage.enable", None)], FIRST_LOST), ([], FIRST_LOST)),
     ],
 )
 @each("log_start", [None, 0, 5])
