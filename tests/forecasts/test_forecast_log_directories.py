@@ -48,17 +48,14 @@ def _partition(path: Path, topic_id: str | None = ORDERS, data: bytes | None = N
     return path
 
 
-def _properties(**values: str | None) -> str:
-    of_kraft: Values = {"version": "1", "cluster.id": CLUSTER, "node.id": "1"}
-    values = {name.replace("_", "."): value for name, value in values.items()}
-    return "#\n" + "".join(f"{name}={value}\n" for name, value in (of_kraft | values).items() if value is not None)
-
-
 def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
     path.mkdir(parents=True)
     for name in partitions:
         _partition(path / name)
-    (path / "meta.properties").write_text(_properties(**values))
+    of_kraft: Values = {"version": "1", "cluster.id": CLUSTER, "node.id": "1"}
+    properties = of_kraft | {name.replace("_", "."): value for name, value in values.items()}
+    lines = [f"{name}={value}\n" for name, value in properties.items() if value is not None]
+    (path / "meta.properties").write_text("#\n" + "".join(lines))
     for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
         (path / name).write_text("0\n0\n")
     return path

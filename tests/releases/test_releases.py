@@ -148,21 +148,15 @@ _WITHOUT_WORDS = {
 }
 
 
-def _sources() -> Iterator[Path]:
-    for path in PACKAGE.rglob("*.py"):
-        if path not in _WITHOUT_WORDS and not _of_findings(path):
-            yield path
-
-
-def _of_findings(path: Path) -> bool:
-    """Whether a module reports only to `kdump check`, and to what mends and searches: its codes are those of findings."""
-    return any(PACKAGE / name in path.parents for name in ("checks", "reading", "mending", "searching"))
+# They report only to `kdump check`, and to what mends and searches: their codes are those of findings.
+_OF_FINDINGS = {PACKAGE / name for name in ("checks", "reading", "mending", "searching")}
 
 
 @cache
 def _nodes() -> list[tuple[str, ast.AST]]:
-    """What the sources consist of, with the name of the file."""
-    return [(path.name, node) for path in _sources() for node in ast.walk(ast.parse(path.read_text()))]
+    """What the other sources consist of, with the name of the file."""
+    paths = [path for path in PACKAGE.rglob("*.py") if path not in _WITHOUT_WORDS and _OF_FINDINGS.isdisjoint(path.parents)]
+    return [(path.name, node) for path in paths for node in ast.walk(ast.parse(path.read_text()))]
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:

@@ -1,6 +1,7 @@
 """Faults of snapshots."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, producer_entry, producer_snapshot
@@ -26,32 +27,18 @@ def _of(entries: Sequence[bytes] = _ENTRIES, **changes: int | bytes) -> Files:
     return _file(producer_snapshot(entries=entries, **changes))  # type: ignore[arg-type]  # of each its own type
 
 
-def _written(base_offset: int, sequence: int, *, in_txn: bool = False) -> bytes:
-    return batch(
-        records=[record(value=b"value")],
-        base_offset=base_offset,
-        producer_id=7,
-        producer_epoch=0,
-        base_sequence=sequence,
-        is_transactional=in_txn,
-    )
-
-
 def _partition(snapshots: Mapping[int, Sequence[bytes]], *, in_txn: bool = False) -> Files:
     """Two segments of one producer, with sequences 0 and 1, then 2."""
-    written = [_written(offset, offset, in_txn=in_txn) for offset in range(3)]
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": in_txn}
+    value = record(value=b"value")
+    written = [batch(records=[value], base_offset=offset, base_sequence=offset, **producer) for offset in range(3)]
     return partition_files({0: written[:2], 2: written[2:]}, producer_snapshots=snapshots)
 
 
 def _entry(last_sequence: int, *, first_offset: int = -1, epoch: int = 0) -> bytes:
     """What a snapshot says of that producer."""
-    return producer_entry(
-        producer_id=7,
-        producer_epoch=epoch,
-        last_sequence=last_sequence,
-        last_offset=last_sequence,
-        current_txn_first_offset=first_offset,
-    )
+    last = {"last_sequence": last_sequence, "last_offset": last_sequence}
+    return producer_entry(producer_id=7, producer_epoch=epoch, current_txn_first_offset=first_offset, **last)
 
 
 CASES: tuple[FaultCase, ...] = (
