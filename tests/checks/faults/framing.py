@@ -13,6 +13,7 @@ from .case import NO_BYTES, WHOLE_FILE, At, case, error, info, partition_files, 
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
+_MAGIC = _SIZE + 16  # of the second batch
 
 
 def _batch(offset: int, value: bytes = b"value") -> bytes:
@@ -58,6 +59,9 @@ def _partition(segments: dict[int, Sequence[bytes]], changed: dict[str, bytes | 
 _SEGMENTS: dict[int, Sequence[bytes]] = {0: [_batch(row) for row in range(4)], 4: [_batch(4)]}
 _WHOLE_INDEX = {file_name(0, ".index"): offset_index(entries=[(row, row * _SIZE) for row in range(1, 4)])}
 
+_NEWEST, _PAIR = _partition({0: [_batch(0)]}), _partition({0: [_batch(0), _batch(1)]})
+_SEALED = _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]})
+_TORN = error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71")
 _NO_ENTRIES = {file_name(0, suffix): b"" for suffix in (".index", ".timeindex")}
 
 CASES = (
@@ -72,23 +76,13 @@ CASES = (
     ),
     case(
         "torn-tail: newest",
-        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
+        {**_PAIR, _LOG: _TWO[:-5], **_NO_ENTRIES},
         warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)]}),
+        _PAIR,
     ),
-    case(
-        "torn-tail: sealed",
-        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}, {_LOG: _TWO[:-5]}),
-        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
-    ),
+    case("torn-tail: sealed", {**_SEALED, _LOG: _TWO[:-5]}, _TORN, _SEALED),
     # the indexes know of offset 1
-    case(
-        "torn-tail: attested",
-        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),
-        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)]}),
-    ),
+    case("torn-tail: attested", {**_PAIR, _LOG: _TWO[:-5]}, _TORN, _PAIR),
     case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
     case(
         "truncated-at-boundary",
@@ -105,12 +99,7 @@ CASES = (
     ),
     case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
     case("zero-tail: few", _ONE + bytes(9), error((76, 85)), _ONE),
-    case(
-        "zero-tail: newest",
-        _partition({0: [_batch(0)]}, {_LOG: _ONE + bytes(9)}),
-        warning((76, 85), file=_LOG),
-        _partition({0: [_batch(0)]}),
-    ),
+    case("zero-tail: newest", {**_NEWEST, _LOG: _ONE + bytes(9)}, warning((76, 85), file=_LOG), _NEWEST),
     case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), _wrong(1, is_estimated=True), _FOUR),
     case(
         "zero-hole: page",
@@ -134,14 +123,9 @@ CASES = (
         also={"resync-nested-candidate": warning(_row(2, 3), found="2")},
     ),
     case("batch-length-mismatch", _length(_FOUR, 1, 2 * _SIZE - 12), _wrong(1, expected="64", found="140"), _FOUR),
-    case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), _wrong(1, expected="2", found="3"), _FOUR),
-    case("bad-magic: older", _with(_FOUR, _SIZE + 16, b"\x00"), _wrong(1, expected="2", found="0"), _FOUR),
-    case(
-        "bad-magic: negative",
-        _with(_FOUR, _SIZE + 16, b"\x82"),
-        _wrong(1, is_estimated=True, expected="2", found="-126"),
-        _FOUR,
-    ),
+    case("bad-magic", _with(_FOUR, _MAGIC, b"\x03"), _wrong(1, expected="2", found="3"), _FOUR),
+    case("bad-magic: older", _with(_FOUR, _MAGIC, b"\x00"), _wrong(1, expected="2", found="0"), _FOUR),
+    case("bad-magic: negative", _with(_FOUR, _MAGIC, b"\x82"), _wrong(1, is_estimated=True, expected="2", found="-126"), _FOUR),
     case("crc-mismatch", _BROKEN, _wrong(1, expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
     case(
         "crc-mismatch: crc-field",

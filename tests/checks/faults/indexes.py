@@ -5,7 +5,7 @@ from tests.builders.records import TIMESTAMP, batch, message, message_set, recor
 
 from .case import NO_BYTES, WHOLE_FILE, Files, case, error, info, partition_files, sparse, warning
 
-_LOG, _INDEX, _TIME_INDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
+_LOG, _INDEX, _TIMEINDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
 
 
 def _batch(base_offset: int, *, count: int = 2, timestamp: int | None = None, value: bytes = b"value") -> bytes:
@@ -43,7 +43,7 @@ def _index(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes)
 
 def _times(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes) -> Files:
     """A time index with the log beside it."""
-    return {_TIME_INDEX: time_index(entries=entries, **others), _LOG: log}  # type: ignore[arg-type]  # of each its own type
+    return {_TIMEINDEX: time_index(entries=entries, **others), _LOG: log}  # type: ignore[arg-type]  # of each its own type
 
 
 _SOUND = _index(*_ENTRIES)
@@ -74,7 +74,11 @@ def _aborts(*entries: bytes, log: bytes = b"".join(_ABORT), trailing: bytes = b"
     return {_TXN_INDEX: transaction_index(entries=entries, trailing=trailing), _LOG: log}
 
 
-_SOUND_ABORTS = _aborts(_FIRST, _SECOND)
+def _trailed(trailing: bytes) -> Files:
+    return _aborts(_FIRST, _SECOND, trailing=trailing)
+
+
+_SOUND_ABORTS = _trailed(b"")
 _SEGMENTS = {0: _BATCHES, 10: [_batch(10)]}
 
 
@@ -86,6 +90,8 @@ _SEALED = _sealed()
 _WRAPPERS = [
     wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=first) for first in (0, 3, 6)
 ]
+_PAST = error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE))
+_LATER, _NOT_FOUND = (TIMESTAMP + 11, 11), error(_time_entry(4), offsets=(11, 11), found="11")
 
 CASES = (
     case("index-size-misaligned", _index(*_ENTRIES, trailing=b"\0\1\2"), error((32, 35), expected="32", found="35"), _SOUND),
@@ -101,17 +107,12 @@ CASES = (
         error(_entry(2), expected="more than 200", found="200"),
         {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
     ),
-    case(
-        "index-position-past-log",
-        _index(*_ENTRIES, (11, 5 * _SIZE)),
-        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        _SOUND,
-    ),
+    case("index-position-past-log", _index(*_ENTRIES, (11, 5 * _SIZE)), _PAST, _SOUND),
     # the near miss: against the log itself it is not compared
     case(
         "index-position-past-log: quick",
         _index(*_ENTRIES, (11, 5 * _SIZE)),
-        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
+        _PAST,
         _index((3, _SIZE + 1), *_OTHERS),
         settings={"level": "quick"},
     ),
@@ -166,12 +167,7 @@ CASES = (
         info((32, 32 + 80), file=_INDEX, found="10"),
         partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
     ),
-    case(
-        "index-zero-tail: of-transactions",
-        _aborts(_FIRST, _SECOND, trailing=bytes(2 * 34)),
-        warning((2 * 34, 4 * 34), found="2"),
-        _SOUND_ABORTS,
-    ),
+    case("index-zero-tail: of-transactions", _trailed(bytes(2 * 34)), warning((2 * 34, 4 * 34), found="2"), _SOUND_ABORTS),
     case("index-entry-below-base", _index((-3, _SIZE), *_OTHERS), error(_entry(0), expected="0 or more", found="-3"), _SOUND),
     case("index-missing", _sealed({_INDEX: None}), warning(NO_BYTES, file=_LOG), _SEALED),
     case(
@@ -183,7 +179,7 @@ CASES = (
     # the near miss: all in one batch
     case(
         "index-empty-large-log",
-        {**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
+        {**_index(log=b"".join(_LARGE)), _TIMEINDEX: time_index(entries=_LARGE_TIMES)},
         warning(NO_BYTES, expected="14", found="0"),
         _index(log=_batch(0, value=bytes(10000))),
     ),
@@ -236,7 +232,7 @@ CASES = (
     case(
         "index-orphan",
         _sealed({_LOG: None}),
-        (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
+        (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIMEINDEX)),
         _SEALED,
         also={
             "segment-missing": (
@@ -248,15 +244,15 @@ CASES = (
     case("timeindex-size-misaligned", _times(*_TIMES, trailing=b"\1"), error((48, 49), expected="48", found="49"), _SOUND_TIMES),
     case(
         "timeindex-timestamp-order",
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
         error(_time_entry(1), expected=f"more than {TIMESTAMP}", found=str(TIMESTAMP)),
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
     ),
     case(
         "timeindex-offset-order",
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
         error(_time_entry(1), expected="4 or more", found="3"),
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
     ),
     case(
         "timeindex-timestamp-mismatch",
@@ -265,16 +261,11 @@ CASES = (
         _SOUND_TIMES,
     ),
     # the near miss: the last batch is torn
-    case(
-        "timeindex-offset-not-found",
-        _times(*_TIMES, (TIMESTAMP + 11, 11)),
-        error(_time_entry(4), offsets=(11, 11), found="11"),
-        _times(*_TIMES, log=_DATA[:-5]),
-    ),
+    case("timeindex-offset-not-found", _times(*_TIMES, _LATER), _NOT_FOUND, _times(*_TIMES, log=_DATA[:-5])),
     case(
         "timeindex-offset-not-found: behind-torn-tail",
-        _times(*_TIMES, (TIMESTAMP + 11, 11), log=_DATA[:-5]),
-        error(_time_entry(4), offsets=(11, 11), found="11"),
+        _times(*_TIMES, _LATER, log=_DATA[:-5]),
+        _NOT_FOUND,
         _times(*_TIMES, log=_DATA[:-5]),
     ),
     case(
@@ -287,30 +278,20 @@ CASES = (
     # the near miss: of the newest segment it is made when it is closed
     case(
         "timeindex-last-not-max",
-        _sealed({_TIME_INDEX: time_index(entries=_TIMES[:3])}),
-        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3])}),
+        warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        partition_files({0: _BATCHES}, {_TIMEINDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
     ),
     case(
         "timeindex-last-not-max: before-zeros",
-        _sealed({_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}),
-        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        _sealed({_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}),
-        also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}),
+        warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES, zero_entry_count=5)}),
+        also={"index-zero-tail": info((36, 96), file=_TIMEINDEX, found="5")},
         near_also={"index-zero-tail"},
     ),
-    case(
-        "timeindex-missing",
-        _sealed({_TIME_INDEX: None, file_name(10, ".timeindex"): None}),
-        info(NO_BYTES, file=_LOG),
-        _SEALED,
-    ),
-    case(
-        "txnindex-size-misaligned",
-        _aborts(_FIRST, _SECOND, trailing=b"\0\0\1"),
-        error((68, 71), expected="68", found="71"),
-        _SOUND_ABORTS,
-    ),
+    case("timeindex-missing", _sealed({_TIMEINDEX: None, file_name(10, ".timeindex"): None}), info(NO_BYTES, file=_LOG), _SEALED),
+    case("txnindex-size-misaligned", _trailed(b"\0\0\1"), error((68, 71), expected="68", found="71"), _SOUND_ABORTS),
     case(
         "txnindex-version-unknown",
         _aborts(aborted_transaction(version=1, producer_id=7, last_offset=2, last_stable_offset=3), _SECOND),

@@ -28,7 +28,7 @@ _PEDANTIC = {"is_pedantic": True}
 _RECORDS = [record(key=b"k", value=b"first"), record(key=b"k", value=b"second"), record(key=b"k", value=b"third")]
 _PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(_RECORDS))
 _SOUND = batch(records=_RECORDS)
-_GZIP, _ZSTD = gzip_members(_PLAIN), zstd_frames(_PLAIN)
+_GZIP, _ZSTD, _SUMMED = gzip_members(_PLAIN), zstd_frames(_PLAIN), zstd_frames(_PLAIN, has_checksum=True)
 _AFTER_1, _AFTER_2, _AFTER = (batch(records=[record(value=b"after")], base_offset=offset) for offset in (1, 2, 3))
 _MESSAGES = [message_of(value=b"first"), message_of(value=b"second")]
 _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0)]
@@ -211,13 +211,7 @@ CASES = (
         _NOT_ALL_READ,
         lz4_frame(_PLAIN, has_content_checksum=True, content_checksum=1),
     ),
-    _payload(
-        "frame-checksum-mismatch: zstd",
-        "zstd",
-        zstd_frames(_PLAIN, has_checksum=True)[:-1] + b"\0",
-        _NOT_ALL_READ,
-        zstd_frames(_PLAIN, has_checksum=True),
-    ),
+    _payload("frame-checksum-mismatch: zstd", "zstd", _SUMMED[:-1] + b"\0", _NOT_ALL_READ, _SUMMED),
     *(
         _payload(
             f"frame-trailing-bytes: {codec}",

@@ -18,9 +18,6 @@ def _row(first: int, last: int | None = None) -> tuple[int, int]:
     return first * _SIZE, ((first if last is None else last) + 1) * _SIZE
 
 
-_FIRST = warning(_row(0), offsets=(0, 0))
-
-
 def _at(*timestamps: int, timestamp_type: str = "CreateTime") -> Files:
     """A log with a batch of one record for each of these times."""
     batches = [
@@ -33,6 +30,10 @@ def _at(*timestamps: int, timestamp_type: str = "CreateTime") -> Files:
 def _batch(**changes: object) -> Files:
     return {_LOG: batch(records=_TWO, **changes)}  # type: ignore[arg-type]
 
+
+_HORIZON, _ODD = _batch(delete_horizon_ms=TIMESTAMP + _DAY), info(WHOLE_FILE, offsets=(0, 1))
+_TOP = 2**63 - 10
+_FIRST = warning(_row(0), offsets=(0, 0))
 
 CASES = (
     case(
@@ -107,13 +108,9 @@ CASES = (
     ),
     case(
         "timestamp-overflow",
-        {
-            _LOG: batch(
-                records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=2**63 - 10, max_timestamp=2**62 - 10 - 2**63
-            )
-        },
+        {_LOG: batch(records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=_TOP, max_timestamp=2**62 - 10 - 2**63)},
         error(WHOLE_FILE, offsets=(0, 0)),
-        {_LOG: batch(records=[record(value=b"v", timestamp_delta=-(2**63 - 10 - TIMESTAMP))], base_timestamp=2**63 - 10)},
+        {_LOG: batch(records=[record(value=b"v", timestamp_delta=-(_TOP - TIMESTAMP))], base_timestamp=_TOP)},
         also={"timestamp-negative": error(WHOLE_FILE, offsets=(0, 0), found=str(2**62 - 10 - 2**63))},
     ),
     case(
@@ -123,23 +120,7 @@ CASES = (
         _at(TIMESTAMP, TIMESTAMP, timestamp_type="LogAppendTime"),
     ),
     case("log-append-time-odd: unset", _at(-1, timestamp_type="LogAppendTime"), info(WHOLE_FILE, offsets=(0, 0)), _at(-1)),
-    case(
-        "delete-horizon-odd: far",
-        _batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-    ),
-    case(
-        "delete-horizon-odd: early",
-        _batch(delete_horizon_ms=TIMESTAMP - _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-    ),
-    case(
-        "delete-horizon-odd: not-compacted",
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(),
-        settings={"cleanup_policy": "delete"},
-    ),
+    case("delete-horizon-odd: far", _batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY), _ODD, _HORIZON),
+    case("delete-horizon-odd: early", _batch(delete_horizon_ms=TIMESTAMP - _DAY), _ODD, _HORIZON),
+    case("delete-horizon-odd: not-compacted", _HORIZON, _ODD, _batch(), settings={"cleanup_policy": "delete"}),
 )

@@ -8,7 +8,7 @@ from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
 from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
 
-_SNAPSHOT = file_name(5, ".snapshot")
+_SNAPSHOT, _AT_2, _AT_3 = (file_name(offset, ".snapshot") for offset in (5, 2, 3))
 _ENTRIES = [producer_entry(producer_id=7), producer_entry(producer_id=8)]
 _SOUND = producer_snapshot(entries=_ENTRIES)
 _CHANGED = _SOUND[:-1] + b"\1"
@@ -56,7 +56,7 @@ CASES: tuple[FaultCase, ...] = (
         "snapshot-count-absurd: negative",
         _of(entry_count=-1),
         error((6, 10), expected="2", found="-1"),
-        _file(producer_snapshot(entry_count=0)),
+        _of([], entry_count=0),
     ),
     case("snapshot-trailing-bytes", _file(_SOUND + b"left"), error((102, 106)), _file(_SOUND)),
     case("snapshot-trailing-bytes: under-the-checksum", _of(trailing=b"left"), error((102, 106)), _file(_SOUND)),
@@ -70,18 +70,15 @@ CASES: tuple[FaultCase, ...] = (
         "snapshot-disagrees",
         _partition({2: [_entry(0)], 3: [_entry(2, epoch=1)]}),
         (
-            warning(_entry_at(0), file=file_name(2, ".snapshot"), expected="last sequence 1", found="last sequence 0"),
-            warning(_entry_at(0), file=file_name(3, ".snapshot"), expected="epoch 0", found="epoch 1"),
+            warning(_entry_at(0), file=_AT_2, expected="last sequence 1", found="last sequence 0"),
+            warning(_entry_at(0), file=_AT_3, expected="epoch 0", found="epoch 1"),
         ),
         _partition({2: [_entry(1)], 3: [_entry(2)]}),
     ),
     case(
         "snapshot-disagrees: transaction",
         _partition({2: [], 3: [_entry(2)]}, in_txn=True),
-        (
-            warning((0, 10), file=file_name(2, ".snapshot"), found="no such producer"),
-            warning(_entry_at(0), file=file_name(3, ".snapshot")),
-        ),
+        (warning((0, 10), file=_AT_2, found="no such producer"), warning(_entry_at(0), file=_AT_3)),
         _partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
         also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
         near_also={"txn-open"},
@@ -90,7 +87,7 @@ CASES: tuple[FaultCase, ...] = (
     case(
         "snapshot-disagrees: unknown-producer",
         _partition({3: [_entry(2), producer_entry(producer_id=9)]}),
-        warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
+        warning(_entry_at(1), file=_AT_3, expected="no such producer"),
         _partition({2: [_entry(2)], 3: [_entry(2)]}),
     ),
     case(
