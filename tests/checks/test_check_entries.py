@@ -294,19 +294,13 @@ def test_a_gap_that_no_append_explains_is_a_warning(tmp_path: Path, long_log: Wi
     [
         ((4096, 4096), 0, None),
         ((4096, 4097), 0, None),  # all but the first would have no entry
-        ((4096, 4096, 100), 0, ("info", "1")),
-        ((4097, 4097), 0, ("info", "1")),
-        ((4097, 4096, 4097), 0, ("info", "1")),
-        ((4097, 4097, 4097), 7, ("info", "2")),
-        ((4097, 4097, 4097), 8, ("warning", "2")),
-        ((4096,) * 257, 0, ("warning", "128")),
-        ((4096,) * 256, 0, ("info", "127")),
-        ((9000,), 0, None),
+        *(((4096, 4096, 100), 0, ("info", "1")), ((4097, 4097), 0, ("info", "1"))),
+        *(((4097, 4096, 4097), 0, ("info", "1")), ((4097, 4097, 4097), 7, ("info", "2"))),
+        *(((4097, 4097, 4097), 8, ("warning", "2")), ((4096,) * 257, 0, ("warning", "128"))),
+        *(((4096,) * 256, 0, ("info", "127")), ((9000,), 0, None)),
     ],
 )
-def test_an_index_without_entries_is_rated_by_what_its_log_would_have(
-    tmp_path: Path, sizes: tuple[int, ...], time_entries: int, told: tuple[str, str] | None
-) -> None:
+def test_an_empty_index_is_rated_by_its_log(tmp_path: Path, sizes: tuple[int, ...], time_entries: int, told: Any) -> None:
     log, _ = _wide_log(*sizes)
     times = [(TIMESTAMP + row, row) for row in range(time_entries)]
     (tmp_path / TIME_INDEX).write_bytes(time_index_of(entries=times, zero_entry_count=3))
@@ -357,16 +351,11 @@ def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: in
 @pytest.mark.parametrize(
     ("time", "offset", "code"),
     [
-        (3, 3, None),
-        (3, 2, "timeindex-offset-inside-batch"),
-        (2, 3, "timeindex-timestamp-mismatch"),
-        (2, 2, "timeindex-timestamp-mismatch"),
-        (4, 3, "timeindex-timestamp-mismatch"),
+        *((3, 3, None), (3, 2, "timeindex-offset-inside-batch"), (2, 3, "timeindex-timestamp-mismatch")),
+        *((2, 2, "timeindex-timestamp-mismatch"), (4, 3, "timeindex-timestamp-mismatch")),
     ],
 )
-def test_a_time_is_the_latest_of_the_batch_with_its_offset(
-    tmp_path: Path, rows_at_once: int, time: int, offset: int, code: str | None
-) -> None:
+def test_a_time_is_the_latest_of_its_batch(tmp_path: Path, rows_at_once: int, time: int, offset: int, code: str | None) -> None:
     data = time_index_of(entries=[(TIMESTAMP + time, offset), *TIMES[1:]])
     found = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
     if code == "timeindex-timestamp-mismatch":
@@ -419,22 +408,13 @@ def _of_aborts(tmp_path: Path, *entries: bytes, log: bytes | None = None, **sett
 @pytest.mark.parametrize(
     ("entry", "codes"),
     [
-        ((6, 8, 9), []),
-        ((6, 6, 3), []),
-        ((7, 6, 3), ["txnindex-order"]),
-        ((-1, 6, 3), ["txnindex-order", "txnindex-lso-odd"]),
-        ((4, 5, 6), []),
-        ((4, 4, 5), ["txnindex-order"]),
-        ((6, 8, 10), ["txnindex-lso-odd"]),
-        ((3, 8, 9), []),
-        ((2, 8, 9), ["txnindex-lso-odd"]),
-        ((6, 8, 3), []),
-        ((6, 8, 2), ["txnindex-lso-odd"]),
+        *(((6, 8, 9), []), ((6, 6, 3), []), ((7, 6, 3), ["txnindex-order"])),
+        *(((-1, 6, 3), ["txnindex-order", "txnindex-lso-odd"]), ((4, 5, 6), []), ((4, 4, 5), ["txnindex-order"])),
+        *(((6, 8, 10), ["txnindex-lso-odd"]), ((3, 8, 9), []), ((2, 8, 9), ["txnindex-lso-odd"])),
+        *(((6, 8, 3), []), ((6, 8, 2), ["txnindex-lso-odd"])),
     ],
 )
-def test_aborted_transactions_end_one_after_the_other(
-    tmp_path: Path, rows_at_once: int, entry: tuple[int, int, int], codes: list[str]
-) -> None:
+def test_aborted_transactions_ascend(tmp_path: Path, rows_at_once: int, entry: tuple[int, int, int], codes: list[str]) -> None:
     first, last, stable = entry
     found = _of_aborts(tmp_path, _aborted(0, 4, 3), _aborted(*entry))
     said = {"txnindex-order": ("error", 34, 68, None, str(last)), "txnindex-lso-odd": ("warning", 34, 68, None, str(stable))}

@@ -94,9 +94,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 
 
 @each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
-def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets(
-    tmp_path: Path, entries: list[Entry], offsets: Entry
-) -> None:
+def test_batches_of_another_epoch_than_the_file_has_are_reported(tmp_path: Path, entries: list[Entry], offsets: Entry) -> None:
     batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
     (found,) = findings_of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
     assert (found.offset_first, found.offset_last) == offsets
@@ -111,9 +109,7 @@ def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_
         (7, ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
     ],
 )
-def test_the_epoch_of_the_last_batch_has_a_wrong_bit_if_the_file_does_not_know_it(
-    tmp_path: Path, stated: int, said: object
-) -> None:
+def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tmp_path: Path, stated: int, said: object) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}
     directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
     (one,) = findings_of(directory, "epochs-disagree", "uncovered-header-rot")
@@ -194,14 +190,10 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
 @each(
     ("entries", "severity", "start"),
     [
-        ([(0, 0), (2, 5), (3, 6)], None, 0),
-        ([(0, 0), (2, 5), (2, 6)], "error", 12),
-        ([(0, 0), (2, 5), (1, 6)], "error", 12),
-        ([(0, 0), (2, 5), (3, 4)], "error", 12),
-        ([(0, 0), (2, 5), (3, 5)], "info", 12),
-        ([(0, 0), (2, 5), (2, 5)], "error", 12),
-        ([(-1, 0)], "error", 4),
-        ([(0, -1)], "error", 4),
+        *(([(0, 0), (2, 5), (3, 6)], None, 0), ([(0, 0), (2, 5), (2, 6)], "error", 12)),
+        *(([(0, 0), (2, 5), (1, 6)], "error", 12), ([(0, 0), (2, 5), (3, 4)], "error", 12)),
+        *(([(0, 0), (2, 5), (3, 5)], "info", 12), ([(0, 0), (2, 5), (2, 5)], "error", 12)),
+        *(([(-1, 0)], "error", 4), ([(0, -1)], "error", 4)),
     ],
 )
 def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, int]], severity: str | None, start: int) -> None:
@@ -216,9 +208,7 @@ def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, 
 @each(
     ("data", "told"),
     [
-        (b"", []),
-        (b"0\n0\n", []),
-        (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")]),
+        *((b"", []), (b"0\n0\n", []), (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")])),
         (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
         (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
         (b"0\n1\nzero 0\n", [("epochs-malformed", "error", 4, 11, "die")]),
@@ -273,18 +263,13 @@ def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> No
 @each(
     ("data", "is_bad"),
     [
-        (b"broker.id=1\nversion=0\n", False),
-        (b"node.id=1\nversion=1\ncluster.id=c\n", False),
-        (b"node.id=1\nversion=1\n", True),
-        (b"broker.id=1\nversion=1\ncluster.id=c\n", True),
+        *((b"broker.id=1\nversion=0\n", False), (b"node.id=1\nversion=1\ncluster.id=c\n", False)),
+        *((b"node.id=1\nversion=1\n", True), (b"broker.id=1\nversion=1\ncluster.id=c\n", True)),
         (b"node.id=one\nversion=1\ncluster.id=c\n", True),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=NrglXNcJRLDQ0m7HIWSVLg\n", False),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=xyz\n", True),
         (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n", True),
-        (b"broker.id=1\nversion=2\n", True),
-        (b"broker.id=1\n", True),
-        (b"version=1\n", True),
-        (b"", True),
+        *((b"broker.id=1\nversion=2\n", True), (b"broker.id=1\n", True), (b"version=1\n", True), (b"", True)),
     ],
 )
 def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: bool) -> None:
@@ -300,18 +285,13 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
         (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0), False),
         (b"0\n2\na 1 5\nb two 6\n", [(10, 18)], (1, 1, 10, 8), True),
         (b"0\n2\na one 5\nb 2 6\n", [(4, 12)], (1, 1, 10, 8), True),
-        (b"0\n2\na 1 5\nb 2\n", [(10, 14)], (1, 1, 10, 4), False),
-        (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False),
-        (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False),
-        (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
-        (b"0\n0\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False),
-        (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True),
+        *((b"0\n2\na 1 5\nb 2\n", [(10, 14)], (1, 1, 10, 4), False), (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2), False)),
+        *((b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2), False), (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False)),
+        *((b"0\n0\na 1 5\n", [(0, 10)], (1, 0, 10, 0), False), (b"0\n-1\n", [(0, 5)], (0, 0, 5, 0), True)),
         (b"0\n", [], (0, 0, 2, 0), False),
     ],
 )
-@each(
-    ("name", "without"), [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")]
-)
+@each("name, without", [("replication-offset", "offline"), ("recovery-point-offset", "rescan"), ("log-start-offset", "blind")])
 def test_each_bad_line_of_a_checkpoint_is_reported(
     tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...], is_reset: bool, name: str, without: str
 ) -> None:
@@ -329,21 +309,16 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
 @each(
     ("data", "severity", "forecast"),
     [
-        (partition_metadata(), None, ""),
-        (partition_metadata(version=1), "info", "ignore"),
+        *((partition_metadata(), None, ""), (partition_metadata(version=1), "info", "ignore")),
         (partition_metadata(version=-1), "error", "offline"),
         (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
-        (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
-        (b"", "error", "die"),
-        (b"version: 0\n", "error", "die"),
-        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
+        *((partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"), (b"", "error", "die")),
+        *((b"version: 0\n", "error", "die"), (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline")),
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
         (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
 )
-def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
-    tmp_path: Path, data: bytes, severity: str | None, forecast: str
-) -> None:
+def test_partition_metadata_is_rated_by_what_brokers_do(tmp_path: Path, data: bytes, severity: str | None, forecast: str) -> None:
     path = tmp_path / "partition.metadata"
     path.write_bytes(data)
     found = findings_of(path, is_pedantic=True)
@@ -357,16 +332,10 @@ def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
 @each(
     ("name", "code", "severity"),
     [
-        ("5.log", "name-width-odd", "error"),
-        ("5.index", "name-width-odd", "warning"),
-        ("abc.log", "name-not-numeric", "error"),
-        ("-0000000000000000005.timeindex", "name-not-numeric", None),
-        ("abc.txt", None, None),
-        ("a,b", "name-not-utf8", None),
-        ("a\nb", "name-not-utf8", None),
-        ("a\udc80b", "name-not-utf8", None),
-        ("a\udcffb", "name-not-utf8", None),
-        ("ä", None, None),
+        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning")),
+        *(("abc.log", "name-not-numeric", "error"), ("-0000000000000000005.timeindex", "name-not-numeric", None)),
+        *(("abc.txt", None, None), ("a,b", "name-not-utf8", None), ("a\nb", "name-not-utf8", None)),
+        *(("a\udc80b", "name-not-utf8", None), ("a\udcffb", "name-not-utf8", None), ("ä", None, None)),
     ],
 )
 def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: str | None, severity: str | None) -> None:
@@ -413,6 +382,7 @@ NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
 UNKNOWN = b"\x01\x7f\x00\x00"  # of a type that does not exist
 HEADER = batch(records=[snapshot_header_record()], is_control=True)
 FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+BAD = [("checkpoint-bad-batch", 1)]  # of the second piece
 
 
 def _typed(control_type: int, offset: int = 0) -> bytes:
@@ -433,15 +403,12 @@ def _data(**fields: object) -> bytes:
         ([HEADER, _data()], [("checkpoint-no-footer", 1)]),
         ([_data()], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 0)]),
         ([FOOTER, _data(), HEADER], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 2)]),
-        ([HEADER, _data(records=[record(key=b"", value=NO_OP)]), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, _data(records=[record(value=NO_OP, headers=[("a", None)])]), FOOTER], [("checkpoint-bad-batch", 1)]),
-        (
-            [HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER],
-            [("checkpoint-bad-batch", 1)],
-        ),
-        ([HEADER, _data(codec="gzip"), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], [("checkpoint-bad-batch", 1)]),
-        ([HEADER, flipped(_data()), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([HEADER, _data(records=[record(key=b"", value=NO_OP)]), FOOTER], BAD),
+        ([HEADER, _data(records=[record(value=NO_OP, headers=[("a", None)])]), FOOTER], BAD),
+        ([HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER], BAD),
+        ([HEADER, _data(codec="gzip"), FOOTER], BAD),
+        ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], BAD),
+        ([HEADER, flipped(_data()), FOOTER], BAD),
         ([flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
         ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),
@@ -547,10 +514,8 @@ def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, 
 @each(
     ("second", "code"),
     [
-        (record(value=b"v", length=1000), "record-length-bad"),
-        (record(value=b"v", length=-3), "record-length-bad"),
-        (record(headers_count=-1), "header-count-bad"),
-        (record(headers=[(None, b"v")]), "header-key-null"),
+        *((record(value=b"v", length=1000), "record-length-bad"), (record(value=b"v", length=-3), "record-length-bad")),
+        *((record(headers_count=-1), "header-count-bad"), (record(headers=[(None, b"v")]), "header-key-null")),
         (record(value=b"v", trailing=b"?"), "record-body-mismatch"),
     ],
 )
@@ -632,9 +597,7 @@ def _without_status(monkeypatch: Patch, *paths: Path, error: int) -> None:
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
 @each("name", [LOG, file_name(0, ".index"), EPOCHS])
-def test_a_file_of_which_the_system_says_nothing_is_there(
-    tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str
-) -> None:
+def test_a_file_whose_status_is_unknown_is_there(tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
     _without_status(monkeypatch, directory / name, error=error)
     (found,) = findings_of(directory)
@@ -642,9 +605,7 @@ def test_a_file_of_which_the_system_says_nothing_is_there(
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
-def test_a_log_directory_is_checked_where_the_system_does_not_say_what_it_holds(
-    tmp_path: Path, monkeypatch: Patch, error: int
-) -> None:
+def test_a_log_directory_is_checked_where_nobody_says_what_it_holds(tmp_path: Path, monkeypatch: Patch, error: int) -> None:
     directory = _log_dir(tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
     (directory / "orders-9").symlink_to(tmp_path / "elsewhere")

@@ -136,12 +136,8 @@ def test_the_stated_policy_counts(tmp_path: Path) -> None:
 @each(
     ("entries", "told"),
     [
-        ([], LOST),
-        ([("orders", 3, 5)], LOST),
-        ([("orders", 3, 10)], LOST),
-        ([("orders", 3, 11)], GAP),
-        ([("orders", 3, 20)], GAP),
-        ([("orders", 2, 20), ("orders-3", 3, 20)], LOST),
+        *(([], LOST), ([("orders", 3, 5)], LOST), ([("orders", 3, 10)], LOST)),
+        *(([("orders", 3, 11)], GAP), ([("orders", 3, 20)], GAP), ([("orders", 2, 20), ("orders-3", 3, 20)], LOST)),
     ],
 )
 @each("topic", ["orders", "counts-changelog"])
@@ -168,11 +164,8 @@ def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_pa
 
 @each("level", ["full", "deep"])
 def test_messages_that_the_cleaner_left_in_a_wrapper_speak_for_it_or_are_not_known(level: str, tmp_path: Path) -> None:
-    thinned, whole = ([message(value=b"v")] * count for count in (4, 10))
-    segments = {
-        0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)],
-        14: [wrapper(messages=whole, base_offset=14)],
-    }
+    thinned, ten = ([message(value=b"v")] * count for count in (4, 10))
+    segments = {0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)], 14: [wrapper(messages=ten, base_offset=14)]}
     assert _told(_partition(tmp_path, segments), level=level) == [("segments-gap", "info", 10, 13)]
 
 
@@ -191,9 +184,7 @@ def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> 
         (10, False, [("segments-gap", "info", 10, 19)]),  # before 2.8, snapshots of emptied segments stayed
     ],
 )
-def test_where_the_cleaner_was_a_snapshot_speaks_for_a_segment(
-    snapshot: int, has_metadata: bool, told: object, tmp_path: Path
-) -> None:
+def test_where_the_cleaner_was_snapshots_attest_segments(snapshot: int, has_metadata: bool, told: object, tmp_path: Path) -> None:
     """A broker of 2.8 or later deletes the snapshot of a segment that the cleaner empties."""
     logs = {0: _ten(0)[:4] + _ten(0)[5:], 20: _ten(20)}
     directory = _partition(tmp_path, logs, producer_snapshots={snapshot: [], 20: []})
@@ -332,9 +323,7 @@ def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) 
         ({"node": "2", "cluster": "another"}, "info"),
     ],
 )
-def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_copy(
-    tmp_path: Path, properties: dict[str, str], severity: str
-) -> None:
+def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
     directory = _with_gap(tmp_path / "d1")
     _write_properties(tmp_path / "d1", directory=OTHER)
     _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
@@ -353,16 +342,12 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
 @each(
     ("configs", "told"),
     [
-        ([("remote.storage.enable", "true")], []),
-        ([("remote.storage.enable", "false")], FIRST_LOST),
-        ([("remote.storage.enable", "true"), ("remote.storage.enable", None)], FIRST_LOST),
-        ([], FIRST_LOST),
+        *(([("remote.storage.enable", "true")], []), ([("remote.storage.enable", "false")], FIRST_LOST)),
+        *(([("remote.storage.enable", "true"), ("remote.storage.enable", None)], FIRST_LOST), ([], FIRST_LOST)),
     ],
 )
 @each("log_start", [None, 0, 5])
-def test_first_segments_are_lost_if_the_metadata_says_that_the_topic_is_not_tiered(
-    tmp_path: Path, log_start: int | None, configs: list[Config], told: object
-) -> None:
+def test_first_segments_not_tiered_are_lost(tmp_path: Path, log_start: int | None, configs: list[Config], told: object) -> None:
     directory = _thirty(tmp_path)
     (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
     _remove(directory, 0)
@@ -593,8 +578,6 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attes
     if max(attested) <= last:
         assert errors == []
         return
-    named = [
-        (one.offset_first, one.offset_last) for one in errors if one.offset_first is not None and one.offset_last is not None
-    ]
-    assert min(first for first, _ in named) == last + 1
-    assert max(attested) <= max(last for _, last in named) < log_end
+    told = [(one.offset_first, one.offset_last) for one in errors if one.offset_first is not None and one.offset_last is not None]
+    assert min(first for first, _ in told) == last + 1
+    assert max(attested) <= max(last for _, last in told) < log_end

@@ -22,10 +22,7 @@ from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
-BATCHES = [
-    batch(records=[record(value=b"value", timestamp=TIMESTAMP + offset)], base_offset=offset)
-    for offset in range(0, 200_000, 1000)
-]
+BATCHES = [batch(records=[record(value=b"value", timestamp=TIMESTAMP + at)], base_offset=at) for at in range(0, 200_000, 1000)]
 SIZE = len(BATCHES[0])
 Patch = pytest.MonkeyPatch
 
@@ -152,9 +149,7 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
 
 
 @each("rows_in_window", [1, 2, 3, 1 << 15])
-def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
-    tmp_path: Path, rows_in_window: int, monkeypatch: Patch
-) -> None:
+def test_what_is_only_counted_is_the_same_wherever_windows_end(tmp_path: Path, rows_in_window: int, monkeypatch: Patch) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
     index = directory / file_name(0, ".index")
     past = len(BATCHES) * SIZE

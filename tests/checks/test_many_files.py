@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,22 +32,19 @@ def _assert_linear(steps: Callable[[int], int], few: int, more: int, many: int) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
-def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "read", "counts"),
+    [
+        *((name, kdump.check, (100, 300, 700)) for name in ("many snapshots", "many indexes without logs", "many deleted files")),
+        ("many segments", forecast, (50, 100, 200)),
+    ],
+)
+def test_many_files_take_as_long_as_there_are_files(name: str, read: Any, counts: tuple[int, ...], tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY[name], count, tmp_path / str(count)).parent
-        return work_of(lambda: list(kdump.check(path))).lines
+        return work_of(lambda: list(read(path))).lines
 
-    _assert_linear(steps, 100, 300, 700)
-
-
-@pytest.mark.slow
-def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_path: Path) -> None:
-    def steps(count: int) -> int:
-        path = written(MANY["many segments"], count, tmp_path / str(count)).parent
-        return work_of(lambda: list(forecast(path))).lines
-
-    _assert_linear(steps, 50, 100, 200)
+    _assert_linear(steps, *counts)
 
 
 @pytest.mark.slow
@@ -118,9 +116,7 @@ def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
-def test_no_message_is_made_of_a_damaged_payload_that_is_only_counted(
-    codec: Codec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_message_is_made_of_damage_that_is_only_counted(codec: Codec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
 
     def counted(count: int, what: str) -> str:

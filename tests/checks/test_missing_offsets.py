@@ -141,9 +141,7 @@ def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: byt
 @pytest.mark.both_kernels
 @each("wrong", [(100,), (100, 102, 103, 105)], ids=["one", "four, two of them together"])
 @each(("base", "moved"), [(0, 1_000_000), (90_000, -90_000)], ids=["too high", "below the base offset"])
-def test_single_batches_with_wrong_offsets_bound_no_missing_ones(
-    wrong: tuple[int, ...], base: int, moved: int, tmp_path: Path, capfd: Capture
-) -> None:
+def test_one_wrong_offset_bounds_no_gap(wrong: tuple[int, ...], base: int, moved: int, tmp_path: Path, capfd: Capture) -> None:
     """A text mode copy gives batches other base offsets, which no checksum covers, and damages those around them and the last."""
     sound = _log(base=base)
     hurt = list(sound)
@@ -176,9 +174,7 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
         ((5, _HIGHEST), 3, None),  # that many records are not in its bytes
     ],
 )
-def test_offsets_that_a_damaged_header_claims_are_believed_as_far_as_there_is_room(
-    gap: tuple[int, int], most: int, believed: tuple[int, int] | None
-) -> None:
+def test_offsets_of_damaged_headers_are_believed_if_there_is_room(gap: tuple[int, int], most: int, believed: object) -> None:
     assert _believed((5, 6), 4, [gap], most) == believed
 
 

@@ -51,9 +51,7 @@ def _later(base_offset: int, *, minutes: int) -> bytes:
 
 
 @each(("policy", "severity"), [("unknown", "info"), ("compact", "info"), ("delete", "warning")])
-def test_a_sequence_may_be_missing_where_offsets_are_unless_nothing_is_cleaned(
-    tmp_path: Path, policy: str, severity: str
-) -> None:
+def test_sequences_may_be_missing_where_offsets_are_unless_nothing_is_cleaned(tmp_path: Path, policy: str, severity: str) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0), _data(5, 5)]})
     assert _said(folder, "sequence-gap", cleanup_policy=policy) == [("sequence-gap", severity, 68)]
 
@@ -92,10 +90,9 @@ def test_an_open_transaction_says_how_far_the_log_went_on_as_does_the_verdict(tm
 def test_a_transaction_hangs_only_if_all_of_the_log_after_it_was_read(tmp_path: Path) -> None:
     opened = _data(0, 0, in_txn=True)
     damaged = _later(1, minutes=0)[:-1] + b"X"
-    for number, segments in enumerate(
-        ({0: [opened], 2: [_later(2, minutes=30)]}, {0: [opened, damaged], 2: [_later(2, minutes=30)]})
-    ):
-        assert _of_txn(_write(tmp_path / str(number), segments)) == [("txn-open", "info", 0)]
+    for number, first in enumerate(([opened], [opened, damaged])):
+        folder = _write(tmp_path / str(number), {0: first, 2: [_later(2, minutes=30)]})
+        assert _of_txn(folder) == [("txn-open", "info", 0)]
     folder = _write(tmp_path, {0: [opened, _later(1, minutes=30)]})
     assert _of_txn(folder / file_name(0, ".log")) == [("txn-open", "info", 0)]  # a segment alone
 

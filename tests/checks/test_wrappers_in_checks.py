@@ -166,9 +166,7 @@ def test_a_wrapper_whose_offset_was_damaged_loses_the_offsets_between_its_neighb
 @each("magic", [0, 1])
 @each("bad", [1, 2, 3])
 @each("shift", [-2, 2])
-def test_the_offset_of_a_wrapper_that_overlaps_others_is_wrong(
-    tmp_path: Path, shift: int, bad: int, magic: int, way: str
-) -> None:
+def test_the_offset_of_wrappers_that_overlap_others_is_wrong(tmp_path: Path, shift: int, bad: int, magic: int, way: str) -> None:
     """It lies between theirs, so that only the messages inside contradict it; not even a topic that is compacted explains it."""
     parts = [_wrapper(4 * row, 4, magic) for row in range(6)]
     parts[bad] = (4 * bad + 3 + shift).to_bytes(8, "big") + parts[bad][8:]

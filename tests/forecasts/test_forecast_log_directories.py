@@ -50,17 +50,14 @@ def _partition(path: Path, topic_id: str | None = ORDERS, data: bytes | None = N
     return path
 
 
-def _properties(**values: str | None) -> str:
-    of_kraft: Values = {"version": "1", "cluster.id": CLUSTER, "node.id": "1"}
-    values = {name.replace("_", "."): value for name, value in values.items()}
-    return "#\n" + "".join(f"{name}={value}\n" for name, value in (of_kraft | values).items() if value is not None)
-
-
 def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
     path.mkdir(parents=True)
     for name in partitions:
         _partition(path / name)
-    (path / "meta.properties").write_text(_properties(**values))
+    of_kraft: Values = {"version": "1", "cluster.id": CLUSTER, "node.id": "1"}
+    properties = of_kraft | {name.replace("_", "."): value for name, value in values.items()}
+    lines = [f"{name}={value}\n" for name, value in properties.items() if value is not None]
+    (path / "meta.properties").write_text("#\n" + "".join(lines))
     for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
         (path / name).write_text("0\n0\n")
     return path
@@ -114,28 +111,17 @@ SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
 @each(
     ("second", "expected"),
     [
-        ({}, SOUND),
-        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, BOTH_DIE),
-        ({"node_id": "2"}, BOTH_DIE),
-        ({"directory_id": DIRECTORY_IDS[0]}, BOTH_DIE),
-        ({"version": "2"}, SECOND_OFFLINE),
-        ({"version": "x"}, SECOND_OFFLINE),
-        ({"node_id": None}, SECOND_OFFLINE),
-        ({"node_id": None, "broker_id": "1"}, SECOND_OFFLINE),
-        ({"node_id": "x"}, SECOND_OFFLINE),
-        ({"cluster_id": None}, SECOND_OFFLINE),
-        ({"directory_id": "xyz"}, SECOND_OFFLINE),
-        ({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES),
-        ({"version": None}, SECOND_DIES),
-        ({"version": "0"}, SECOND_DIES),
-        ({"directory_id": None}, SOUND),
-        ({"broker_id": "7"}, SOUND),
+        *(({}, SOUND), ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, BOTH_DIE), ({"node_id": "2"}, BOTH_DIE)),
+        *(({"directory_id": DIRECTORY_IDS[0]}, BOTH_DIE), ({"version": "2"}, SECOND_OFFLINE)),
+        *(({"version": "x"}, SECOND_OFFLINE), ({"node_id": None}, SECOND_OFFLINE)),
+        *(({"node_id": None, "broker_id": "1"}, SECOND_OFFLINE), ({"node_id": "x"}, SECOND_OFFLINE)),
+        *(({"cluster_id": None}, SECOND_OFFLINE), ({"directory_id": "xyz"}, SECOND_OFFLINE)),
+        *(({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES), ({"version": None}, SECOND_DIES)),
+        *(({"version": "0"}, SECOND_DIES), ({"directory_id": None}, SOUND), ({"broker_id": "7"}, SOUND)),
         ({"version": "0", "node_id": None, "broker_id": "1"}, SOUND),
     ],
 )
-def test_a_kraft_broker_compares_its_log_directories(
-    tmp_path: Path, release: str, second: Values, expected: list[Outcome]
-) -> None:
+def test_kraft_brokers_compare_log_directories(tmp_path: Path, release: str, second: Values, expected: list[Outcome]) -> None:
     assert _outcomes(_broker(tmp_path, {}, second), broker=release) == expected
 
 
@@ -169,12 +155,8 @@ INCONSISTENT = "kafka.common.InconsistentBrokerMetadataException"
 @each(
     "second, exception",
     [
-        ({}, None),
-        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT),
-        ({"broker_id": "2"}, INCONSISTENT),
-        ({"broker_id": None}, INCONSISTENT),
-        ({"cluster_id": None}, INCONSISTENT),
-        ({"version": None}, INCONSISTENT),
+        *(({}, None), ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT), ({"broker_id": "2"}, INCONSISTENT)),
+        *(({"broker_id": None}, INCONSISTENT), ({"cluster_id": None}, INCONSISTENT), ({"version": None}, INCONSISTENT)),
         ({"foo": "bar"}, INCONSISTENT),
     ],
 )
@@ -200,9 +182,7 @@ def test_a_broker_with_zookeeper_starts_and_sets_nothing_aside_without(tmp_path:
     ],
     quick=5,
 )
-def test_malformed_properties_keep_a_broker_of_2_8_from_its_start(
-    tmp_path: Path, release: str, values: Values, outcome: tuple[str, str | None]
-) -> None:
+def test_malformed_properties_keep_2_8_from_its_start(tmp_path: Path, release: str, values: Values, outcome: object) -> None:
     _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER | values)
     row = _only(tmp_path / "d1", broker=release)
     assert (row.outcome, row.exception) == outcome
@@ -375,9 +355,7 @@ GONE = f"no topic has the id {ORDERS} of its partition.metadata; the cluster has
         ("orders-0", [removed(ORDERS)], GONE),
     ],
 )
-def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
-    tmp_path: Path, name: str, records: list[bytes], reason: str
-) -> None:
+def test_what_is_no_replica_of_the_broker_is_set_aside(tmp_path: Path, name: str, records: list[bytes], reason: str) -> None:
     _log_directory(tmp_path / "d1", name)
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
     row = _by_name(tmp_path / "d1")[name]
@@ -439,16 +417,11 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
 @each(
     "offsets, snapshot, gap",
     [
-        ((0, 1, 5), None, "offsets 2 to 4"),
-        ((0, 1, 3), None, "offset 2"),
-        ((0, 1, 5), 5, ""),
-        ((0, 1, 5), 4, "offsets 2 to 4"),
-        ((0, 1), None, ""),
+        *(((0, 1, 5), None, "offsets 2 to 4"), ((0, 1, 3), None, "offset 2"), ((0, 1, 5), 5, "")),
+        *(((0, 1, 5), 4, "offsets 2 to 4"), ((0, 1), None, "")),
     ],
 )
-def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
-    tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str
-) -> None:
+def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str) -> None:
     path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
     if snapshot is not None:
         (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(b"")
@@ -588,16 +561,11 @@ def _looks(monkeypatch: Patch, owner: int, modes: dict[Path, int], owners: dict[
 @each(
     "name, mode, refused",
     [
-        ("00000000000000000000.log", 0o444, "write"),
-        ("00000000000000000000.log", 0o200, "write"),
-        ("00000000000000000000.log", 0o600, None),
-        ("00000000000000000000.index", 0o444, "write"),
-        ("00000000000000000000.timeindex", 0o444, "write"),
-        ("leader-epoch-checkpoint", 0o000, "read"),
-        ("leader-epoch-checkpoint", 0o444, None),
-        ("partition.metadata", 0o000, "read"),
-        ("partition.metadata", 0o444, None),
-        ("00000000000000000001.snapshot", 0o000, "read"),
+        *(("00000000000000000000.log", 0o444, "write"), ("00000000000000000000.log", 0o200, "write")),
+        *(("00000000000000000000.log", 0o600, None), ("00000000000000000000.index", 0o444, "write")),
+        *(("00000000000000000000.timeindex", 0o444, "write"), ("leader-epoch-checkpoint", 0o000, "read")),
+        *(("leader-epoch-checkpoint", 0o444, None), ("partition.metadata", 0o000, "read")),
+        *(("partition.metadata", 0o444, None), ("00000000000000000001.snapshot", 0o000, "read")),
         ("00000000000000000001.snapshot", 0o444, None),
     ],
 )
@@ -637,9 +605,7 @@ def test_a_file_is_opened_by_its_owner_its_group_or_others(
 
 
 @each("mode, outcome", [(0o444, "offline"), (0o644, "keep")])
-def test_a_lock_that_the_broker_may_not_write_takes_the_log_directory_offline(
-    tmp_path: Path, monkeypatch: Patch, mode: int, outcome: str
-) -> None:
+def test_an_unwritable_lock_takes_the_log_directory_offline(tmp_path: Path, monkeypatch: Patch, mode: int, outcome: str) -> None:
     lock = _log_directory(tmp_path / "d1", "orders-0") / ".lock"
     lock.touch()
     _looks(monkeypatch, 999, {lock: mode})
@@ -672,9 +638,7 @@ def test_a_copy_that_is_kept_read_only_is_safe_if_it_becomes_writable(tmp_path: 
         *((name, ["4.3.1"]) for name in ("leader-epoch-checkpoint", "00000000000000000001.snapshot")),
     ],
 )
-def test_a_link_that_leads_nowhere_in_place_of_a_file_takes_the_log_directory_offline(
-    tmp_path: Path, name: str, releases: Sequence[str]
-) -> None:
+def test_a_dangling_link_for_a_file_takes_the_log_directory_offline(tmp_path: Path, name: str, releases: Sequence[str]) -> None:
     path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
     path.unlink(missing_ok=True)
     path.symlink_to("/nowhere/at/all")

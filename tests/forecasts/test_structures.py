@@ -128,9 +128,7 @@ def test_a_snapshot_is_taken_only_after_the_last_one_and_strays_go_but_for_the_n
 
 
 @each(("firsts", "unstable"), [([0], 0), ([-1], None), ([-1, 7, 3], 3), ([5, 5], 5), ([], None)])
-def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
-    firsts: list[int], unstable: int | None, tmp_path: Path
-) -> None:
+def test_the_newest_sound_snapshot_lists_open_transactions(firsts: list[int], unstable: int | None, tmp_path: Path) -> None:
     entries = [producer_entry(producer_id=row, current_txn_first_offset=first) for row, first in enumerate(firsts)]
     sound = producer_snapshot(entries=entries)
     states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
@@ -141,19 +139,10 @@ def test_the_newest_snapshot_that_can_be_read_says_which_transactions_are_open(
 @each(
     ("text", "outcome"),
     [
-        ("0\n2\n0 0\n3 9\n", 3),
-        ("0\n0\n", -1),
-        ("0\n", -1),
-        ("", -1),
-        ("1\n0\n", StorageFailure),
-        ("0\n1\n0 0\n3 9\n", StorageFailure),
-        ("0\n3\n0 0\n3 9\n", StorageFailure),
-        ("0\n1\n0 0 0\n", StorageFailure),
-        ("0\n1\n0\n", StorageFailure),
-        ("0\n1\n-1 0\n", BrokerException),
-        ("0\n1\n0 -1\n", BrokerException),
-        ("0\n1\n0 x\n", BrokerException),
-        ("0\n2\n5 0\n3 9\n", 3),
+        *(("0\n2\n0 0\n3 9\n", 3), ("0\n0\n", -1), ("0\n", -1), ("", -1), ("1\n0\n", StorageFailure)),
+        *(("0\n1\n0 0\n3 9\n", StorageFailure), ("0\n3\n0 0\n3 9\n", StorageFailure)),
+        *(("0\n1\n0 0 0\n", StorageFailure), ("0\n1\n0\n", StorageFailure), ("0\n1\n-1 0\n", BrokerException)),
+        *(("0\n1\n0 -1\n", BrokerException), ("0\n1\n0 x\n", BrokerException), ("0\n2\n5 0\n3 9\n", 3)),
     ],
 )
 def test_leader_epochs_are_read_as_a_broker_does(text: str, outcome: int | type[BrokerException], tmp_path: Path) -> None:

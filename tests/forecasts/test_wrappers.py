@@ -101,9 +101,7 @@ def test_the_cleaner_left_fewer_messages_than_offsets(tmp_path: Path, magic: int
 
 @pytest.mark.both_kernels
 @pytest.mark.parametrize("magic", [0, 1])
-def test_wrappers_that_are_not_opened_count_as_many_messages_as_offsets(
-    tmp_path: Path, magic: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unopened_wrappers_count_as_many_messages_as_offsets(tmp_path: Path, magic: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wrappers, "_KEPT_BYTES", wrappers._MAX_BYTES)  # so that only one after damage is
     parts = _wrapped(0, 10, magic), flipped(_wrapped(10, 10, magic), -5), _wrapped(20, 5, magic), _wrapped(25, 9, magic)
     assert _lost(tmp_path / "t-0", *parts) == (14, [[20, 33]])

@@ -111,10 +111,8 @@ def test_whatever_changed_is_explained_a_switch_by_a_sentence_that_begins_with_w
 @each(
     ("old", "new", "summary"),
     [
-        ("2.1.1", "2.2.0", "batch line: isvalid moved"),
-        ("4.2.1", "4.3.0", 'message record line: "}" removed'),
-        ("0.10.0.1", "0.10.1.0", "log message line: timestamp_type added"),
-        ("2.0.1", "2.1.0", "codec names: zstd added"),
+        *(("2.1.1", "2.2.0", "batch line: isvalid moved"), ("4.2.1", "4.3.0", 'message record line: "}" removed')),
+        *(("0.10.0.1", "0.10.1.0", "log message line: timestamp_type added"), ("2.0.1", "2.1.0", "codec names: zstd added")),
         ("2.7.2", "2.8.0", "--skip-record-metadata added"),
         ("3.2.3", "3.3.0", "log heading: Starting offset: {offset} → Log starting offset: {offset}"),
         ("3.2.3", "3.3.0", "suffixes: .checkpoint added"),
@@ -195,9 +193,7 @@ def test_a_release_that_is_not_known_is_refused(capfd: Capture, arguments: list[
     assert err.startswith(f"kdump: {message}")
 
 
-def test_without_the_source_of_the_history_only_the_explanations_are_missing(
-    capfd: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_source_of_the_history_only_explanations_are_missing(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_source(_module: object) -> str:
         raise OSError("could not get source code")
 

@@ -49,22 +49,15 @@ def test_all_releases_that_the_history_names_are_of_rules() -> None:
     assert len(MOVES) > 800
 
 
-def _moved(name: str) -> object:
-    move = MOVES[name]
-    with witnesses.in_force(move):
-        return getattr(move.module, move.declaration)
-
-
-def test_a_part_of_a_line_is_moved_to_the_neighbouring_release() -> None:
-    moved = _moved("history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later")
+def test_a_part_of_a_line_is_moved_to_the_neighbouring_release_and_noticed_in_one() -> None:
+    earlier, later = (
+        MOVES[f"history.BATCH_LINE ' isControl: {{is_control}}' since 2.0.1, {way}"] for way in ("earlier", "later")
+    )
+    with witnesses.in_force(later):
+        moved = history.BATCH_LINE
     assert isinstance(moved, tuple) and all(isinstance(part, Part) for part in moved)
     assert [part.since for part in moved if "isControl" in part.text] == ["2.1.0"]
     assert "".join(part.text for part in moved) == "".join(part.text for part in history.BATCH_LINE)
-
-
-def test_a_rule_moved_by_one_release_is_noticed_in_one_release() -> None:
-    earlier = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, earlier"]
-    later = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later"]
     assert (earlier.release, later.release) == ("2.0.0", "2.0.1")
 
 

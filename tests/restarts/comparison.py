@@ -30,7 +30,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "lostRecords": record.get("lost_records", 0),
         "lostOffsets": record.get("lost_offsets", []),
         "exception": record.get("exception"),
-        "said": [_without_folder(text) for text in (*record.get("log", []), *_thrown(record))],
+        "said": [re.sub(r"\{CWD\}/data/[^/]+/", "", text) for text in (*record.get("log", []), *_thrown(record))],
     }
 
 
@@ -90,7 +90,3 @@ def forecast_of(line: Mapping[str, Any], directories: Path) -> Forecast:
 def _thrown(record: Mapping[str, Any]) -> list[str]:
     cause = record.get("cause", "")
     return [record["message"] + (f" | {cause}" if cause else "")] if "message" in record else []
-
-
-def _without_folder(text: str) -> str:
-    return re.sub(r"\{CWD\}/data/[^/]+/", "", text)

@@ -16,6 +16,8 @@ THROWN = r"^(?!WARN )"
 OPENED = f"the message at byte {NUMBER} cannot be opened: "
 EPOCHS = "leader-epoch-checkpoint"
 METADATA = r"partition\.metadata"
+BAD_LINE = rf"Malformed line in checkpoint file [\[(]{EPOCHS}"
+CONTROL = r"control batch at offset \S+"
 
 EVIDENCE: tuple[tuple[str, str], ...] = (
     # A recovery ends, with the position in the log.
@@ -76,19 +78,13 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"|Unrecognized version of the checkpoint file \({EPOCHS}\): 0",
     ),
     (rf"{EPOCHS} contains bytes that are not text", rf"{EPOCHS} \| java\.nio\.charset\.MalformedInputException"),
-    (rf"a line of {EPOCHS} is not a number", rf"Malformed line in checkpoint file [\[(]{EPOCHS}"),
+    (rf"a line of {EPOCHS} is not a number", BAD_LINE),
     (
         rf"{EPOCHS} says that it has {NUMBER} epochs, but has {NUMBER}",
         rf"Expected \[?{{0}}\]? entries in checkpoint file [\[(]{EPOCHS}[\])], but found only \[?{{1}}\]?",
     ),
-    (
-        rf"line \d+ of {EPOCHS} has (?:\d+ words, not two|more than two words)",
-        rf"Malformed line in checkpoint file [\[(]{EPOCHS}",
-    ),
-    (
-        rf"line \d+ of {EPOCHS} does not contain two numbers",
-        rf"For input string: |Malformed line in checkpoint file [\[(]{EPOCHS}",
-    ),
+    (rf"line \d+ of {EPOCHS} has (?:\d+ words, not two|more than two words)", BAD_LINE),
+    (rf"line \d+ of {EPOCHS} does not contain two numbers", rf"For input string: |{BAD_LINE}"),
     (
         rf"leader epoch {NUMBER} that starts at offset {NUMBER} is impossible",
         r"Received invalid partition leader epoch entry EpochEntry[\[(]epoch={0}, startOffset={1}[\])]",
@@ -126,26 +122,20 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"the control batch at offset \S+ of a producer has type (?!2,)\S+, and is not a marker",
         r"Invalid control record type for end transaction marker ?UNKNOWN",
     ),
+    (rf"{CONTROL}: a control record has no (key|value)", r"NullPointerException.*because \"({0}|buffer)\" is null"),
     (
-        r"control batch at offset \S+: a control record has no (key|value)",
-        r"NullPointerException.*because \"({0}|buffer)\" is null",
-    ),
-    (
-        rf"control batch at offset \S+: a control record has version {NUMBER}\D*",
+        rf"{CONTROL}: a control record has version {NUMBER}\D*",
         r"Invalid version found for control record: {0}\. May indicate data corruption",
     ),
     (
-        rf"control batch at offset \S+: a transaction marker has {NUMBER} bytes.*",
+        rf"{CONTROL}: a transaction marker has {NUMBER} bytes.*",
         r"end transaction marker\. Must have at least 6 bytes, but found only {0}|java\.nio\.BufferUnderflowException",
     ),
     (
-        rf"control batch at offset \S+: the key of a control record has {NUMBER} bytes.*",
+        rf"{CONTROL}: the key of a control record has {NUMBER} bytes.*",
         r"control record key\. Must have at least 4 bytes, but found only {0}",
     ),
-    (
-        rf"control batch at offset \S+: a record batch says it holds {NUMBER} records",
-        r"Found invalid record count {0} in magic v2 batch",
-    ),
+    (rf"{CONTROL}: a record batch says it holds {NUMBER} records", r"Found invalid record count {0} in magic v2 batch"),
     # Wrappers of old messages, opened for their first offset.
     (OPENED + r"(Corrupt GZIP trailer|invalid [a-z /]+|Stream frame descriptor corrupted)", r"Exception: {1}"),
     (OPENED + r"a compressed message has no value", r"Found invalid compressed record set with null value"),

@@ -80,13 +80,9 @@ def main() -> int:
     print(f"{arguments.release}: {different} different")
     if arguments.check:
         return 1 if different else 0
-    _write(known)
-    return 0
-
-
-def _write(known: dict[str, dict[str, Any]]) -> None:
     with lzma.open(REBUILT, "wt", preset=9 | lzma.PRESET_EXTREME) as file:
         file.writelines(json.dumps(known[case]) + "\n" for case in sorted(known))
+    return 0
 
 
 if __name__ == "__main__":

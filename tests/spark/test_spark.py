@@ -50,6 +50,8 @@ SHARE = tuple(map(str, sorted(CORPUS.iterdir())[::6]))
 NOW = "1800000000000"
 
 Rows = Counter[str]
+Patch = pytest.MonkeyPatch
+Capture = pytest.CaptureFixture[str]
 
 
 @functools.cache
@@ -127,9 +129,7 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     assert _rows(frame) == _in_process(table, *paths)
 
 
-def test_the_campaign_of_pieces_shows_which_rows_differ(
-    spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_campaign_of_pieces_shows_what_differs(spark: "SparkSession", log: Path, capsys: Capture, monkeypatch: Patch) -> None:
     arguments = ["--step", "tables", "--table", "records", "--size", "1", str(log)]
     assert campaign.main(arguments) == 0
     assert capsys.readouterr().out.endswith("the same\n")
@@ -182,9 +182,7 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest
 # --- The data source
 
 
-def test_a_worker_without_the_package_of_a_codec_fails_the_scan(
-    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_without_a_codec_fail_scans(spark: "SparkSession", tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v")], codec="lz4"))
     (tmp_path / "without").mkdir()
     for package in ("lz4", "cramjam"):  # which serves where lz4 is missing
@@ -221,9 +219,7 @@ def test_a_schema_of_some_columns_is_honoured(spark: "SparkSession", log: Path) 
     assert frame.collect()[:2] == [(0, b"k"), (1, b"k")]
 
 
-def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_take_that_back(
-    spark: "SparkSession", log: Path
-) -> None:
+def test_columns_are_nullable_where_row_classes_say_so_and_no_schema_takes_that_back(spark: "SparkSession", log: Path) -> None:
     frame = spark.read.format("kdump").option("table", "records").load(str(log))
     nullable = {field.name: field.nullable for field in frame.schema.fields}
     assert (nullable["offset"], nullable["path"], nullable["key"], nullable["valueSize"]) == (False, False, True, True)
@@ -236,9 +232,7 @@ def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_ta
     ("column", "conversion"),
     [("timestamp timestamp", "timestamp_millis(timestamp) converts it"), ("key string", "cast(key AS string) converts it")],
 )
-def test_another_type_in_a_schema_is_refused_with_the_conversion(
-    spark: "SparkSession", log: Path, column: str, conversion: str
-) -> None:
+def test_other_types_are_refused_with_the_conversion(spark: "SparkSession", log: Path, column: str, conversion: str) -> None:
     with pytest.raises(Exception, match=re.escape(conversion)):
         spark.read.format("kdump").option("table", "records").schema(column).load(str(log)).collect()
     assert read(spark, log, table="records").selectExpr(conversion.removesuffix(" converts it")).count() == 6
@@ -364,20 +358,22 @@ def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> 
     [
         ({"table": "batch"}, "there is no table 'batch'"),
         ({"topic": "a"}, "there is no option 'topic'"),
-        ({"path": "/nowhere"}, "no such file"),
+        ({"path": "/nowhere"}, "/nowhere: no such file"),
     ],
 )
 def test_what_is_impossible_is_reported_in_one_line(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
     from pyspark.errors import AnalysisException
 
     with pytest.raises(AnalysisException, match=words) as caught:
-        spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+        spark.read.format("kdump").options(**{"path": str(log), **given}).load()
     message, state = str(caught.value).splitlines()
     assert message.startswith("[PYTHON_DATA_SOURCE_ERROR] Failed to create Python data source instance: kdump.errors.")
     assert state == " SQLSTATE: 38000"
+    with pytest.raises((UsageError, Unreadable), match=words):  # before Spark is asked
+        read(spark, **{"path": str(log), **given})
 
 
-def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: Patch) -> None:
     for error, debugs, hides in ((UsageError("a"), False, True), (UsageError("a"), True, False), (KeyError("a"), False, False)):
         with monkeypatch.context() as patch:
             patch.setenv("SPARK_HIDE_TRACEBACK", "")
@@ -387,18 +383,7 @@ def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: pytest.M
             assert bool(os.environ["SPARK_HIDE_TRACEBACK"]) is hides
 
 
-def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession", log: Path) -> None:
-    with pytest.raises(UsageError, match="there is no table 'batch'"):
-        read(spark, str(log), table="batch")
-    with pytest.raises(UsageError, match="there is no option 'topic'"):
-        read(spark, str(log), topic="a")
-    with pytest.raises(Unreadable, match="/nowhere: no such file"):
-        read(spark, "/nowhere")
-
-
-def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
-    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_without_kdump_reads_with_ours(spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     from kdump.spark import frames
 
     python = _program(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
@@ -418,9 +403,7 @@ def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
     assert session.read.format("kdump").load(str(log)).count() == 3
 
 
-def test_on_a_cluster_the_format_runs_with_the_python_of_workers(
-    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_cluster_the_python_of_workers_plans(spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     """PySpark itself takes that of the driver, PYSPARK_DRIVER_PYTHON, where it finds the format."""
     from kdump.spark import frames
 
@@ -437,9 +420,7 @@ def test_on_a_cluster_the_format_runs_with_the_python_of_workers(
         read(session, str(log))
 
 
-def test_a_server_of_connect_in_this_process_is_refused_where_its_python_has_no_kdump(
-    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connect_server_without_kdump_is_refused(spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     from kdump.spark import frames
 
     python = _program(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
@@ -456,9 +437,7 @@ def _frames(error: BaseException) -> list[str]:
     return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
 
 
-def test_an_error_of_read_is_raised_one_line_below_its_caller(
-    spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_read_is_raised_one_line_below_its_caller(spark: "SparkSession", log: Path, monkeypatch: Patch) -> None:
     from kdump.spark import checks
 
     here = "test_an_error_of_read_is_raised_one_line_below_its_caller"
@@ -494,11 +473,6 @@ def test_a_python_without_arrow_has_no_format_and_says_what_read_needs() -> None
     assert last_line == f'kdump.errors.MissingPackage: Spark needs the package "pyarrow"; {remedy}'
 
 
-def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:
-    with pytest.raises(Exception, match="/nowhere: no such file"):
-        spark.read.format("kdump").load("/nowhere")
-
-
 def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "SparkSession", log: Path) -> None:
     with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kdump"):
         spark.sql(f"CREATE TABLE one USING kdump OPTIONS (path '{log}', table 'batches')")
@@ -513,9 +487,7 @@ def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "S
     assert not (log / "new").exists()
 
 
-def test_before_spark_4_read_needs_pandas_and_the_format_is_refused(
-    spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_spark_4_read_needs_pandas_and_the_format_is_refused(spark: "SparkSession", log: Path, monkeypatch: Patch) -> None:
     from kdump.spark import frames
 
     monkeypatch.setattr(frames, "has_data_sources", lambda: False)
@@ -667,9 +639,7 @@ def _has_written(_: int, folder: Path) -> bool:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize("has_come_so_far", [_has_java, _has_written])
-def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
-    tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]
-) -> None:
+def test_an_interrupt_of_a_scan_at_any_time_leaves_nothing(tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]) -> None:
     _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v" * 20)] * 1000) * 1500)
     command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--records", "--engine", "spark"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
@@ -757,7 +727,7 @@ def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) 
     assert (done.returncode, _written(tmp_path / "out", "batches").total()) == (0, 3)
 
 
-def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: Patch) -> None:
     names = {"spark.master", "spark.driver.memory", "spark.driver.host"}
     assert names <= settings(None, {}, 2, "folder").keys()
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")

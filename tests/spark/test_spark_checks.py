@@ -59,10 +59,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
     made_up = tables_of(write_random_fleet(tmp_path_factory.mktemp("random") / "fleet", 120, seed=7))
     shown = []
     for number, case in enumerate(CASES):
-        brokers = {
-            broker: {_renamed(name, number): held for name, held in partitions.items()}
-            for broker, partitions in case.shown.items()
-        }
+        brokers = {broker: {_renamed(name, number): one for name, one in held.items()} for broker, held in case.shown.items()}
         cleaned = {broker: {_renamed(name, number): offset for name, offset in of.items()} for broker, of in case.cleaned.items()}
         shown.append(tables_of(write_fleet(tmp_path_factory.mktemp("case") / "fleet", brokers, cleaned=cleaned)))
     return {name: pa.concat_tables([made_up[name], *(each[name] for each in shown)]) for name in made_up}

@@ -15,6 +15,7 @@ from tests.support import HANG
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
+Capture = pytest.CaptureFixture[str]
 _BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -28,15 +29,7 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("page", "section", "count"), [("spark-sessions.md", "# Spark: releases", 4), ("fleet.md", "## In your own Spark session", 1)]
 )
-def test_the_code_of_pages_runs(
-    spark: Any,
-    data: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    page: str,
-    section: str,
-    count: int,
-) -> None:
+def test_the_code_of_pages_runs(spark: Any, data: Path, capsys: Capture, page: str, section: str, count: int) -> None:
     text = (ROOT / "docs" / page).read_text()
     blocks = _BLOCK.findall(text[text.index(section) :])
     assert len(blocks) == count

@@ -7,9 +7,7 @@ import pytest
 from kdump.workers import unfinished
 
 
-def test_what_was_made_is_removed_at_the_end_and_what_was_not_made_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_made_is_removed_at_the_end_and_what_was_not_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unfinished, "_paths", set())
     made, foreign = tmp_path / "made", tmp_path / "foreign"
     foreign.touch()

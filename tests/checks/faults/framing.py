@@ -2,16 +2,18 @@
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, offset_index
 from tests.builders.records import batch, message_set, record
 from tests.builders.records import message as old_message
 
-from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, sparse, warning
+from .case import NO_BYTES, WHOLE_FILE, At, case, error, info, partition_files, sparse, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
+_MAGIC = _SIZE + 16  # of the second batch
 
 
 def _batch(offset: int, value: bytes = b"value") -> bytes:
@@ -35,6 +37,11 @@ def _row(first: int, last: int | None = None) -> tuple[int, int]:
     return first * _SIZE, ((first if last is None else last) + 1) * _SIZE
 
 
+def _wrong(row: int, offset: int | None = None, **said: Any) -> At:
+    """The batch in a row is wrong, whose offset is the row unless it is given."""
+    return error(_row(row), offsets=(row if offset is None else offset,) * 2, **said)
+
+
 def _computed(data: bytes) -> str:
     """The CRC of the second batch of a log."""
     return f"0x{crc32c(data[_SIZE + 21 : 2 * _SIZE]):08x}"
@@ -52,6 +59,9 @@ def _partition(segments: dict[int, Sequence[bytes]], changed: dict[str, bytes | 
 _SEGMENTS: dict[int, Sequence[bytes]] = {0: [_batch(row) for row in range(4)], 4: [_batch(4)]}
 _WHOLE_INDEX = {file_name(0, ".index"): offset_index(entries=[(row, row * _SIZE) for row in range(1, 4)])}
 
+_NEWEST, _PAIR = _partition({0: [_batch(0)]}), _partition({0: [_batch(0), _batch(1)]})
+_SEALED = _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]})
+_TORN = error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71")
 _NO_ENTRIES = {file_name(0, suffix): b"" for suffix in (".index", ".timeindex")}
 
 CASES = (
@@ -66,23 +76,13 @@ CASES = (
     ),
     case(
         "torn-tail: newest",
-        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
+        {**_PAIR, _LOG: _TWO[:-5], **_NO_ENTRIES},
         warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)]}),
+        _PAIR,
     ),
-    case(
-        "torn-tail: sealed",
-        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}, {_LOG: _TWO[:-5]}),
-        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
-    ),
+    case("torn-tail: sealed", {**_SEALED, _LOG: _TWO[:-5]}, _TORN, _SEALED),
     # the indexes know of offset 1
-    case(
-        "torn-tail: attested",
-        _partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),
-        error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _partition({0: [_batch(0), _batch(1)]}),
-    ),
+    case("torn-tail: attested", {**_PAIR, _LOG: _TWO[:-5]}, _TORN, _PAIR),
     case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
     case(
         "truncated-at-boundary",
@@ -99,13 +99,8 @@ CASES = (
     ),
     case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
     case("zero-tail: few", _ONE + bytes(9), error((76, 85)), _ONE),
-    case(
-        "zero-tail: newest",
-        _partition({0: [_batch(0)]}, {_LOG: _ONE + bytes(9)}),
-        warning((76, 85), file=_LOG),
-        _partition({0: [_batch(0)]}),
-    ),
-    case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
+    case("zero-tail: newest", {**_NEWEST, _LOG: _ONE + bytes(9)}, warning((76, 85), file=_LOG), _NEWEST),
+    case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), _wrong(1, is_estimated=True), _FOUR),
     case(
         "zero-hole: page",
         _with(b"".join(_batch(row, bytes([65 + row]) * 1000) for row in range(6)), 2048, bytes(2048)),
@@ -116,53 +111,38 @@ CASES = (
     case("garbage-region", _TWO + b"not a batch " * 9 + _batch(2) + _batch(3), error((152, 152 + 9 * 12)), _FOUR),
     case("not-a-segment", b"\x1f\x8b\x08" + b"compressed" * 30, error(WHOLE_FILE), _ONE),
     case("not-a-segment: text", b"2026-11-21 10:15:02 INFO started\n" * 30, error(WHOLE_FILE), _ONE),
-    case("batch-length-negative", _length(_FOUR, 1, -5), error(_row(1), offsets=(1, 1), expected="64", found="-5"), _FOUR),
-    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), error(_row(1), offsets=(1, 1), is_estimated=True), _FOUR),
-    case("batch-length-too-small", _length(_FOUR, 1, 13), error(_row(1), offsets=(1, 1), expected="64", found="13"), _FOUR),
-    case(
-        "batch-length-absurd",
-        _length(_FOUR, 1, 64 | 1 << 30),
-        error(_row(1), offsets=(1, 1), expected="64", found=str(64 | 1 << 30)),
-        _FOUR,
-    ),
+    case("batch-length-negative", _length(_FOUR, 1, -5), _wrong(1, expected="64", found="-5"), _FOUR),
+    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), _wrong(1, is_estimated=True), _FOUR),
+    case("batch-length-too-small", _length(_FOUR, 1, 13), _wrong(1, expected="64", found="13"), _FOUR),
+    case("batch-length-absurd", _length(_FOUR, 1, 64 | 1 << 30), _wrong(1, expected="64", found=str(64 | 1 << 30)), _FOUR),
     case(
         "batch-length-absurd: and-more",
         _length(_BROKEN, 1, 1 << 20),
-        error(_row(1), offsets=(1, 1), is_estimated=True),
+        _wrong(1, is_estimated=True),
         _FOUR,
         also={"resync-nested-candidate": warning(_row(2, 3), found="2")},
     ),
-    case(
-        "batch-length-mismatch",
-        _length(_FOUR, 1, 2 * _SIZE - 12),
-        error(_row(1), offsets=(1, 1), expected="64", found="140"),
-        _FOUR,
-    ),
-    case("bad-magic", _with(_FOUR, _SIZE + 16, b"\x03"), error(_row(1), offsets=(1, 1), expected="2", found="3"), _FOUR),
-    case("bad-magic: older", _with(_FOUR, _SIZE + 16, b"\x00"), error(_row(1), offsets=(1, 1), expected="2", found="0"), _FOUR),
-    case(
-        "bad-magic: negative",
-        _with(_FOUR, _SIZE + 16, b"\x82"),
-        error(_row(1), offsets=(1, 1), is_estimated=True, expected="2", found="-126"),
-        _FOUR,
-    ),
-    case("crc-mismatch", _BROKEN, error(_row(1), offsets=(1, 1), expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
+    case("batch-length-mismatch", _length(_FOUR, 1, 2 * _SIZE - 12), _wrong(1, expected="64", found="140"), _FOUR),
+    case("bad-magic", _with(_FOUR, _MAGIC, b"\x03"), _wrong(1, expected="2", found="3"), _FOUR),
+    case("bad-magic: older", _with(_FOUR, _MAGIC, b"\x00"), _wrong(1, expected="2", found="0"), _FOUR),
+    case("bad-magic: negative", _with(_FOUR, _MAGIC, b"\x82"), _wrong(1, is_estimated=True, expected="2", found="-126"), _FOUR),
+    case("crc-mismatch", _BROKEN, _wrong(1, expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
     case(
         "crc-mismatch: crc-field",
         _with(_FOUR, _SIZE + 18, b"\x00"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
+        _wrong(1, expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
         _FOUR,
     ),
     case(
         "crc-mismatch: records",
         _with(_FOUR, _SIZE + 61, b"\x70"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
+        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
     ),
     case(
         "crc-mismatch: header",
         _with(_FOUR, _SIZE + 57, b"\x70"),
-        error(_row(1), offsets=(1, 1), expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
+        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
         _FOUR,
     ),
     case(
@@ -220,7 +200,7 @@ CASES = (
         _length(_BROKEN, 1, _SIZE + 20),
         warning(_row(2), found="1"),
         _BROKEN,
-        also={"crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True)},
+        also={"crc-mismatch": _wrong(1, is_estimated=True)},
         near_also={"crc-mismatch"},
     ),
     case(
@@ -228,10 +208,7 @@ CASES = (
         _length(_BROKEN, 1, _SIZE + 20) + _batch(9),
         warning(_row(2), found="1"),
         _BROKEN + _batch(9),
-        also={
-            "crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True),
-            "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5"),
-        },
+        also={"crc-mismatch": _wrong(1, is_estimated=True), "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5")},
         near_also={"crc-mismatch", "offset-gap"},
     ),
     case(

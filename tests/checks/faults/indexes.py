@@ -5,7 +5,7 @@ from tests.builders.records import TIMESTAMP, batch, message, message_set, recor
 
 from .case import NO_BYTES, WHOLE_FILE, Files, case, error, info, partition_files, sparse, warning
 
-_LOG, _INDEX, _TIME_INDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
+_LOG, _INDEX, _TIMEINDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
 
 
 def _batch(base_offset: int, *, count: int = 2, timestamp: int | None = None, value: bytes = b"value") -> bytes:
@@ -18,6 +18,7 @@ def _batch(base_offset: int, *, count: int = 2, timestamp: int | None = None, va
 _BATCHES = [_batch(base_offset) for base_offset in range(0, 10, 2)]
 _SIZE = len(_BATCHES[0])
 _ENTRIES = [(3, _SIZE), (5, 2 * _SIZE), (7, 3 * _SIZE), (9, 4 * _SIZE)]
+_OTHERS = _ENTRIES[1:]
 _TIMES = [(TIMESTAMP + offset, offset) for offset in (3, 5, 7, 9)]
 _DATA = b"".join(_BATCHES)
 
@@ -42,16 +43,14 @@ def _index(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes)
 
 def _times(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes) -> Files:
     """A time index with the log beside it."""
-    return {_TIME_INDEX: time_index(entries=entries, **others), _LOG: log}  # type: ignore[arg-type]  # of each its own type
+    return {_TIMEINDEX: time_index(entries=entries, **others), _LOG: log}  # type: ignore[arg-type]  # of each its own type
 
 
 _SOUND = _index(*_ENTRIES)
 _SOUND_TIMES = _times(*_TIMES)
 
 # a log of 1.6 MiB in messages of a kilobyte, with an entry for each 4 KiB as leaders make them
-_MESSAGES = [
-    message_set(messages=[message(value=bytes(1000), timestamp=TIMESTAMP + row)], base_offset=row) for row in range(1600)
-]
+_MESSAGES = [message_set(messages=[message(value=bytes(1000), timestamp=TIMESTAMP + at)], base_offset=at) for at in range(1600)]
 _MANY = b"".join(_MESSAGES)
 _MANY_ENTRIES = [(row, row * len(_MESSAGES[0])) for row in range(5, 1600, 4)]
 
@@ -75,12 +74,24 @@ def _aborts(*entries: bytes, log: bytes = b"".join(_ABORT), trailing: bytes = b"
     return {_TXN_INDEX: transaction_index(entries=entries, trailing=trailing), _LOG: log}
 
 
-_SOUND_ABORTS = _aborts(_FIRST, _SECOND)
+def _trailed(trailing: bytes) -> Files:
+    return _aborts(_FIRST, _SECOND, trailing=trailing)
+
+
+_SOUND_ABORTS = _trailed(b"")
 _SEGMENTS = {0: _BATCHES, 10: [_batch(10)]}
-_SEALED = partition_files(_SEGMENTS, index_interval_bytes=0)
+
+
+def _sealed(changed: dict[str, bytes | None] | None = None) -> Files:
+    return partition_files(_SEGMENTS, changed, index_interval_bytes=0)
+
+
+_SEALED = _sealed()
 _WRAPPERS = [
-    wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=base) for base in (0, 3, 6)
+    wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=first) for first in (0, 3, 6)
 ]
+_PAST = error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE))
+_LATER, _NOT_FOUND = (TIMESTAMP + 11, 11), error(_time_entry(4), offsets=(11, 11), found="11")
 
 CASES = (
     case("index-size-misaligned", _index(*_ENTRIES, trailing=b"\0\1\2"), error((32, 35), expected="32", found="35"), _SOUND),
@@ -96,34 +107,27 @@ CASES = (
         error(_entry(2), expected="more than 200", found="200"),
         {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
     ),
-    case(
-        "index-position-past-log",
-        _index(*_ENTRIES, (11, 5 * _SIZE)),
-        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        _SOUND,
-    ),
+    case("index-position-past-log", _index(*_ENTRIES, (11, 5 * _SIZE)), _PAST, _SOUND),
     # the near miss: against the log itself it is not compared
     case(
         "index-position-past-log: quick",
         _index(*_ENTRIES, (11, 5 * _SIZE)),
-        error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
-        _index((3, _SIZE + 1), *_ENTRIES[1:]),
+        _PAST,
+        _index((3, _SIZE + 1), *_OTHERS),
         settings={"level": "quick"},
     ),
     # the near miss: the batch there is damaged
     case(
         "index-position-not-boundary",
-        _index((3, _SIZE + 7), *_ENTRIES[1:]),
+        _index((3, _SIZE + 7), *_OTHERS),
         error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
         _index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),
     ),
-    case(
-        "index-position-not-boundary: negative", _index((3, -_SIZE), *_ENTRIES[1:]), error(_entry(0), found=str(-_SIZE)), _SOUND
-    ),
+    case("index-position-not-boundary: negative", _index((3, -_SIZE), *_OTHERS), error(_entry(0), found=str(-_SIZE)), _SOUND),
     # the near miss: brokers up to 1.1 write the first offset of each batch
     case(
         "index-offset-mismatch",
-        _index((1, _SIZE), *_ENTRIES[1:]),
+        _index((1, _SIZE), *_OTHERS),
         error(_entry(0), offsets=(1, 3), expected="3", found="1"),
         _index(*((offset - 1, position) for offset, position in _ENTRIES)),
     ),
@@ -134,7 +138,7 @@ CASES = (
         error(_entry(1), offsets=(4, 8), expected="5", found="8"),
         _index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
     ),
-    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_ENTRIES[1:]), info(WHOLE_FILE, found="1"), _SOUND),
+    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_OTHERS), info(WHOLE_FILE, found="1"), _SOUND),
     case(
         "index-offset-mismatch: wrapper",
         _index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
@@ -159,22 +163,13 @@ CASES = (
     # the near miss: a broker writes to it
     case(
         "index-zero-tail: sealed",
-        partition_files(_SEGMENTS, {_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}, index_interval_bytes=0),
+        _sealed({_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}),
         info((32, 32 + 80), file=_INDEX, found="10"),
         partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
     ),
-    case(
-        "index-zero-tail: of-transactions",
-        _aborts(_FIRST, _SECOND, trailing=bytes(2 * 34)),
-        warning((2 * 34, 4 * 34), found="2"),
-        _SOUND_ABORTS,
-    ),
-    case(
-        "index-entry-below-base", _index((-3, _SIZE), *_ENTRIES[1:]), error(_entry(0), expected="0 or more", found="-3"), _SOUND
-    ),
-    case(
-        "index-missing", partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0), warning(NO_BYTES, file=_LOG), _SEALED
-    ),
+    case("index-zero-tail: of-transactions", _trailed(bytes(2 * 34)), warning((2 * 34, 4 * 34), found="2"), _SOUND_ABORTS),
+    case("index-entry-below-base", _index((-3, _SIZE), *_OTHERS), error(_entry(0), expected="0 or more", found="-3"), _SOUND),
+    case("index-missing", _sealed({_INDEX: None}), warning(NO_BYTES, file=_LOG), _SEALED),
     case(
         "index-missing: none-needed",
         partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
@@ -184,7 +179,7 @@ CASES = (
     # the near miss: all in one batch
     case(
         "index-empty-large-log",
-        {**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
+        {**_index(log=b"".join(_LARGE)), _TIMEINDEX: time_index(entries=_LARGE_TIMES)},
         warning(NO_BYTES, expected="14", found="0"),
         _index(log=_batch(0, value=bytes(10000))),
     ),
@@ -236,8 +231,8 @@ CASES = (
     ),
     case(
         "index-orphan",
-        partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
-        (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
+        _sealed({_LOG: None}),
+        (warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIMEINDEX)),
         _SEALED,
         also={
             "segment-missing": (
@@ -249,15 +244,15 @@ CASES = (
     case("timeindex-size-misaligned", _times(*_TIMES, trailing=b"\1"), error((48, 49), expected="48", found="49"), _SOUND_TIMES),
     case(
         "timeindex-timestamp-order",
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
         error(_time_entry(1), expected=f"more than {TIMESTAMP}", found=str(TIMESTAMP)),
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
     ),
     case(
         "timeindex-offset-order",
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
         error(_time_entry(1), expected="4 or more", found="3"),
-        {_TIME_INDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
+        {_TIMEINDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
     ),
     case(
         "timeindex-timestamp-mismatch",
@@ -266,16 +261,11 @@ CASES = (
         _SOUND_TIMES,
     ),
     # the near miss: the last batch is torn
-    case(
-        "timeindex-offset-not-found",
-        _times(*_TIMES, (TIMESTAMP + 11, 11)),
-        error(_time_entry(4), offsets=(11, 11), found="11"),
-        _times(*_TIMES, log=_DATA[:-5]),
-    ),
+    case("timeindex-offset-not-found", _times(*_TIMES, _LATER), _NOT_FOUND, _times(*_TIMES, log=_DATA[:-5])),
     case(
         "timeindex-offset-not-found: behind-torn-tail",
-        _times(*_TIMES, (TIMESTAMP + 11, 11), log=_DATA[:-5]),
-        error(_time_entry(4), offsets=(11, 11), found="11"),
+        _times(*_TIMES, _LATER, log=_DATA[:-5]),
+        _NOT_FOUND,
         _times(*_TIMES, log=_DATA[:-5]),
     ),
     case(
@@ -288,30 +278,20 @@ CASES = (
     # the near miss: of the newest segment it is made when it is closed
     case(
         "timeindex-last-not-max",
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
-        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3])}),
+        warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        partition_files({0: _BATCHES}, {_TIMEINDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
     ),
     case(
         "timeindex-last-not-max: before-zeros",
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}, index_interval_bytes=0),
-        warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}, index_interval_bytes=0),
-        also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}),
+        warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        _sealed({_TIMEINDEX: time_index(entries=_TIMES, zero_entry_count=5)}),
+        also={"index-zero-tail": info((36, 96), file=_TIMEINDEX, found="5")},
         near_also={"index-zero-tail"},
     ),
-    case(
-        "timeindex-missing",
-        partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
-        info(NO_BYTES, file=_LOG),
-        _SEALED,
-    ),
-    case(
-        "txnindex-size-misaligned",
-        _aborts(_FIRST, _SECOND, trailing=b"\0\0\1"),
-        error((68, 71), expected="68", found="71"),
-        _SOUND_ABORTS,
-    ),
+    case("timeindex-missing", _sealed({_TIMEINDEX: None, file_name(10, ".timeindex"): None}), info(NO_BYTES, file=_LOG), _SEALED),
+    case("txnindex-size-misaligned", _trailed(b"\0\0\1"), error((68, 71), expected="68", found="71"), _SOUND_ABORTS),
     case(
         "txnindex-version-unknown",
         _aborts(aborted_transaction(version=1, producer_id=7, last_offset=2, last_stable_offset=3), _SECOND),

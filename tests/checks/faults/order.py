@@ -6,8 +6,8 @@ from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
 from .case import NO_BYTES, WHOLE_FILE, Files, case, error, info, partition_files, warning
+from .framing import _FOUR, _SIZE, _row, _wrong
 
-_SIZE = 76
 _HEADER_SIZE, _RECORD_SIZE = 61, 7  # of batches and records of _records
 
 
@@ -27,12 +27,9 @@ def _records(*deltas: int, last: int | None = None, count: int | None = None) ->
     return batch(records=[record(offset_delta=delta) for delta in deltas], last_offset_delta=last, records_count=count)
 
 
-def _row(first: int, last: int | None = None) -> tuple[int, int]:
-    """Where a batch of one of these logs stands, or a run of them: all are of one size."""
-    return first * _SIZE, ((first if last is None else last) + 1) * _SIZE
-
-
-_FOUR = _log(0, 1, 2, 3)
+_TENTH = file_name(10, ".log")
+_THREE = _records(0, 1, 2)
+_THIN, _FULL = _records(0, last=5) + _batch(6), _records(0, 1, 2, 3, 4, 5) + _batch(6)
 _DELETE = {"cleanup_policy": "delete"}
 _HEADERS = {"level": "full"}  # records have faults of their own
 
@@ -51,7 +48,7 @@ def _under(directory: str, files: Files) -> Files:
 CASES = (
     case(
         "segment-missing",
-        _partition(0, 10, 20, changed={file_name(10, ".log"): None}),
+        _partition(0, 10, 20, changed={_TENTH: None}),
         error(NO_BYTES, file=file_name(20, ".log"), offsets=(10, 19), is_estimated=True, expected="10", found="20"),
         _partition(0, 10, 20),
         also={
@@ -89,30 +86,18 @@ CASES = (
     case(
         "uncovered-header-rot",
         _log(0, 1, 2 + (1 << 20), 3, 4),
-        error(_row(2), offsets=(2 + (1 << 20), 2 + (1 << 20)), expected="2", found=str(2 + (1 << 20))),
+        _wrong(2, 2 + (1 << 20), expected="2", found=str(2 + (1 << 20))),
         _log(0, 1, 2, 3, 4),
     ),
-    case(
-        "uncovered-header-rot: lower",
-        _log(64, 65, 2, 67, 68),
-        error(_row(2), offsets=(2, 2), expected="66", found="2"),
-        _log(64, 65, 66, 67, 68),
-    ),
+    case("uncovered-header-rot: lower", _log(64, 65, 2, 67, 68), _wrong(2, expected="66", found="2"), _log(64, 65, 66, 67, 68)),
     case(
         "uncovered-header-rot: leader-epoch",
         _epochs(3, 3, 19, 3, 3),
-        error(_row(2), offsets=(2, 2), expected="3", found="19"),
+        _wrong(2, expected="3", found="19"),
         _epochs(3, 3, 3, 4, 4),
     ),
-    case(
-        "record-count-too-high", _records(0, 1, last=2, count=3), error(WHOLE_FILE, offsets=(0, 2), found="3"), _records(0, 1, 2)
-    ),
-    case(
-        "record-count-too-low",
-        _records(0, 1, 2, last=1, count=2),
-        error(WHOLE_FILE, offsets=(0, 1), found="2"),
-        _records(0, 1, 2),
-    ),
+    case("record-count-too-high", _records(0, 1, last=2, count=3), error(WHOLE_FILE, offsets=(0, 2), found="3"), _THREE),
+    case("record-count-too-low", _records(0, 1, 2, last=1, count=2), error(WHOLE_FILE, offsets=(0, 1), found="2"), _THREE),
     case(
         "last-offset-delta-negative",
         _records(0, last=-3) + _batch(1),
@@ -120,33 +105,28 @@ CASES = (
         _FOUR,
         settings=_HEADERS,
     ),
-    case(
-        "last-offset-delta-mismatch",
-        _records(0, last=5) + _batch(6),
-        info((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5)),
-        _records(0, 1, 2, 3, 4, 5) + _batch(6),
-    ),
+    case("last-offset-delta-mismatch", _THIN, info((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5)), _FULL),
     case(
         "last-offset-delta-mismatch: too-low",
         _records(0, 1, 2, last=1, count=3) + _batch(6),
         error((0, _HEADER_SIZE + 3 * _RECORD_SIZE), offsets=(0, 1), expected="2", found="1"),
-        _records(0, 1, 2),
+        _THREE,
         settings=_HEADERS,
         also={"offset-gap": info((0, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 5), found="4")},
     ),
-    case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _records(0, 1, 2)),
+    case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _THREE),
     case(
         "record-offset-order: beyond-the-last",
         _records(0, 1, 5, last=2, count=3),
         error(WHOLE_FILE, offsets=(0, 2)),
-        _records(0, 1, 2),
+        _THREE,
         also={"last-offset-delta-mismatch": error(WHOLE_FILE, offsets=(0, 2), expected="5", found="2")},
     ),
     case(
         "last-offset-delta-mismatch: not-compacted",
-        _records(0, last=5) + _batch(6),
+        _THIN,
         warning((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5), found="1"),
-        _records(0, 1, 2, 3, 4, 5) + _batch(6),
+        _FULL,
         settings=_DELETE,
     ),
     case("offset-gap", _log(0, 1, 5, 6), info(_row(1, 2), offsets=(2, 4), found="3"), _FOUR),
@@ -160,31 +140,26 @@ CASES = (
     case("offset-gap: two", _log(0, 1, 5, 6, 9), info(_row(1, 4), offsets=(2, 8), found="5"), _FOUR),
     case(
         "offset-duplicate",
-        _records(0, 1, 2) + _batch(2) + _batch(3),
+        _THREE + _batch(2) + _batch(3),
         error(
             (_HEADER_SIZE + 3 * _RECORD_SIZE, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 2), expected="3", found="2"
         ),
-        _records(0, 1, 2) + _batch(3),
+        _THREE + _batch(3),
     ),
     case(
         "offset-regression",
         _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, b"other") for row in (2, 3, 4, 5, 6)),
-        error(_row(6), offsets=(2, 2), expected="6", found="2"),
+        _wrong(6, 2, expected="6", found="2"),
         _log(0, 1, 2),
     ),
-    case("batch-duplicate-bytes", _log(0, 1, 1, 2, 3), error(_row(2), offsets=(1, 1), found=str(_SIZE)), _FOUR),
+    case("batch-duplicate-bytes", _log(0, 1, 1, 2, 3), _wrong(2, 1, found=str(_SIZE)), _FOUR),
     case(
         "batch-duplicate-bytes: several",
         _log(0, 1, 2, 3, 0, 1, 2, 4),
-        (error(_row(4), offsets=(0, 0), found="0"), error((5 * _SIZE, 7 * _SIZE), offsets=(1, 2), found=str(_SIZE))),
+        (_wrong(4, 0, found="0"), error((5 * _SIZE, 7 * _SIZE), offsets=(1, 2), found=str(_SIZE))),
         _FOUR,
     ),
-    case(
-        "offset-below-base",
-        {file_name(10, ".log"): _log(7, 8, 9)},
-        error(_row(0), offsets=(7, 7), expected="10", found="7"),
-        {file_name(10, ".log"): _log(10, 11)},
-    ),
+    case("offset-below-base", {_TENTH: _log(7, 8, 9)}, _wrong(0, 7, expected="10", found="7"), {_TENTH: _log(10, 11)}),
     case(
         "offset-overflow-int32",
         _log(0, 1, 1 << 31, (1 << 31) + 1),
@@ -193,36 +168,16 @@ CASES = (
         also={"offset-gap": info(_row(1, 2), offsets=(2, (1 << 31) - 1))},
         near_also={"offset-gap"},
     ),
-    case(
-        "offset-negative",
-        _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3),
-        error(_row(2), offsets=(-(1 << 63) + 2, -(1 << 63) + 2)),
-        _FOUR,
-    ),
-    case(
-        "leader-epoch-regression",
-        _epochs(5, 5, 5, 3, 3, 3),
-        error(_row(3), offsets=(3, 3), expected="5", found="3"),
-        _epochs(3, 3, 5, 5),
-    ),
+    case("offset-negative", _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3), _wrong(2, -(1 << 63) + 2), _FOUR),
+    case("leader-epoch-regression", _epochs(5, 5, 5, 3, 3, 3), _wrong(3, expected="5", found="3"), _epochs(3, 3, 5, 5)),
     case(
         "leader-epoch-regression: across-segments",
         partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=2), _batch(2, epoch=2)]}, topic="orders", partition=3),
         error(_row(0), file=file_name(1, ".log"), offsets=(1, 1), expected="4", found="2"),
         partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=4), _batch(2, epoch=5)]}, topic="orders", partition=3),
     ),
-    case(
-        "leader-epoch-negative",
-        _epochs(0, 0) + _batch(2, epoch=-7) + _batch(3),
-        error(_row(2), offsets=(2, 2), found="-7"),
-        _epochs(0, 0, 0, 0),
-    ),
-    case(
-        "leader-epoch-negative: none-among-others",
-        _epochs(0, 0, -1, -1, 0),
-        info(_row(2, 3), found="2"),
-        _epochs(-1, -1, -1, -1, -1),
-    ),
+    case("leader-epoch-negative", _epochs(0, 0) + _batch(2, epoch=-7) + _batch(3), _wrong(2, found="-7"), _epochs(0, 0, 0, 0)),
+    case("leader-epoch-negative: none-among-others", _epochs(0, 0, -1, -1, 0), info(_row(2, 3), found="2"), _epochs(-1, -1, -1)),
     case(
         "batch-foreign-topic-hint",
         _log(0, 1, 2, 7000, 7001, 7002, 3, 4),

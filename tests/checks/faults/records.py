@@ -28,7 +28,7 @@ _PEDANTIC = {"is_pedantic": True}
 _RECORDS = [record(key=b"k", value=b"first"), record(key=b"k", value=b"second"), record(key=b"k", value=b"third")]
 _PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(_RECORDS))
 _SOUND = batch(records=_RECORDS)
-_GZIP, _ZSTD = gzip_members(_PLAIN), zstd_frames(_PLAIN)
+_GZIP, _ZSTD, _SUMMED = gzip_members(_PLAIN), zstd_frames(_PLAIN), zstd_frames(_PLAIN, has_checksum=True)
 _AFTER_1, _AFTER_2, _AFTER = (batch(records=[record(value=b"after")], base_offset=offset) for offset in (1, 2, 3))
 _MESSAGES = [message_of(value=b"first"), message_of(value=b"second")]
 _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0)]
@@ -91,10 +91,10 @@ def _raw(body: bytes) -> bytes:
 
 _HEADER = [("trace", b"1")]
 _RAW_START = b"\0\0" + varint(1)  # attributes, timestamp delta 0, offset delta 1
-_LONG_VALUE = [record(value=bytes(1000))] * 3
+_LONG = [record(value=bytes(1000))] * 3
 _BOMB = zstandard.ZstdCompressor(write_content_size=False).compressobj()
 _BOMB_PAYLOAD = _BOMB.compress(encode_record(record(value=bytes(3 << 20)))) + _BOMB.flush()
-_ATTRIBUTES_ONLY = record(value=b"second", attributes=5)
+_FLAGGED = record(value=b"second", attributes=5)
 
 _CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
@@ -177,12 +177,7 @@ CASES = (
         info(_FIRST, offsets=(1, 1), found="1"),
         _with(record(headers=[("é", b"v")])),
     ),
-    case(
-        "record-attributes-set",
-        _with(_ATTRIBUTES_ONLY),
-        info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"),
-        _with(_RECORDS[1]),
-    ),
+    case("record-attributes-set", _with(_FLAGGED), info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"), _with(_RECORDS[1])),
     # the batch after has no key either
     case(
         "key-missing-compacted",
@@ -216,13 +211,7 @@ CASES = (
         _NOT_ALL_READ,
         lz4_frame(_PLAIN, has_content_checksum=True, content_checksum=1),
     ),
-    _payload(
-        "frame-checksum-mismatch: zstd",
-        "zstd",
-        zstd_frames(_PLAIN, has_checksum=True)[:-1] + b"\0",
-        _NOT_ALL_READ,
-        zstd_frames(_PLAIN, has_checksum=True),
-    ),
+    _payload("frame-checksum-mismatch: zstd", "zstd", _SUMMED[:-1] + b"\0", _NOT_ALL_READ, _SUMMED),
     *(
         _payload(
             f"frame-trailing-bytes: {codec}",
@@ -270,9 +259,7 @@ CASES = (
         "decompression-limit",
         _compressed("zstd", _BOMB_PAYLOAD, [record(value=b"")]),
         error(_FIRST, offsets=(0, 0), expected="1", found="0"),
-        _compressed(
-            "zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG_VALUE))), _LONG_VALUE
-        ),
+        _compressed("zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG))), _LONG),
         settings={"max_payload": 1 << 20},
     ),
     _payload(

@@ -18,17 +18,8 @@ from .checking import rows_of, shown_rows
 
 pytestmark = pytest.mark.both_kernels
 
-CASES = (
-    *framing.CASES,
-    *order.CASES,
-    *timestamps.CASES,
-    *transactions.CASES,
-    *records.CASES,
-    *indexes.CASES,
-    *snapshots.CASES,
-    *directories.CASES,
-    *files.CASES,
-)
+SECTIONS = (framing, order, timestamps, transactions, records, indexes, snapshots, directories, files)
+CASES: tuple[FaultCase, ...] = tuple(case for section in SECTIONS for case in section.CASES)
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 """What kdump itself printed for one case of each code, whole: its message and evidence. What is right, the cases say."""
 

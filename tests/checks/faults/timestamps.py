@@ -10,8 +10,6 @@ _DAY = 24 * 3600 * 1000
 _PEDANTIC = {"is_pedantic": True}
 _YEAR_2100 = 4_102_444_800_000
 _TWO = [record(value=b"a", timestamp=TIMESTAMP), record(value=b"b", timestamp=TIMESTAMP + 5)]
-
-
 _SIZE = 69  # of a batch of _at
 
 
@@ -32,6 +30,10 @@ def _at(*timestamps: int, timestamp_type: str = "CreateTime") -> Files:
 def _batch(**changes: object) -> Files:
     return {_LOG: batch(records=_TWO, **changes)}  # type: ignore[arg-type]
 
+
+_HORIZON, _ODD = _batch(delete_horizon_ms=TIMESTAMP + _DAY), info(WHOLE_FILE, offsets=(0, 1))
+_TOP = 2**63 - 10
+_FIRST = warning(_row(0), offsets=(0, 0))
 
 CASES = (
     case(
@@ -66,27 +68,22 @@ CASES = (
         warning(_row(1), offsets=(1, 1), found="2"),
         _at(TIMESTAMP, TIMESTAMP + _DAY),
     ),
-    case(
-        "timestamp-unit-suspect: seconds",
-        _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1),
-        warning(_row(0), offsets=(0, 0)),
-        _at(31 * _DAY),
-    ),
-    case("timestamp-unit-suspect: zero", _at(0), warning(_row(0), offsets=(0, 0)), _at(-1)),
-    case("timestamp-unit-suspect: small", _at(6), warning(_row(0), offsets=(0, 0)), _at(-1)),
+    case("timestamp-unit-suspect: seconds", _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1), _FIRST, _at(31 * _DAY)),
+    case("timestamp-unit-suspect: zero", _at(0), _FIRST, _at(-1)),
+    case("timestamp-unit-suspect: small", _at(6), _FIRST, _at(-1)),
     case(
         "timestamp-unit-suspect: nanoseconds",
         _at(TIMESTAMP * 1_000_000),
-        warning(_row(0), offsets=(0, 0)),
+        _FIRST,
         _at(_YEAR_2100),
-        also={"timestamp-future": warning(_row(0), offsets=(0, 0))},
+        also={"timestamp-future": _FIRST},
         near_also={"timestamp-future"},
     ),
     # the near miss: no unit makes a date of it
     case(
         "timestamp-unit-suspect: no-date",
         _at(TIMESTAMP * 1000, 2**63 - 1),
-        warning(_row(0), offsets=(0, 0)),
+        _FIRST,
         _at(2**63 - 1),
         also={"timestamp-future": warning(_row(1), offsets=(1, 1), found="2")},
         near_also={"timestamp-future"},
@@ -111,13 +108,9 @@ CASES = (
     ),
     case(
         "timestamp-overflow",
-        {
-            _LOG: batch(
-                records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=2**63 - 10, max_timestamp=2**62 - 10 - 2**63
-            )
-        },
+        {_LOG: batch(records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=_TOP, max_timestamp=2**62 - 10 - 2**63)},
         error(WHOLE_FILE, offsets=(0, 0)),
-        {_LOG: batch(records=[record(value=b"v", timestamp_delta=-(2**63 - 10 - TIMESTAMP))], base_timestamp=2**63 - 10)},
+        {_LOG: batch(records=[record(value=b"v", timestamp_delta=-(_TOP - TIMESTAMP))], base_timestamp=_TOP)},
         also={"timestamp-negative": error(WHOLE_FILE, offsets=(0, 0), found=str(2**62 - 10 - 2**63))},
     ),
     case(
@@ -127,23 +120,7 @@ CASES = (
         _at(TIMESTAMP, TIMESTAMP, timestamp_type="LogAppendTime"),
     ),
     case("log-append-time-odd: unset", _at(-1, timestamp_type="LogAppendTime"), info(WHOLE_FILE, offsets=(0, 0)), _at(-1)),
-    case(
-        "delete-horizon-odd: far",
-        _batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-    ),
-    case(
-        "delete-horizon-odd: early",
-        _batch(delete_horizon_ms=TIMESTAMP - _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-    ),
-    case(
-        "delete-horizon-odd: not-compacted",
-        _batch(delete_horizon_ms=TIMESTAMP + _DAY),
-        info(WHOLE_FILE, offsets=(0, 1)),
-        _batch(),
-        settings={"cleanup_policy": "delete"},
-    ),
+    case("delete-horizon-odd: far", _batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY), _ODD, _HORIZON),
+    case("delete-horizon-odd: early", _batch(delete_horizon_ms=TIMESTAMP - _DAY), _ODD, _HORIZON),
+    case("delete-horizon-odd: not-compacted", _HORIZON, _ODD, _batch(), settings={"cleanup_policy": "delete"}),
 )

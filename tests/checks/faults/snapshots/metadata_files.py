@@ -28,7 +28,8 @@ def _with_epochs(*entries: tuple[int, int]) -> dict[str, bytes]:
     return _with(_EPOCHS, checkpoint(entries=entries))
 
 
-_SNAPSHOT_NAME = "00000000000000000010-0000000003.checkpoint"
+_PART = "00000000000000000010-0000000003.checkpoint.part"
+_NAME = "00000000000000000010-0000000003.checkpoint"
 _NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
 _HEADER = batch(records=[snapshot_header_record()], is_control=True)
 _DATA = batch(base_offset=1, records=[record(value=_NO_OP)] * 2)
@@ -61,8 +62,9 @@ def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
 
 _OFFSET_KEY = int16(1) + string("group") + string("topic") + int32(0)
 _QUORUM = "__cluster_metadata-0/quorum-state"
-_QUORUM_STATE = b'{"leaderId":1,"leaderEpoch":41,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
-_OLD_QUORUM_STATE = (
+_NO_ID, _ID = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
+_STATE = b'{"leaderId":1,"leaderEpoch":41,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+_OLD_STATE = (
     b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'
     b'"currentVoters":[{"voterId":1}],"data_version":0}'
 )
@@ -107,12 +109,7 @@ CASES: tuple[FaultCase, ...] = (
         (error((4, 10), found="-1 -1"), info((14, 18))),
         {_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
     ),
-    case(
-        "epochs-not-monotonic: without-records",
-        _with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
-        info((12, 16), file=_EPOCHS),
-        _SOUND,
-    ),
+    case("epochs-not-monotonic: no-records", _with_epochs((0, 0), (2, 2), (3, 2), (4, 6)), info((12, 16), file=_EPOCHS), _SOUND),
     case(
         "epochs-beyond-log",
         _with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
@@ -161,30 +158,26 @@ CASES: tuple[FaultCase, ...] = (
         error(NO_BYTES),
         {"bootstrap.checkpoint": _SNAPSHOT},
     ),
-    case(
-        "checkpoint-no-header", {_SNAPSHOT_NAME: _DATA + _FOOTER}, error(place([_DATA, _FOOTER], 0)), {_SNAPSHOT_NAME: _SNAPSHOT}
-    ),
-    case("checkpoint-no-header: empty", {_SNAPSHOT_NAME: b""}, error(NO_BYTES), {_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER}),
-    case(
-        "checkpoint-no-footer", {_SNAPSHOT_NAME: _HEADER + _DATA}, error(place([_HEADER, _DATA], 1)), {_SNAPSHOT_NAME: _SNAPSHOT}
-    ),
+    case("checkpoint-no-header", {_NAME: _DATA + _FOOTER}, error(place([_DATA, _FOOTER], 0)), {_NAME: _SNAPSHOT}),
+    case("checkpoint-no-header: empty", {_NAME: b""}, error(NO_BYTES), {_NAME: _HEADER + _EMPTY_FOOTER}),
+    case("checkpoint-no-footer", {_NAME: _HEADER + _DATA}, error(place([_HEADER, _DATA], 1)), {_NAME: _SNAPSHOT}),
     case(
         "checkpoint-bad-batch",
-        {_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
+        {_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
         error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
-        {_SNAPSHOT_NAME: _SNAPSHOT},
+        {_NAME: _SNAPSHOT},
     ),
     case(
         "checkpoint-bad-batch: compressed",
-        {_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
+        {_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
         error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
-        {_SNAPSHOT_NAME: _SNAPSHOT},
+        {_NAME: _SNAPSHOT},
     ),
     case(
         "checkpoint-bad-batch: damaged",
-        {_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
+        {_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
         error((len(_HEADER), -len(_FOOTER))),
-        {_SNAPSHOT_NAME: _SNAPSHOT},
+        {_NAME: _SNAPSHOT},
         also={"crc-mismatch": error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2))},
     ),
     case(
@@ -208,12 +201,7 @@ CASES: tuple[FaultCase, ...] = (
         warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
         _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
     ),
-    case(
-        "checkpoint-leftover",
-        _with(_SNAPSHOT_NAME + ".part", _HEADER),
-        info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
-        _with("quorum-state", _QUORUM_STATE),
-    ),
+    case("checkpoint-leftover", _with(_PART, _HEADER), info(NO_BYTES, file=_PART), _with("quorum-state", _STATE)),
     case(
         "snapshot-gap-metadata",
         _metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
@@ -224,12 +212,7 @@ CASES: tuple[FaultCase, ...] = (
     *(
         case(f"partition-metadata-bad: {name}", {_METADATA: data}, at, {_METADATA: near})
         for name, data, at, near in (
-            (
-                "zero-id",
-                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"),
-                error(WHOLE_FILE),
-                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n",
-            ),
+            ("zero-id", partition_metadata(topic_id=_NO_ID), error(WHOLE_FILE), partition_metadata(topic_id=f"{_ID}==") + b"\n"),
             ("zeros", bytes(43), error(WHOLE_FILE), partition_metadata()),
             ("version", partition_metadata(version=1), info(WHOLE_FILE, expected="0", found="1"), partition_metadata()),
             ("version-later", partition_metadata(version=2), info(WHOLE_FILE, expected="0", found="2"), partition_metadata()),
@@ -237,9 +220,9 @@ CASES: tuple[FaultCase, ...] = (
             ("id", partition_metadata(topic_id="not-a-uuid-by-far-too-long"), error(WHOLE_FILE), partition_metadata()),
             (
                 "id-half-padded",
-                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ="),
+                partition_metadata(topic_id=f"{_ID}="),
                 error(WHOLE_FILE),
-                partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ=="),
+                partition_metadata(topic_id=f"{_ID}=="),
             ),
         )
     ),
@@ -279,28 +262,20 @@ CASES: tuple[FaultCase, ...] = (
             _metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
         )
         for name, data, near in (
-            ("", b"", _QUORUM_STATE),
-            ("zeros", bytes(150), _QUORUM_STATE + b"xyz"),
-            ("not-json", b"leaderId: 1", _QUORUM_STATE + b"\nleaderId: 1"),
-            ("list", b"[1,2]", b" \t" + _QUORUM_STATE),
-            ("without-version", _QUORUM_STATE.replace(b"data_version", b"version"), _QUORUM_STATE.replace(b"}", b',"more":[1]}')),
-            ("version", _QUORUM_STATE.replace(b":1}", b":2}"), _OLD_QUORUM_STATE.replace(b":0}", b':"0"}')),
-            ("field", _QUORUM_STATE.replace(b"votedId", b"voted"), _QUORUM_STATE.replace(b"-1", b"77")),
-            ("text-for-number", _QUORUM_STATE.replace(b"41", b'"41"'), _QUORUM_STATE.replace(b"41", b"-5")),
-            ("large-number", _QUORUM_STATE.replace(b"41", b"8589934592"), _QUORUM_STATE.replace(b"41", b"2147483647")),
-            ("fraction", _QUORUM_STATE.replace(b"41", b"2.5"), _QUORUM_STATE.replace(b"41", b"2")),
-            (
-                "id",
-                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"zz"),
-                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"xuNFeVKBTimjCGKSv9Pz9Q"),
-            ),
-            (
-                "voters",
-                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"null"),
-                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"[]"),
-            ),
-            ("voter", _OLD_QUORUM_STATE.replace(b'{"voterId":1}', b"{}"), _OLD_QUORUM_STATE),
-            ("not-utf-8", _OLD_QUORUM_STATE.replace(b'""', b'"\xff"'), _OLD_QUORUM_STATE.replace(b'""', b'"\xc3\xa9"')),
+            ("", b"", _STATE),
+            ("zeros", bytes(150), _STATE + b"xyz"),
+            ("not-json", b"leaderId: 1", _STATE + b"\nleaderId: 1"),
+            ("list", b"[1,2]", b" \t" + _STATE),
+            ("without-version", _STATE.replace(b"data_version", b"version"), _STATE.replace(b"}", b',"more":[1]}')),
+            ("version", _STATE.replace(b":1}", b":2}"), _OLD_STATE.replace(b":0}", b':"0"}')),
+            ("field", _STATE.replace(b"votedId", b"voted"), _STATE.replace(b"-1", b"77")),
+            ("text-for-number", _STATE.replace(b"41", b'"41"'), _STATE.replace(b"41", b"-5")),
+            ("large-number", _STATE.replace(b"41", b"8589934592"), _STATE.replace(b"41", b"2147483647")),
+            ("fraction", _STATE.replace(b"41", b"2.5"), _STATE.replace(b"41", b"2")),
+            ("id", _STATE.replace(_NO_ID.encode(), b"zz"), _STATE.replace(_NO_ID.encode(), b"xuNFeVKBTimjCGKSv9Pz9Q")),
+            ("voters", _OLD_STATE.replace(b'[{"voterId":1}]', b"null"), _OLD_STATE.replace(b'[{"voterId":1}]', b"[]")),
+            ("voter", _OLD_STATE.replace(b'{"voterId":1}', b"{}"), _OLD_STATE),
+            ("not-utf-8", _OLD_STATE.replace(b'""', b'"\xff"'), _OLD_STATE.replace(b'""', b'"\xc3\xa9"')),
         )
     ),
 )

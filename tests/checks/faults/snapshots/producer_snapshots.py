@@ -1,15 +1,14 @@
 """Faults of snapshots."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
 from tests.checks.faults.case import NO_BYTES, WHOLE_FILE, FaultCase, Files, case, error, info, partition_files, warning
 
-# --- producer snapshots ------------------------------------------------------------------------------------------
-
-_SNAPSHOT = file_name(5, ".snapshot")
+_SNAPSHOT, _AT_2, _AT_3 = (file_name(offset, ".snapshot") for offset in (5, 2, 3))
 _ENTRIES = [producer_entry(producer_id=7), producer_entry(producer_id=8)]
 _SOUND = producer_snapshot(entries=_ENTRIES)
 _CHANGED = _SOUND[:-1] + b"\1"
@@ -24,95 +23,62 @@ def _file(data: bytes) -> Files:
     return {_SNAPSHOT: data}
 
 
-def _written(base_offset: int, sequence: int, *, in_txn: bool = False) -> bytes:
-    return batch(
-        records=[record(value=b"value")],
-        base_offset=base_offset,
-        producer_id=7,
-        producer_epoch=0,
-        base_sequence=sequence,
-        is_transactional=in_txn,
-    )
+def _of(entries: Sequence[bytes] = _ENTRIES, **changes: int | bytes) -> Files:
+    return _file(producer_snapshot(entries=entries, **changes))  # type: ignore[arg-type]  # of each its own type
 
 
 def _partition(snapshots: Mapping[int, Sequence[bytes]], *, in_txn: bool = False) -> Files:
     """Two segments of one producer, with sequences 0 and 1, then 2."""
-    written = [_written(offset, offset, in_txn=in_txn) for offset in range(3)]
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": in_txn}
+    value = record(value=b"value")
+    written = [batch(records=[value], base_offset=offset, base_sequence=offset, **producer) for offset in range(3)]
     return partition_files({0: written[:2], 2: written[2:]}, producer_snapshots=snapshots)
 
 
 def _entry(last_sequence: int, *, first_offset: int = -1, epoch: int = 0) -> bytes:
     """What a snapshot says of that producer."""
-    return producer_entry(
-        producer_id=7,
-        producer_epoch=epoch,
-        last_sequence=last_sequence,
-        last_offset=last_sequence,
-        current_txn_first_offset=first_offset,
-    )
+    last = {"last_sequence": last_sequence, "last_offset": last_sequence}
+    return producer_entry(producer_id=7, producer_epoch=epoch, current_txn_first_offset=first_offset, **last)
 
 
-_PRODUCER_SNAPSHOT_CASES = (
+CASES: tuple[FaultCase, ...] = (
     case(
         "snapshot-crc-mismatch",
         _file(_CHANGED),
         error(WHOLE_FILE, expected=f"0x{crc32c(_CHANGED[6:]):08x}", found=f"0x{crc32c(_SOUND[6:]):08x}"),
         _file(_SOUND),
     ),
-    case(
-        "snapshot-truncated",
-        _file(_SOUND[:-10]),
-        error((10 + 46, 92), expected="102", found="92"),
-        _file(producer_snapshot(entries=_ENTRIES[:1])),
-    ),
+    case("snapshot-truncated", _file(_SOUND[:-10]), error((10 + 46, 92), expected="102", found="92"), _of(_ENTRIES[:1])),
     case("snapshot-truncated: empty", _file(b""), error(NO_BYTES, expected="10", found="0"), _file(producer_snapshot())),
-    case(
-        "snapshot-version-unknown",
-        _file(producer_snapshot(entries=_ENTRIES, version=2)),
-        error((0, 2), expected="1", found="2"),
-        _file(_SOUND),
-    ),
-    case(
-        "snapshot-count-absurd",
-        _file(producer_snapshot(entries=_ENTRIES, entry_count=1 << 30)),
-        error((6, 10), expected="2", found=str(1 << 30)),
-        _file(_SOUND),
-    ),
+    case("snapshot-version-unknown", _of(version=2), error((0, 2), expected="1", found="2"), _file(_SOUND)),
+    case("snapshot-count-absurd", _of(entry_count=1 << 30), error((6, 10), expected="2", found=str(1 << 30)), _file(_SOUND)),
     case(
         "snapshot-count-absurd: negative",
-        _file(producer_snapshot(entries=_ENTRIES, entry_count=-1)),
+        _of(entry_count=-1),
         error((6, 10), expected="2", found="-1"),
-        _file(producer_snapshot(entry_count=0)),
+        _of([], entry_count=0),
     ),
     case("snapshot-trailing-bytes", _file(_SOUND + b"left"), error((102, 106)), _file(_SOUND)),
-    case(
-        "snapshot-trailing-bytes: under-the-checksum",
-        _file(producer_snapshot(entries=_ENTRIES, trailing=b"left")),
-        error((102, 106)),
-        _file(_SOUND),
-    ),
+    case("snapshot-trailing-bytes: under-the-checksum", _of(trailing=b"left"), error((102, 106)), _file(_SOUND)),
     case(
         "snapshot-duplicate-producer",
-        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)])),
+        _of([*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)]),
         warning(_entry_at(2), found="7"),
-        _file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=9)])),
+        _of([*_ENTRIES, producer_entry(producer_id=9)]),
     ),
     case(
         "snapshot-disagrees",
         _partition({2: [_entry(0)], 3: [_entry(2, epoch=1)]}),
         (
-            warning(_entry_at(0), file=file_name(2, ".snapshot"), expected="last sequence 1", found="last sequence 0"),
-            warning(_entry_at(0), file=file_name(3, ".snapshot"), expected="epoch 0", found="epoch 1"),
+            warning(_entry_at(0), file=_AT_2, expected="last sequence 1", found="last sequence 0"),
+            warning(_entry_at(0), file=_AT_3, expected="epoch 0", found="epoch 1"),
         ),
         _partition({2: [_entry(1)], 3: [_entry(2)]}),
     ),
     case(
         "snapshot-disagrees: transaction",
         _partition({2: [], 3: [_entry(2)]}, in_txn=True),
-        (
-            warning((0, 10), file=file_name(2, ".snapshot"), found="no such producer"),
-            warning(_entry_at(0), file=file_name(3, ".snapshot")),
-        ),
+        (warning((0, 10), file=_AT_2, found="no such producer"), warning(_entry_at(0), file=_AT_3)),
         _partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
         also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
         near_also={"txn-open"},
@@ -121,7 +87,7 @@ _PRODUCER_SNAPSHOT_CASES = (
     case(
         "snapshot-disagrees: unknown-producer",
         _partition({3: [_entry(2), producer_entry(producer_id=9)]}),
-        warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
+        warning(_entry_at(1), file=_AT_3, expected="no such producer"),
         _partition({2: [_entry(2)], 3: [_entry(2)]}),
     ),
     case(
@@ -134,5 +100,3 @@ _PRODUCER_SNAPSHOT_CASES = (
         near_also={"file-empty"},
     ),
 )
-
-CASES: tuple[FaultCase, ...] = (*_PRODUCER_SNAPSHOT_CASES,)
