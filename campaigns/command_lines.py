@@ -127,11 +127,8 @@ def _words(release: str, files: str, data: dict[str, bytes | None], chance: rand
     known = profile_of(release).options
     given: list[tuple[str, str | None]] = []
     for names, often, make in (
-        (FLAGS, 0.2, None),
-        (NUMBERS, 0.2, functools.partial(_number, data, chance)),
-        (CLASSES, 0.15, functools.partial(_class, chance)),
-        (TOPIC_DECODERS, 0.03, None),
-        (SCREENS, 0.01, None),
+        *((FLAGS, 0.2, None), (NUMBERS, 0.2, functools.partial(_number, data, chance))),
+        *((CLASSES, 0.15, functools.partial(_class, chance)), (TOPIC_DECODERS, 0.03, None), (SCREENS, 0.01, None)),
     ):
         given += [(name, make() if make else None) for name in names if chance.random() < often]
     given = [(name, value) for name, value in given if name in known or chance.random() < 0.03]

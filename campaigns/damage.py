@@ -26,15 +26,11 @@ CODEC_BITS, CONTROL_BIT = 0x07, 0x20
 # How producers write a codec: first as in Java clients, then as other clients do or might do.
 FRAMINGS: dict[int, tuple[Compressor, ...]] = {
     GZIP: (
-        gzip_members,
-        partial(gzip_members, member_count=2),
-        partial(gzip_members, has_trailer=False),
+        *(gzip_members, partial(gzip_members, member_count=2), partial(gzip_members, has_trailer=False)),
         partial(gzip_members, trailing=b"no member"),
     ),
     SNAPPY: (
-        snappy_xerial,
-        snappy_raw,
-        partial(snappy_xerial, block_size=100),
+        *(snappy_xerial, snappy_raw, partial(snappy_xerial, block_size=100)),
         partial(snappy_xerial, block_size=100, is_header_repeated=True),
         partial(snappy_xerial, version=2),
         partial(snappy_xerial, trailing=bytes(4)),
@@ -49,11 +45,8 @@ FRAMINGS: dict[int, tuple[Compressor, ...]] = {
         partial(lz4_frame, trailing=b"no frame"),
     ),
     ZSTD: (
-        zstd_frames,
-        partial(zstd_frames, frame_count=2),
-        partial(zstd_frames, has_content_size=True),
-        partial(zstd_frames, has_checksum=True),
-        partial(zstd_frames, trailing=b"no frame"),
+        *(zstd_frames, partial(zstd_frames, frame_count=2), partial(zstd_frames, has_content_size=True)),
+        *(partial(zstd_frames, has_checksum=True), partial(zstd_frames, trailing=b"no frame")),
     ),
 }
 
@@ -63,19 +56,9 @@ MAX_RECORDS = 1 << 20
 # Byte 16 of an entry is the magic in every format: (name, position in the entry, struct code).
 MAGIC_POSITION = 16
 MAGIC2_FIELDS = (
-    ("baseOffset", 0, "q"),
-    ("batchLength", 8, "i"),
-    ("partitionLeaderEpoch", 12, "i"),
-    ("magic", 16, "b"),
-    ("crc", 17, "I"),
-    ("attributes", 21, "h"),
-    ("lastOffsetDelta", 23, "i"),
-    ("baseTimestamp", 27, "q"),
-    ("maxTimestamp", 35, "q"),
-    ("producerId", 43, "q"),
-    ("producerEpoch", 51, "h"),
-    ("baseSequence", 53, "i"),
-    ("recordsCount", 57, "i"),
+    *(("baseOffset", 0, "q"), ("batchLength", 8, "i"), ("partitionLeaderEpoch", 12, "i"), ("magic", 16, "b"), ("crc", 17, "I")),
+    *(("attributes", 21, "h"), ("lastOffsetDelta", 23, "i"), ("baseTimestamp", 27, "q"), ("maxTimestamp", 35, "q")),
+    *(("producerId", 43, "q"), ("producerEpoch", 51, "h"), ("baseSequence", 53, "i"), ("recordsCount", 57, "i")),
 )
 MAGIC2_HEADER_SIZE = 61
 LEGACY_FIELDS = (("offset", 0, "q"), ("size", 8, "i"), ("crc", 12, "I"), ("magic", 16, "b"), ("attributes", 17, "b"))
@@ -85,23 +68,14 @@ MAGIC1_FIELDS = (*LEGACY_FIELDS, ("timestamp", 18, "q"), ("keyLength", 26, "i"))
 INDEX_ENTRY = (("relativeOffset", 0, "i"), ("position", 4, "i"))
 TIME_INDEX_ENTRY = (("timestamp", 0, "q"), ("relativeOffset", 8, "i"))
 TXN_INDEX_ENTRY = (
-    ("version", 0, "h"),
-    ("producerId", 2, "q"),
-    ("firstOffset", 10, "q"),
-    ("lastOffset", 18, "q"),
+    *(("version", 0, "h"), ("producerId", 2, "q"), ("firstOffset", 10, "q"), ("lastOffset", 18, "q")),
     ("lastStableOffset", 26, "q"),
 )
 SNAPSHOT_HEADER = (("version", 0, "h"), ("crc", 2, "I"), ("count", 6, "i"))
 SNAPSHOT_HEADER_SIZE = 10
 SNAPSHOT_ENTRY = (
-    ("producerId", 0, "q"),
-    ("epoch", 8, "h"),
-    ("lastSequence", 10, "i"),
-    ("lastOffset", 14, "q"),
-    ("offsetDelta", 22, "i"),
-    ("timestamp", 26, "q"),
-    ("coordinatorEpoch", 34, "i"),
-    ("currentTxnFirstOffset", 38, "q"),
+    *(("producerId", 0, "q"), ("epoch", 8, "h"), ("lastSequence", 10, "i"), ("lastOffset", 14, "q"), ("offsetDelta", 22, "i")),
+    *(("timestamp", 26, "q"), ("coordinatorEpoch", 34, "i"), ("currentTxnFirstOffset", 38, "q")),
 )
 
 # Sizes at which Kafka's readers change behaviour, and numbers around zero.
@@ -532,9 +506,7 @@ def put_number(data: bytearray, position: int, code: str, chance: random.Random)
     old = _get(data, position, code)
     new = chance.choice(
         (
-            chance.choice(TELLING_NUMBERS),
-            old + chance.choice((-2, -1, 1, 2, 7)),
-            old ^ 1 << chance.randrange(bits),
+            *(chance.choice(TELLING_NUMBERS), old + chance.choice((-2, -1, 1, 2, 7)), old ^ 1 << chance.randrange(bits)),
             chance.choice((1 << (bits - 1), (1 << (bits - 1)) - 1, 1 << chance.randrange(bits), -old)),
             chance.getrandbits(bits),
         )

@@ -27,21 +27,13 @@ from tests.kernels import Printed, Sizes
 
 ORDINARY = Sizes()
 SEAMS = (
-    Sizes(window=61, out=4096),
-    Sizes(window=100, out=200, gaps=1),
-    Sizes(window=300, out=64, gaps=2, payload=100),
-    Sizes(window=1 << 20, out=100, gaps=1),
-    Sizes(window=5000, out=1000, payload=1),
-    Sizes(window=5000, out=1000, decoded=700),
-    Sizes(stretch=1, out=300, gaps=1),
-    Sizes(window=100, stretch=100, out=300),
-    Sizes(stretch=1000, out=1 << 20),
+    *(Sizes(window=61, out=4096), Sizes(window=100, out=200, gaps=1), Sizes(window=300, out=64, gaps=2, payload=100)),
+    *(Sizes(window=1 << 20, out=100, gaps=1), Sizes(window=5000, out=1000, payload=1), Sizes(window=5000, out=1000, decoded=700)),
+    *(Sizes(stretch=1, out=300, gaps=1), Sizes(window=100, stretch=100, out=300), Sizes(stretch=1000, out=1 << 20)),
 )
 
 DEEP_WAYS = (
-    ["--deep-iteration"],
-    ["--print-data-log"],
-    ["--print-data-log", "--skip-record-metadata"],
+    *(["--deep-iteration"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"]),
     ["--deep-iteration", "--print-data-log"],
 )
 

@@ -22,9 +22,7 @@ LOG_RUNS = (
     *("--print-data-log --skip-record-metadata --files {}", "--max-bytes {number} --deep-iteration --files {}"),
 )
 INDEX_RUNS = (
-    "--files {stem}.index",
-    "--files {stem}.index --max-message-size {number}",
-    "--verify-index-only --files {stem}.index",
+    *("--files {stem}.index", "--files {stem}.index --max-message-size {number}", "--verify-index-only --files {stem}.index"),
     "--index-sanity-check --files {stem}.index",
 )
 TIME_INDEX_RUNS = (

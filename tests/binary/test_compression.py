@@ -194,11 +194,8 @@ def test_what_is_no_raw_block_of_snappy_for_all_releases_is_not_decompressed_who
         gzip_members(TEXT, member_count=2),
         gzip_members(TEXT, trailing=b"more"),
         lz4_frame(b"", block_size_code=4)[:7] + lz4_frame(NOISE, block_size_code=5, is_stored=True)[7:],
-        lz4_frame(TEXT, trailing=b"more"),
-        lz4_frame(TEXT, has_end_mark=False),
-        lz4_frame(TEXT, has_block_checksums=True),
-        lz4_frame(TEXT, header_checksum=1),
-        lz4_frame(TEXT)[:-5],
+        *(lz4_frame(TEXT, trailing=b"more"), lz4_frame(TEXT, has_end_mark=False), lz4_frame(TEXT, has_block_checksums=True)),
+        *(lz4_frame(TEXT, header_checksum=1), lz4_frame(TEXT)[:-5]),
     ],
 )
 def test_a_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
@@ -356,12 +353,9 @@ def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> N
 @each(
     ("flags", "message"),
     [
-        (0x61, "Preset dictionary is unsupported"),
-        (0x62, "Reserved1 field must be 0"),
-        (0x6C, "Content checksum is unsupported"),
-        (0x68, "Content size is unsupported"),
-        (0x40, "Dependent block stream is unsupported"),
-        (0xA0, "Version 2 is unsupported"),
+        *((0x61, "Preset dictionary is unsupported"), (0x62, "Reserved1 field must be 0")),
+        *((0x6C, "Content checksum is unsupported"), (0x68, "Content size is unsupported")),
+        *((0x40, "Dependent block stream is unsupported"), (0xA0, "Version 2 is unsupported")),
     ],
 )
 def test_0_9_refuses_what_the_header_of_an_lz4_frame_may_ask_for(flags: int, message: str) -> None:
@@ -477,10 +471,7 @@ def _plain_block(size: int, *, is_last: bool) -> bytes:
 @each(
     ("sizes", "code"),
     [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled again where fewer than 1024 are left
-        ((2064,), ""),
-        ((2065,), "frame-damaged"),
-        ((1040, 1025), "frame-damaged"),
-        ((1041, 1025), ""),
+        *(((2064,), ""), ((2065,), "frame-damaged"), ((1040, 1025), "frame-damaged"), ((1041, 1025), "")),
     ],
 )
 def test_readers_before_2_4_take_zstd_blocks_larger_than_the_window(sizes: tuple[int, ...], code: str) -> None:

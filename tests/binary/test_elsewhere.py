@@ -180,12 +180,8 @@ def test_names_may_have_signs_that_urls_escape(store: Store) -> None:
 @pytest.mark.parametrize(
     ("path", "above", "whole"),
     [
-        ("s3://b/x/y", "s3://b/x", "s3://b/x/y"),
-        ("s3://b/x/", "s3://b", "s3://b/x"),
-        ("s3://b", "s3://b", "s3://b"),
-        ("s3://b/", "s3://b", "s3://b"),
-        ("hdfs:///x/y", "hdfs:///x", "hdfs:///x/y"),
-        ("/x/y/", "/x", "/x/y"),
+        *(("s3://b/x/y", "s3://b/x", "s3://b/x/y"), ("s3://b/x/", "s3://b", "s3://b/x"), ("s3://b", "s3://b", "s3://b")),
+        *(("s3://b/", "s3://b", "s3://b"), ("hdfs:///x/y", "hdfs:///x", "hdfs:///x/y"), ("/x/y/", "/x", "/x/y")),
     ],
 )
 def test_what_is_above_and_absolute(path: str, above: str, whole: str) -> None:
@@ -209,10 +205,8 @@ def test_hdfs_without_the_library_of_hadoop_says_what_to_set(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "common", "relative"),
     [
-        ("s3://b/x/z", "s3://b/x/y", "s3://b/x", "z"),
-        ("s3://b/x", "s3://c/x", "", "s3://b/x"),
-        ("s3://b/x", "/x", "", "s3://b/x"),
-        ("/a/b", "/a/c", "/a", "b"),
+        *(("s3://b/x/z", "s3://b/x/y", "s3://b/x", "z"), ("s3://b/x", "s3://c/x", "", "s3://b/x")),
+        *(("s3://b/x", "/x", "", "s3://b/x"), ("/a/b", "/a/c", "/a", "b")),
     ],
 )
 def test_what_is_common_and_relative(one: str, other: str, common: str, relative: str) -> None:

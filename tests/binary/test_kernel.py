@@ -658,12 +658,8 @@ def test_what_has_unknown_attributes_is_not_looked_for(is_legacy: bool, attribut
 BYTES_LIKE_HEADERS = st.lists(
     st.sampled_from(
         [
-            b"\x02\x00\x00",
-            b"\x01\x00",
-            bytes(8),
-            bytes(10) + b"\x00\x40" + bytes(4) + b"\x02" + bytes(50),
-            bytes(10) + b"\x00\x20" + bytes(4) + b"\x01" + bytes(20),
-            batch(records=[record(value=b"v")], crc=1),
+            *(b"\x02\x00\x00", b"\x01\x00", bytes(8), bytes(10) + b"\x00\x40" + bytes(4) + b"\x02" + bytes(50)),
+            *(bytes(10) + b"\x00\x20" + bytes(4) + b"\x01" + bytes(20), batch(records=[record(value=b"v")], crc=1)),
             batch(records=[record(value=b"w" * 80)]),
             batch(records=[record(value=b"w")], batch_length=(1 << 20) + 1),
             message_set(messages=[message(value=b"m", magic=1)]),

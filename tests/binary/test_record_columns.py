@@ -71,11 +71,8 @@ def test_columns_have_the_layout_of_arrow() -> None:
         regular, largest, columns = make([(data, 0, len(data), 3, 7, 100, False, (1 << 31) - 2)], ALL, 9)
         assert (regular, largest) == (1, 2)
         assert columns == (
-            array("q", [7, 8, 9]).tobytes(),
-            array("q", [101, 102, 100]).tobytes(),
-            array("i", [1, -1, 0]).tobytes(),
-            array("i", [-1, 0, 2]).tobytes(),
-            array("i", [(1 << 31) - 2, (1 << 31) - 1, 0]).tobytes(),
+            *(array("q", [7, 8, 9]).tobytes(), array("q", [101, 102, 100]).tobytes(), array("i", [1, -1, 0]).tobytes()),
+            *(array("i", [-1, 0, 2]).tobytes(), array("i", [(1 << 31) - 2, (1 << 31) - 1, 0]).tobytes()),
             (
                 array("i", [0, 2, 2, 3]).tobytes(),
                 (None, array("i", [0, 1, 3, 3]).tobytes(), "aö".encode()),

@@ -41,9 +41,7 @@ def test_patterns_match_as_those_of_glob(folder: Path, pattern: str) -> None:
         ("{a,b}/x.log", ["a/x.log", "b/x.log"]),
         ("{a/b,b}/*.log", ["a/b/y.log", "b/x.log"]),
         ("{a,{b,link}}/{x,y}.log", ["a/x.log", "b/x.log", "link/x.log"]),
-        ("{,a/}x.log", ["a/x.log", "x.log"]),
-        ("{x,*}.log", ["dangling.log", "x.log"]),
-        ("{nowhere,gone}/x.log", []),
+        *(("{,a/}x.log", ["a/x.log", "x.log"]), ("{x,*}.log", ["dangling.log", "x.log"]), ("{nowhere,gone}/x.log", [])),
     ],
 )
 def test_braces_in_patterns_are_alternatives(folder: Path, pattern: str, found: list[str]) -> None:

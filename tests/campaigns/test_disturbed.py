@@ -139,17 +139,13 @@ _THREAD_LOCAL = "cannot allocate memory for thread-local data: ABORT\n"
 @each(
     ("failure", "outcome", "fault"),
     [
-        (EIO, CLEAN, None),
-        (EIO, Outcome(None), "hangs"),
-        (EIO, CLEAN._replace(leftover=(17,)), "leaves a process"),
+        *((EIO, CLEAN, None), (EIO, Outcome(None), "hangs"), (EIO, CLEAN._replace(leftover=(17,)), "leaves a process")),
         (EIO, CLEAN._replace(exit=-11), "killed by signal 11"),
         (EIO, CLEAN._replace(stderr="Traceback (most recent call last):\n"), "shows 'Traceback'"),
         (EIO, CLEAN._replace(stderr=_BEGUN), "shows 'Exception ignored'"),
         (EIO, CLEAN._replace(stderr="kdump: internal error: x\n"), "shows 'internal error'"),
-        (EIO, Outcome(0, "less\n"), "another answer with exit 0"),
-        (EIO, Outcome(1, "damaged\n"), "blames the data"),
-        (EIO, CLEAN._replace(exit=2, stderr="usage\n"), "exit 2"),
-        (EIO, CLEAN._replace(exit=3), "says nothing"),
+        *((EIO, Outcome(0, "less\n"), "another answer with exit 0"), (EIO, Outcome(1, "damaged\n"), "blames the data")),
+        *((EIO, CLEAN._replace(exit=2, stderr="usage\n"), "exit 2"), (EIO, CLEAN._replace(exit=3), "says nothing")),
         (EIO, CLEAN._replace(exit=3, stderr="kdump: cannot be read\n"), None),
         (FULL, Outcome(4, "clean\n", "kdump: disk full\n", HALF), "leaves report.json, which is not whole"),
         (FULL, Outcome(4, "clean\n", "kdump: disk full\n", OLD, earlier=OLD), None),  # an earlier command made it

@@ -61,11 +61,8 @@ ERRORS = [one._replace(old=(ROOT / one.file).read_text("utf-8").splitlines()[0])
 @each(
     ("failing", "caught", "most_runs"),
     [
-        ({}, set(), 1),
-        ({"t::a": {"e0"}}, {"e0"}, 5),
-        ({"t::a": {"e0"}, "t::b": {"e1"}}, {"e0", "e1"}, 6),
-        ({"t::a": {"always"}}, set(), 9),
-        ({"t::a": {"always"}, "t::b": {"e1"}}, {"e1"}, 9),
+        *(({}, set(), 1), ({"t::a": {"e0"}}, {"e0"}, 5), ({"t::a": {"e0"}, "t::b": {"e1"}}, {"e0", "e1"}, 6)),
+        *(({"t::a": {"always"}}, set(), 9), ({"t::a": {"always"}, "t::b": {"e1"}}, {"e1"}, 9)),
         ({"t::a": {"e0", "e1"}}, set(), 9),  # two errors that only hurt together
         ({"conftest": {"e0"}, "t::b": {"e1"}}, {"e0", "e1"}, 9),
         ({f"t::{number}": {"e0"} for number in range(2 * MANY)}, {"e0"}, 9),

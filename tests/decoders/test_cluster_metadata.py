@@ -28,10 +28,8 @@ def test_versions_above_the_known_are_read_where_no_struct_is_inside() -> None:
 @each(
     ("value", "message"),
     [
-        (None, "Error while reading frame version"),
-        (b"\1", "Error while reading type"),
-        (b"\1\2", "Error while reading version"),
-        (b"\1\xc0\xb8\2\0", "Value for type was too large."),
+        *((None, "Error while reading frame version"), (b"\1", "Error while reading type")),
+        *((b"\1\2", "Error while reading version"), (b"\1\xc0\xb8\2\0", "Value for type was too large.")),
         (
             b"\0",
             "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release of KRaft"

@@ -20,9 +20,11 @@ LOG = "00000000000000000000.log"
 
 OFFSET_KEY = int16(1) + string("g1") + string('t"1') + int32(3)
 OFFSET_KEY_JSON = '{"type":"1","data":{"group":"g1","topic":"t\\"1","partition":3}}'
-SCHEMA_EXCEPTION, KAFKA_EXCEPTION = "org.apache.kafka.common.protocol.types.SchemaException", "kafka.common.KafkaException"
+SCHEMA, KAFKA = "org.apache.kafka.common.protocol.types.SchemaException", "kafka.common.KafkaException"
 SKIPPED, UNDERFLOW = "Error at offset 5, skipping. ", "java.nio.BufferUnderflowException"
 UNREAD = SKIPPED + "Could not read record with version {} from {}'s buffer due to: {}."
+NULL_METADATA = "non-nullable field metadata was serialized as null"
+NO_BUFFER = 'Cannot invoke "java.nio.ByteBuffer.limit()" because "buffer" is null'
 NO_KEY = "Failed to decode message using offset topic decoder (message had a missing key)"
 IN_GROUP, IN_ASSIGNMENT = "Error reading field 'group': ", "Error reading field 'members': Error reading field 'assignment': "
 GROUP_KEY = int16(2) + string("g1")
@@ -76,11 +78,7 @@ def test_a_null_value_is_a_tombstone_and_a_missing_key_ends_the_run() -> None:
         (OFFSET_KEY, b"", SKIPPED + "Could not read version from value's buffer."),
         (OFFSET_KEY, int16(5), SKIPPED + "Found an unknown record version 5 for 1 type"),
         (OFFSET_KEY, int16(0) + int64(1) + b"\0", UNREAD.format(0, "value", "null")),
-        (
-            OFFSET_KEY,
-            int16(0) + int64(1) + int16(-1),
-            UNREAD.format(0, "value", "non-nullable field metadata was serialized as null"),
-        ),
+        (OFFSET_KEY, int16(0) + int64(1) + int16(-1), UNREAD.format(0, "value", NULL_METADATA)),
         (
             int16(2) + int16(9) + b"g",
             b"",
@@ -137,17 +135,12 @@ def test_groups_of_1_0_1_have_their_members_in_one_text() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "exception", "message"),
     [
-        (int16(77), b"", KAFKA_EXCEPTION, "Unknown offset schema version 77"),
-        (OFFSET_KEY, int16(2), KAFKA_EXCEPTION, "Unknown offset schema version 2"),
-        (GROUP_KEY, int16(2), KAFKA_EXCEPTION, "Unknown group metadata version 2"),
-        (OFFSET_KEY, int16(0) + b"\0", SCHEMA_EXCEPTION, "Error reading field 'offset': " + UNDERFLOW),
-        (OFFSET_KEY, int16(0) + int64(0) + string("") + b"\0", SCHEMA_EXCEPTION, "Error reading field 'timestamp': " + UNDERFLOW),
-        (
-            GROUP_KEY,
-            _group(b"abc")[:-1],
-            SCHEMA_EXCEPTION,
-            IN_ASSIGNMENT + "Error reading bytes of size 3, only 2 bytes available",
-        ),
+        (int16(77), b"", KAFKA, "Unknown offset schema version 77"),
+        (OFFSET_KEY, int16(2), KAFKA, "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(2), KAFKA, "Unknown group metadata version 2"),
+        (OFFSET_KEY, int16(0) + b"\0", SCHEMA, "Error reading field 'offset': " + UNDERFLOW),
+        (OFFSET_KEY, int16(0) + int64(0) + string("") + b"\0", SCHEMA, "Error reading field 'timestamp': " + UNDERFLOW),
+        (GROUP_KEY, _group(b"abc")[:-1], SCHEMA, IN_ASSIGNMENT + "Error reading bytes of size 3, only 2 bytes available"),
     ],
 )
 def test_what_1_0_1_cannot_read_ends_its_run(key: bytes, value: bytes, exception: str, message: str) -> None:
@@ -200,9 +193,9 @@ def test_bytes_before_0_10_1_end_the_run() -> None:
 
 def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
     value = _group_of(protocol=int16(-1))
-    assert _thrown(GROUP_KEY, value, "0.9.0.1") == (SCHEMA_EXCEPTION, "Error reading field 'protocol': -1")
+    assert _thrown(GROUP_KEY, value, "0.9.0.1") == (SCHEMA, "Error reading field 'protocol': -1")
     negative = "Error reading field 'protocol': String length -1 cannot be negative"
-    assert _thrown(GROUP_KEY, value, "0.10.0.1") == (SCHEMA_EXCEPTION, negative)
+    assert _thrown(GROUP_KEY, value, "0.10.0.1") == (SCHEMA, negative)
     assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == ":null:9:{}"
 
 
@@ -210,29 +203,17 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
     ("key", "value", "release", "exception", "message"),
     [
         (None, b"", "0.10.2.2", "org.apache.kafka.common.KafkaException", NO_KEY),
-        (int16(-1), b"", "0.9.0.1", KAFKA_EXCEPTION, "Unknown offset schema version -1"),
-        (OFFSET_KEY, int16(2), "0.10.2.2", KAFKA_EXCEPTION, "Unknown offset schema version 2"),
-        (GROUP_KEY, int16(1), "0.10.0.1", KAFKA_EXCEPTION, "Unknown group metadata version 1"),
-        (GROUP_KEY, int16(1), "0.10.1.0", SCHEMA_EXCEPTION, "Error reading field 'protocol_type': " + UNDERFLOW),
-        (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA_EXCEPTION, IN_GROUP + UNDERFLOW),
-        (
-            OFFSET_KEY[:5],
-            b"",
-            "0.10.0.0",
-            SCHEMA_EXCEPTION,
-            IN_GROUP + "Error reading string of length 2, only 1 bytes available",
-        ),
-        (GROUP_KEY, _group(b"abc")[:-1], "0.9.0.1", SCHEMA_EXCEPTION, IN_ASSIGNMENT + "newLimit > capacity: (3 > 2)"),
-        (GROUP_KEY, _group(b"")[:-4] + int32(-2), "0.9.0.1", SCHEMA_EXCEPTION, IN_ASSIGNMENT + "newLimit < 0: (-2 < 0)"),
-        (GROUP_KEY, _group(int16(0) + int32(-1)), "0.9.0.1", SCHEMA_EXCEPTION, "Error reading field 'topic_partitions': -1"),
-        (GROUP_KEY, _group(int16(-5)), "0.10.2.2", SCHEMA_EXCEPTION, "Unsupported subscription version: -5"),
-        (
-            GROUP_KEY,
-            _group(_assigned("t", 1, int32(-1))),
-            "0.10.2.2",
-            "java.lang.NullPointerException",
-            'Cannot invoke "java.nio.ByteBuffer.limit()" because "buffer" is null',
-        ),
+        (int16(-1), b"", "0.9.0.1", KAFKA, "Unknown offset schema version -1"),
+        (OFFSET_KEY, int16(2), "0.10.2.2", KAFKA, "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(1), "0.10.0.1", KAFKA, "Unknown group metadata version 1"),
+        (GROUP_KEY, int16(1), "0.10.1.0", SCHEMA, "Error reading field 'protocol_type': " + UNDERFLOW),
+        (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA, IN_GROUP + UNDERFLOW),
+        (OFFSET_KEY[:5], b"", "0.10.0.0", SCHEMA, IN_GROUP + "Error reading string of length 2, only 1 bytes available"),
+        (GROUP_KEY, _group(b"abc")[:-1], "0.9.0.1", SCHEMA, IN_ASSIGNMENT + "newLimit > capacity: (3 > 2)"),
+        (GROUP_KEY, _group(b"")[:-4] + int32(-2), "0.9.0.1", SCHEMA, IN_ASSIGNMENT + "newLimit < 0: (-2 < 0)"),
+        (GROUP_KEY, _group(int16(0) + int32(-1)), "0.9.0.1", SCHEMA, "Error reading field 'topic_partitions': -1"),
+        (GROUP_KEY, _group(int16(-5)), "0.10.2.2", SCHEMA, "Unsupported subscription version: -5"),
+        (GROUP_KEY, _group(_assigned("t", 1, int32(-1))), "0.10.2.2", "java.lang.NullPointerException", NO_BUFFER),
     ],
     ids=range(12),
 )
@@ -333,7 +314,7 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
         ("2.7.2", int16(0) + int32(-1), "java.lang.RuntimeException", "non-nullable field topics was serialized as null"),
         ("3.7.2", int16(0) + int32(0) + int32(5) + b"ab", "java.lang.IllegalArgumentException", "newLimit > capacity: (5 > 2)"),
         # the subscription is not the problem: the tool continues with the assignment, which is empty
-        ("3.7.2", int16(0), SCHEMA_EXCEPTION, "Buffer underflow while parsing consumer protocol's header"),
+        ("3.7.2", int16(0), SCHEMA, "Buffer underflow while parsing consumer protocol's header"),
     ],
 )
 def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:

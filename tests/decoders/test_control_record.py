@@ -47,9 +47,7 @@ def test_the_type_stands_after_the_version_of_the_key(key: bytes, control_type: 
 @each(
     ("key", "code", "values"),
     [
-        (None, "control-key-null", {}),
-        (b"", "control-key-short", {"size": 0}),
-        (b"\0\0\0", "control-key-short", {"size": 3}),
+        *((None, "control-key-null", {}), (b"", "control-key-short", {"size": 0}), (b"\0\0\0", "control-key-short", {"size": 3})),
         (b"\xff\xff\0\0", "control-version-negative", {"version": -1}),
         (b"\xff\xff\0", "control-key-short", {"size": 3}),
     ],

@@ -62,10 +62,8 @@ def test_counts_are_bounded_from_4_4_0_on(value: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [
-        (None, _value(), "transaction-log-key-null"),
-        (KEY, None, "transaction-log-value-null"),
-        (int16(1), _value(), "transaction-log-key-version-unknown"),
-        (KEY, int16(1), "transaction-log-version-unknown"),
+        *((None, _value(), "transaction-log-key-null"), (KEY, None, "transaction-log-value-null")),
+        *((int16(1), _value(), "transaction-log-key-version-unknown"), (KEY, int16(1), "transaction-log-version-unknown")),
         (KEY, _value(8), "transaction-log-state-unknown"),
     ],
 )

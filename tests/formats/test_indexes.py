@@ -209,9 +209,7 @@ def test_a_window_must_hold_the_whole_batch() -> None:
 
 def test_an_entry_may_point_to_where_nothing_is() -> None:
     for position, code in (
-        (len(LOG), "no-batch-at-position"),
-        (len(LOG) + 1, "index-position-past-log"),
-        (-1, "index-position-negative"),
+        *((len(LOG), "no-batch-at-position"), (len(LOG) + 1, "index-position-past-log"), (-1, "index-position-negative")),
     ):
         assert _last_offset_at(LOG, position) == code
     assert _last_offset_at(LOG, 0, -1) == "size-negative"

@@ -52,10 +52,8 @@ def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
 @each(
     "odd",
     [
-        batch(records=ONE, base_offset=1, crc=1),
-        batch(records=ONE, base_offset=1, magic=3),
-        batch(records=ONE, base_offset=0),
-        batch(records=TWO, base_offset=9, last_offset_delta=-1),
+        *(batch(records=ONE, base_offset=1, crc=1), batch(records=ONE, base_offset=1, magic=3)),
+        *(batch(records=ONE, base_offset=0), batch(records=TWO, base_offset=9, last_offset_delta=-1)),
         batch(records=TWO, base_offset=(1 << 63) - 1),
     ],
     ids=["wrong CRC", "unknown magic", "same offset again", "last offset below the first", "offset beyond 64 bits"],

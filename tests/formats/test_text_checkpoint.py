@@ -35,12 +35,8 @@ def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, 
 @each(
     ("data", "codes"),
     [
-        (b"", []),
-        (b"0\n", ["checkpoint-cut"]),
-        (b"0\n0\n", []),
-        (b"1\n0\n", ["checkpoint-version-unknown"]),
-        (b"0\n1\n", ["checkpoint-count-mismatch"]),
-        (b"0\n1\n0 0 0\n", ["checkpoint-line-malformed"]),
+        *((b"", []), (b"0\n", ["checkpoint-cut"]), (b"0\n0\n", []), (b"1\n0\n", ["checkpoint-version-unknown"])),
+        *((b"0\n1\n", ["checkpoint-count-mismatch"]), (b"0\n1\n0 0 0\n", ["checkpoint-line-malformed"])),
         (b"0\n1\n0 0\n\n", ["checkpoint-line-malformed", "checkpoint-count-mismatch"]),
         (b"0\n1\n2147483648 0\n", ["checkpoint-line-malformed"]),
         (b"0\n1\n 0 0\n", ["checkpoint-line-malformed"]),  # Java finds an empty first word

@@ -24,11 +24,7 @@ def _partition(folder: Path) -> Path:
         ("a-b-12", ("a-b", 12, "")),
         ("orders-3.0123456789abcdef0123456789abcdef-delete", ("orders", 3, "delete")),
         ("orders.eu-3.0123456789abcdef0123456789abcdef-future", ("orders.eu", 3, "future")),
-        ("orders-3-delete", None),
-        ("orders-3.-stray", None),
-        ("orders", None),
-        ("-3", None),
-        ("orders-", None),
+        *(("orders-3-delete", None), ("orders-3.-stray", None), ("orders", None), ("-3", None), ("orders-", None)),
         ("lost+found", None),
     ],
 )
@@ -59,10 +55,8 @@ def test_log_directories_are_found_below_a_folder_of_many(tmp_path: Path) -> Non
     (tmp_path / "linked").symlink_to(tmp_path / "broker-1")
     found = [(job.kind, job.path) for job in jobs(str(tmp_path))]
     assert found == [
-        (Job.LOG_DIR, str(tmp_path / "broker-1" / "data")),
-        (Job.PARTITION, str(first)),
-        (Job.LOG_DIR, str(tmp_path / "broker-2")),
-        (Job.PARTITION, str(second)),
+        *((Job.LOG_DIR, str(tmp_path / "broker-1" / "data")), (Job.PARTITION, str(first))),
+        *((Job.LOG_DIR, str(tmp_path / "broker-2")), (Job.PARTITION, str(second))),
     ]
 
 

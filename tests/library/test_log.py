@@ -103,12 +103,8 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
     )
     rows = list(kdump.open(path).records())
     assert _shown(rows, "offset", "is_transactional", "is_control", "control_type") == [
-        (0, True, False, None),
-        (1, True, True, "COMMIT"),
-        (2, True, True, "ABORT"),
-        (3, False, True, "LEADER_CHANGE"),
-        (4, False, True, "-1"),
-        (5, False, True, "127"),
+        *((0, True, False, None), (1, True, True, "COMMIT"), (2, True, True, "ABORT"), (3, False, True, "LEADER_CHANGE")),
+        *((4, False, True, "-1"), (5, False, True, "127")),
     ]
     assert rows[1].key == b"\0\0\0\1"
     assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
@@ -167,14 +163,9 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     parts[5] = b"\xff" * size
     items = list(kdump.open(_log(tmp_path, *parts)).salvage())
     assert _shown(items, "base_offset", "status", "is_nested", "claimed_length") == [
-        (0, "intact", False, None),
-        (1, "intact", False, None),
-        ("crc-mismatch", 2 * size, 3 * size),
-        (3, "intact", False, None),
-        (4, "intact", False, None),
-        ("garbage-region", 5 * size, 6 * size),
-        (6, "salvaged", False, None),
-        (7, "intact", False, None),
+        *((0, "intact", False, None), (1, "intact", False, None), ("crc-mismatch", 2 * size, 3 * size)),
+        *((3, "intact", False, None), (4, "intact", False, None), ("garbage-region", 5 * size, 6 * size)),
+        *((6, "salvaged", False, None), (7, "intact", False, None)),
     ]
     damage, other = items[2], items[5]
     assert isinstance(damage, kdump.Damage) and damage.batch is not None and damage.status == "damaged"

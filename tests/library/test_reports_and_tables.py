@@ -96,9 +96,7 @@ def test_a_stream_ends_with_the_exception_of_the_damage(partition: Path) -> None
 @each(
     ("first", "last", "offsets"),
     [
-        (None, None, [0, 1, 2, 3, 4, 5]),
-        (START + 5, START + 20_000, [1, 2]),
-        (START + 5, None, [1, 2, 3, 4, 5]),
+        *((None, None, [0, 1, 2, 3, 4, 5]), (START + 5, START + 20_000, [1, 2]), (START + 5, None, [1, 2, 3, 4, 5])),
         (datetime.fromtimestamp(START // 1000, UTC) + timedelta(seconds=20, milliseconds=5), None, [3, 4, 5]),
         (START + 90_000, None, []),
     ],

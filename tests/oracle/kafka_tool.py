@@ -27,9 +27,7 @@ JAVA_VERSIONS = range(17, 24)
 
 # The artifacts that contain the tool, and its class: (since, value); the last match applies.
 ARTIFACTS = (
-    ("0.8.0", ("kafka_2.10",)),
-    ("0.9.0.0", ("kafka_2.11",)),
-    ("2.5.0", ("kafka_2.13",)),
+    *(("0.8.0", ("kafka_2.10",)), ("0.9.0.0", ("kafka_2.11",)), ("2.5.0", ("kafka_2.13",))),
     ("3.4.0", ("kafka_2.13", "kafka-tools")),
 )
 MAIN_CLASSES = (("0.8.0", "kafka.tools.DumpLogSegments"), ("4.3.0", "org.apache.kafka.tools.DumpLogSegments"))

@@ -38,9 +38,7 @@ def test_messages_are_extracted_with_a_place_for_each_value() -> None:
         Message("Sample", "INFO", "all is {} with it"),
     ]
     assert [one.shape for one in messages_in("Sample", SCALA)] == [
-        "Loaded stray log: {} of {}",
-        "index of {} is corrupt",
-        "Error while flushing log for {} in dir {}",
+        *("Loaded stray log: {} of {}", "index of {} is corrupt", "Error while flushing log for {} in dir {}"),
     ]
 
 

@@ -39,9 +39,7 @@ def test_files_are_deleted_renamed_trimmed_and_rewritten() -> None:
         ["00000000000000000000.index", "trimmed", None, 16, 8, 8],
         ["00000000000000000000.log", "renamed", "00000000000000000000.log.deleted", 3, 3, 3],
         ["00000000000000000003.snapshot", "deleted", None, 1, None, None],
-        ["a.swap", "renamed", "a", 1, 1, 1],
-        ["e", "rewritten", None, 1, 1, 1],
-        ["f", "created", None, None, 0, 0],
+        *(["a.swap", "renamed", "a", 1, 1, 1], ["e", "rewritten", None, 1, 1, 1], ["f", "created", None, None, 0, 0]),
     ]
     assert (row["outcome"], row["segments_gone"]) == ("delete", [LOG])
 

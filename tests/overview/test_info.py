@@ -268,36 +268,22 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
     commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
     forgotten, left = _group_metadata("forgotten", 1, "range"), _group_metadata("left", 1, "range")
     records = [
-        _group_metadata("busy", 0, None),
-        _group_metadata("busy", 1, "range"),
-        _group_metadata("idle", 0, None),
-        _group_metadata("joining", 1, None),
-        forgotten,
-        (forgotten[0], None),
+        *(_group_metadata("busy", 0, None), _group_metadata("busy", 1, "range"), _group_metadata("idle", 0, None)),
+        *(_group_metadata("joining", 1, None), forgotten, (forgotten[0], None)),
         *(_commit(version, "loose", version, commit) for version in (0, 1)),
-        _commit(1, "idle", 0, commit),
-        _commit(1, "idle", 1, commit),
-        _commit(1, "idle", 1, None),
-        (b"odd", b"odd"),
+        *(_commit(1, "idle", 0, commit), _commit(1, "idle", 1, commit), _commit(1, "idle", 1, None), (b"odd", b"odd")),
         *((int16(kind) + string(f"new-{kind}"), b"any") for kind in (3, 11, 17)),
         (int16(5) + string("new-3") + string("m-1"), b"any"),
         *((int16(5) + string("new-3") + string("m-2"), value) for value in (b"any", None)),
         *((int16(3) + string("gone"), value) for value in (b"any", None)),
-        left,
-        (left[0], None),
-        _commit(1, "left", 0, commit),
+        *(left, (left[0], None), _commit(1, "left", 0, commit)),
     ]
     written = [batch(records=[record(key=key, value=value)], base_offset=n) for n, (key, value) in enumerate(records)]
     path = write_partition(tmp_path, topic="__consumer_offsets", segments={0: written})
     assert [(one.group, one.type, one.state, one.members, one.committed) for one in kdump.info(path).groups] == [
-        ("busy", "classic", "stable", 1, 0),
-        ("idle", "classic", "empty", 0, 1),
-        ("joining", "classic", "rebalancing", 1, 0),
-        ("left", "classic", "offsets-only", 0, 1),
-        ("loose", "classic", "offsets-only", 0, 2),
-        ("new-11", "share", "empty", 0, 0),
-        ("new-17", "streams", "empty", 0, 0),
-        ("new-3", "consumer", "with-members", 1, 0),
+        *(("busy", "classic", "stable", 1, 0), ("idle", "classic", "empty", 0, 1), ("joining", "classic", "rebalancing", 1, 0)),
+        *(("left", "classic", "offsets-only", 0, 1), ("loose", "classic", "offsets-only", 0, 2)),
+        *(("new-11", "share", "empty", 0, 0), ("new-17", "streams", "empty", 0, 0), ("new-3", "consumer", "with-members", 1, 0)),
     ]
 
 

@@ -272,17 +272,11 @@ def written(tmp_path: Path) -> Path:
     """Three transactions of producer 1, of which the last stays open, in two logs; producer 2 pauses, then has a new epoch."""
     batches = {
         0: [
-            _of_producer(1, 0, 0, is_transactional=True),
-            _of_producer(2, 1, 1),
-            _of_producer(1, 2, 2, is_transactional=True),
-            _marker(1, 3, 3, is_commit=True),
-            _of_producer(2, 4, 4),
-            _of_producer(1, 5, 5, is_transactional=True),
+            *(_of_producer(1, 0, 0, is_transactional=True), _of_producer(2, 1, 1), _of_producer(1, 2, 2, is_transactional=True)),
+            *(_marker(1, 3, 3, is_commit=True), _of_producer(2, 4, 4), _of_producer(1, 5, 5, is_transactional=True)),
         ],
         6: [
-            _marker(1, 6, 6, is_commit=False),
-            _of_producer(2, 7, 90),
-            _of_producer(2, 8, 91, epoch=1),
+            *(_marker(1, 6, 6, is_commit=False), _of_producer(2, 7, 90), _of_producer(2, 8, 91, epoch=1)),
             _of_producer(1, 9, 92, is_transactional=True),
         ],
     }
@@ -296,12 +290,8 @@ def test_producers_have_their_transactions_and_runs_between_silences_and_epochs(
         for run in sorted(made.runs, key=lambda run: run.first_offset)
     ]
     assert runs == [
-        (1, "committed", 0, 3, 0, 3),
-        (2, "batches", 1, 4, 1000, 2),
-        (1, "aborted", 5, 6, 5000, 2),
-        (2, "batches", 7, 7, 90_000, 1),
-        (2, "batches", 8, 8, 91_000, 1),
-        (1, "open", 9, 9, 92_000, 1),
+        *((1, "committed", 0, 3, 0, 3), (2, "batches", 1, 4, 1000, 2), (1, "aborted", 5, 6, 5000, 2)),
+        *((2, "batches", 7, 7, 90_000, 1), (2, "batches", 8, 8, 91_000, 1), (1, "open", 9, 9, 92_000, 1)),
     ]
     one, two = made.producers[1], made.producers[2]
     assert (one.committed, one.aborted, one.is_open, one.batches, one.last_offset) == (1, 1, True, 6, 9)

@@ -332,9 +332,7 @@ def test_rows_fit_their_schemas_and_processes_find_the_same(broker: Path, capfd:
 @pytest.mark.parametrize(
     ("name", "damaged"),
     [
-        ("none", b""),
-        (file_name(0, ".log"), flipped(data(0, 10))),
-        (file_name(0, ".index"), b"\xff" * 16),
+        *(("none", b""), (file_name(0, ".log"), flipped(data(0, 10))), (file_name(0, ".index"), b"\xff" * 16)),
         (file_name(10, ".log"), data(10, 10) + data(20, 10)[:30]),  # torn
     ],
 )

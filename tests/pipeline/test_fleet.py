@@ -375,9 +375,7 @@ def test_producers_of_each_replica_and_where_their_transactions_stay_open(tmp_pa
         written(0, 7, TIMESTAMP),
         written(2, 8, TIMESTAMP + 1),
         transaction_marker(base_offset=4, producer_id=7, timestamp=TIMESTAMP + 2),
-        written(5, 7, TIMESTAMP + 3),
-        written(7, 7, TIMESTAMP + 4),
-        written(9, 9, TIMESTAMP + 5, is_transactional=False),
+        *(written(5, 7, TIMESTAMP + 3), written(7, 7, TIMESTAMP + 4), written(9, 9, TIMESTAMP + 5, is_transactional=False)),
         data(11),
     ]
     ended = [*log, *(transaction_marker(base_offset=12 + at, producer_id=7 + at, timestamp=TIMESTAMP + 9) for at in range(2))]

@@ -474,9 +474,7 @@ def test_files_on_their_way_have_a_state_and_are_read_where_they_are_requested(t
     _log(tmp_path / "a-0" / (file_name(0, ".log") + ".deleted"), data)
     _log(tmp_path / f"b-1.{'0' * 32}-delete" / file_name(0, ".log"), data)
     assert [row[1:] for row in _found(tmp_path)] == [
-        ("a", 0, 0, "log", None),
-        ("a", 0, 0, "log", "deleted"),
-        ("b", 1, 0, "log", "delete"),
+        *(("a", 0, 0, "log", None), ("a", 0, 0, "log", "deleted"), ("b", 1, 0, "log", "delete")),
     ]
     assert len(_rows("batches", tmp_path)) == 1
     assert len(_rows("batches", tmp_path, includeDeleted="true")) == 3
@@ -530,11 +528,8 @@ def test_a_path_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
 @each(
     "given, bases",
     [
-        ({}, [0, 5, 10, 15]),
-        ({"toOffset": "9"}, [0, 5]),
-        ({"toOffset": "10"}, [0, 5, 10]),
-        ({"fromOffset": "9"}, [5, 10, 15]),
-        ({"fromOffset": "10"}, [10, 15]),
+        *(({}, [0, 5, 10, 15]), ({"toOffset": "9"}, [0, 5]), ({"toOffset": "10"}, [0, 5, 10])),
+        *(({"fromOffset": "9"}, [5, 10, 15]), ({"fromOffset": "10"}, [10, 15])),
         ({"fromOffset": "99"}, [15]),  # it may go on
         ({"fromOffset": "6", "toOffset": "7"}, [5]),
     ],
@@ -596,10 +591,8 @@ def test_a_crash_costs_one_file_and_a_killed_process_is_not_a_crash_of_a_codec(t
 def test_large_values_are_not_held_until_there_are_more() -> None:
     for columns, count, small in (
         ({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2, True),
-        ({"key": [b"k"], "value": [b"v" * 70_000]}, 1, False),
-        ({"headers": [((b"h", bytes(70_000)),)]}, 1, False),
-        ({"offset": range(65)}, 65, False),
-        ({"offset": range(64)}, 64, True),
+        *(({"key": [b"k"], "value": [b"v" * 70_000]}, 1, False), ({"headers": [((b"h", bytes(70_000)),)]}, 1, False)),
+        *(({"offset": range(65)}, 65, False), ({"offset": range(64)}, 64, True)),
     ):
         assert is_small(columns, count) == small
 

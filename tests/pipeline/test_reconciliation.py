@@ -311,15 +311,11 @@ def _disagreements(data: Path, table: str, start: int, end: int, *, rows: int = 
 
 def test_the_table_of_batches_has_a_row_for_each_batch_and_each_byte_is_read(data: Path) -> None:
     for rows, words in (
-        (1, ["1 batches are in the table, but 2 were found"]),
-        (2, []),
-        (3, ["3 batches are in the table, but 2 were found"]),
+        *((1, ["1 batches are in the table, but 2 were found"]), (2, []), (3, ["3 batches are in the table, but 2 were found"])),
     ):
         assert _disagreements(data, "batches", 0, 20, rows=rows, batches=2) == words
     for start, end, words in (
-        (0, 20, []),
-        (5, 20, ["bytes 0 to 4 were not read"]),
-        (0, 15, ["bytes 15 to 19 were not read"]),
+        *((0, 20, []), (5, 20, ["bytes 0 to 4 were not read"]), (0, 15, ["bytes 15 to 19 were not read"])),
         (0, 25, ["25 bytes were read of 20"]),
     ):
         assert _disagreements(data, "segments", start, end) == words
