@@ -450,9 +450,11 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
 ) -> None:
     path = write_partition(tmp_path, segments={start: [_batch(start)]}, topic="__cluster_metadata")
     (path / name).write_bytes(data)
-    fails = exception is not None
+    fails, run = exception is not None, _run(path)
     assert {row.exception for row in kdump.forecast(path)} == {exception}
-    assert (kdump.verdict(path).words[0] == "does not start", _run(path).returncode) == (fails, int(fails))
+    assert (kdump.verdict(path).words[0] == "does not start", run.returncode) == (fails, int(fails))
+    assert "with a healthy replica" not in run.stdout
+    assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:

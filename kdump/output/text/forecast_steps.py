@@ -59,7 +59,8 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
         damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
         steps.note(end_by_itself + damage)
     elif not helps and not steps.is_brief:
-        steps.note(f"with a healthy replica: move {path} away while the broker is stopped, so that it is replicated again")
+        condition = "if all other voters are up" if _is_of_metadata(rows[0]) else "with a healthy replica"
+        steps.note(f"{condition}: move {path} away while the broker is stopped, so that it is replicated again")
 
 
 def _add_remedy(steps: Steps, remedy: Remedy, path: str) -> None:
@@ -80,6 +81,8 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
         steps.look(_shown_file(os.path.join(log_directory, "meta.properties")), row.reason or "")
     elif row.outcome == DIE and (row.reason or "").startswith(tree.PARTITION_METADATA):
         add_topic_id(steps, os.path.join(row.path, tree.PARTITION_METADATA))
+    elif row.outcome == DIE and (row.reason or "").startswith(tree.QUORUM_STATE):
+        steps.look(f"kdump check {word}", "what is wrong with it, and when it may be removed")
     elif row.is_denied:
         steps.look(f"ls -lna {word}", "owners and modes, to fix with chown and chmod; compare with the broker's user")
     elif row.dead_logs:
@@ -96,6 +99,11 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
     else:
         return False
     return True
+
+
+def _is_of_metadata(row: Forecast) -> bool:
+    name = tree.directory_name(row.path)
+    return name is not None and name.topic == tree.METADATA_TOPIC
 
 
 def _shown_file(path: str) -> str:
