@@ -53,7 +53,7 @@ def _fault(fault: catalogue.FaultKind) -> Iterator[str]:
         ("How it comes about", fault.cause),
         ("What Kafka does", fault.kafka),
         ("On a running broker", catalogue.RUNNING.get(fault.code, "")),
-        ("At a restart", catalogue.FORECASTS[fault.forecast]),
+        ("At a restart", fault.at_restart),
         ("What is lost", fault.loss),
         ("What to do", fault.remedy),
     ]

@@ -98,6 +98,11 @@ def test_every_phrase_is_found_by_its_own_words() -> None:
             assert phrase.meaning in {one.meaning for one in found.answers}, words
 
 
+def test_what_a_start_does_is_said_where_it_depends(capfd: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = _run(capfd, "dir-odd")
+    assert "nothing, if its name is one of Kafka's; with any other name no broker starts" in " ".join(out.split())
+
+
 def test_what_recorded_starts_ended_with_and_said_is_known(capfd: pytest.CaptureFixture[str]) -> None:
     with lzma.open(STARTS, "rt") as lines:
         starts = [json.loads(line) for line in lines]

@@ -138,6 +138,7 @@ FAULTS: tuple[FaultKind, ...] = (
         kafka="a broker handles names that end in an id and -delete, -future or -stray; with any other name it does not start",
         loss="nothing; a -delete directory will be deleted, a -stray one stays until someone removes it",
         remedy="move directories that are not Kafka's out of the log directory before a restart",
+        restart="nothing, if its name is one of Kafka's; with any other name no broker starts",
     ),
     FaultKind(
         "name-not-numeric",

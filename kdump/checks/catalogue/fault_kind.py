@@ -32,6 +32,7 @@ class FaultKind(Declared):
     `title` continues "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
     `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, by default. As an
     error, one that `leaves_unexamined` something makes a run incomplete. `action` names the command that repairs it, if any.
+    `restart` says what a start does with it, where the forecast is not the same for all.
     """
 
     code: str
@@ -46,3 +47,9 @@ class FaultKind(Declared):
     is_pedantic: bool = False
     leaves_unexamined: bool = False
     action: str = ""
+    restart: str = ""
+
+    @property
+    def at_restart(self) -> str:
+        """What a start does with it."""
+        return self.restart or FORECASTS[self.forecast]

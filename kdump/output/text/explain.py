@@ -35,7 +35,7 @@ def explanation(code: str, width: int) -> str:
         ("How it comes about", fault.cause),
         ("What Kafka does", fault.kafka),
         ("On a running broker", catalogue.RUNNING.get(code, "")),
-        ("At a restart", catalogue.FORECASTS[fault.forecast]),
+        ("At a restart", fault.at_restart),
         ("What is lost", fault.loss),
         ("What to do", fault.remedy),
         ("See also", ", ".join(fault.see)),
