@@ -458,17 +458,17 @@ class PartitionRecovery:
                 yield log.base_offset or 0
 
     def _attested_inside(self) -> Iterator[tuple[int, Attested]]:
-        """The gaps between batches of which the offset index of a log knows an offset, each with the base offset of the log.
+        """The gaps before and between batches of which the index of a log knows an offset, each with the base offset of the log.
 
         Whole batches are gone there.
         """
         for log, name, offsets in self._strange:
-            for first, last in self._gaps_with(offsets):
+            for first, last in self._gaps_with(offsets, log.base_offset or 0):
                 yield log.base_offset or 0, Attested(first, last, f"{name} knows of some of them")
 
-    def _gaps_with(self, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The gaps between batches of the new log that have some of these offsets, which ascend."""
-        at, before = 0, None
+    def _gaps_with(self, offsets: Sequence[int], lowest: int) -> Iterator[tuple[int, int]]:
+        """The gaps of the new log that have some of these offsets, which ascend: from the lowest offset on, between batches."""
+        at, before = 0, lowest - 1
         for piece in self._chain:
             if at == len(offsets):
                 return
@@ -481,7 +481,7 @@ class PartitionRecovery:
                 first, last, start = batch.first, batch.last, at
                 while at < len(offsets) and offsets[at] < first:
                     at += 1
-                if at > start and before is not None and before < offsets[at - 1]:
+                if at > start and before < offsets[at - 1]:
                     first = self._headers.extent_at(batch.log, batch.start)[0] if batch.is_legacy else first
                     if any(before < offset < first for offset in offsets[start:at]):
                         yield before + 1, first - 1
