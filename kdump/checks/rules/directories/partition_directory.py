@@ -34,7 +34,6 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 def _check_empty_segments(partition: PartitionFacts) -> None:
     logs = partition.files.logs
-    was_cleaned = partition.topic_policy.is_compacted or any(one.last_thinned is not None for one in partition.segments.values())
     for row, base_offset in enumerate(logs):
         facts = partition.segments.get(base_offset)
         if facts is None or facts.size:
@@ -44,6 +43,10 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
             context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
         else:
             message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
-            context_in(partition, _log(partition, base_offset)).report(
-                "segment-empty-middle", 0, 0, message, severity=INFO if was_cleaned else None
-            )
+            severity = INFO if _was_cleaned(partition) else None
+            context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message, severity=severity)
+
+
+def _was_cleaned(partition: PartitionFacts) -> bool:
+    """Whether the topic is compacted, or a segment shows the cleaner."""
+    return partition.topic_policy.is_compacted or any(one.last_thinned is not None for one in partition.segments.values())
