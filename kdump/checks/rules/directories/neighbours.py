@@ -32,7 +32,7 @@ def check(partition: PartitionFacts) -> None:
             continue
         if base_before >= 0 and end > base_offset:
             _report_overlap(partition, base_before, base_offset, end - 1, own_end - 1)
-        elif is_known and end < base_offset:
+        elif is_known and end < base_offset and facts.first_offset != end:  # else only the name of the log is wrong
             spans = [span for span in (end - base_before, own_end - base_offset) if span]
             gaps.append(missing_segments.Gap(end, base_offset, base_before, min(spans, default=0), is_certain=is_certain))
         if own_end > end or base_before < 0:
