@@ -69,6 +69,9 @@ def test_every_option_is_read_without_click(command: str, option: Option) -> Non
         values = read_plain(COMMANDS[command].OPTIONS, ["x", name, *value])
         assert values is not None
         assert vars(COMMANDS[command](**values)) == _read_by_click(["x", name, *value], command)
+        if option.kind == "integer":  # which may have to be 1 or more
+            values = read_plain(COMMANDS[command].OPTIONS, ["x", name, "0"])
+            assert (values and vars(COMMANDS[command](**values))) == _read_by_click(["x", name, "0"], command)
 
 
 def test_a_command_of_one_path_leaves_other_numbers_of_them_and_doubtful_files_to_click() -> None:

@@ -53,9 +53,6 @@ def test_quiet_and_a_file_for_the_output_do_not_go_together(sound: Path, tmp_pat
     assert not (tmp_path / "report").exists()
 
 
-# --- Times and ranges
-
-
 def test_times_may_be_words_and_lengths_of_time_before_now() -> None:
     now = time.time_ns() // 1_000_000
     for text, length in (("now", 0), ("90s", 90_000), ("5m", 300_000), ("2h", 7_200_000), ("3d", 3 * DAY), ("1w", 7 * DAY)):
@@ -89,9 +86,6 @@ def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: py
         assert said in capsys.readouterr().err
 
 
-# --- Paths that are not there
-
-
 @each(
     "line",
     ["check", "forecast", "scan", "log", "index", "grep x", "where orders-0@0", "where --key k"]
@@ -117,9 +111,6 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
     assert capfd.readouterr().err == "kdump: zebra: no such file or directory\n"
     assert commands.main(["check", "--output", "json", str(sound.parent / "gone")]) == 3
     assert json.loads(capfd.readouterr().out)["findings"][0]["code"] == "file-vanished"
-
-
-# --- Beside a running broker
 
 
 def test_a_scan_is_gentle_without_spark(sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
-"""`-` as a path: stdin is kept in a temporary file, which is gone in the end."""
+"""Standard streams: stdin as the path `-` is kept in a temporary file, which is gone in the end; stdout gets a buffer."""
 
 import gzip
+import io
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kdump.cli import stdin_file
+from kdump.cli.streams import buffer_stdout
 from kdump.errors import Unreadable
 from tests.builders import files
 from tests.builders.records import batch, record
@@ -112,3 +114,18 @@ def test_stdin_takes_no_more_than_half_of_what_is_free(monkeypatch: pytest.Monke
     with pytest.raises(Unreadable, match="stdin holds more than 100 bytes, half of the free space"), stdin_file.spooled("x"):
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stdout_without_a_buffer_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(os.devnull, "wb", buffering=0) as raw, io.TextIOWrapper(raw, "latin-1", "replace", write_through=True) as text:
+        monkeypatch.setattr(sys, "stdout", text)
+        buffer_stdout()
+        assert isinstance(sys.stdout.buffer, io.BufferedWriter)
+        assert (sys.stdout.fileno(), sys.stdout.encoding, sys.stdout.errors) == (1, "latin-1", "replace")
+
+
+@pytest.mark.parametrize("stdout", [None, io.StringIO(), io.TextIOWrapper(io.BytesIO())])
+def test_any_other_stdout_stays(monkeypatch: pytest.MonkeyPatch, stdout: io.TextIOBase | None) -> None:
+    monkeypatch.setattr(sys, "stdout", stdout)
+    buffer_stdout()
+    assert sys.stdout is stdout

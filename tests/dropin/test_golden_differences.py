@@ -1,6 +1,9 @@
-"""How two releases differ is reported as kinds of changes."""
+"""How two releases differ is reported as kinds of changes, and what a change does to packed goldens as text."""
 
-from golden_outputs import differences
+from pathlib import Path
+from unittest import mock
+
+from golden_outputs import differences, review, stored
 from golden_outputs.stored import Golden
 
 BATCH = "baseOffset: {} isTransactional: false position: 0 size: 68\n"
@@ -47,4 +50,23 @@ def test_the_report_shows_each_kind_with_its_shortest_example() -> None:
         "    - baseOffset: 0 isTransactional: false position: 0 size: 68\n"
         "    + baseOffset: 0 isTransactional: false isControl: false position: 0 size: 68\n"
         "\n"
+    )
+
+
+def _kept(folder: Path, texts: dict[str, str]) -> review.Goldens:
+    """The goldens of a folder in which releases printed these texts."""
+    folder.mkdir()
+    with mock.patch.object(stored, "FOLDER", folder):
+        stored.write({release: [_golden("a", text)] for release, text in texts.items()})
+    return review.kept_in(folder)
+
+
+def test_what_a_packed_release_prints_now_is_shown_in_text_with_its_releases(tmp_path: Path) -> None:
+    before = _kept(tmp_path / "before", {"3.0.0": "one\n", "2.0.1": "size: 1\n", "2.0.0": "size: 1\n"})
+    after = _kept(tmp_path / "after", {"3.0.0": "one\n", "2.0.1": "size: 2\n", "2.0.0": "size: 2\n"})
+    assert (tmp_path / "after" / "2.0.1.jsonl.xz").exists()
+    found = review.differences(before, after)
+    assert list(found.values()) == [["2.0.1", "2.0.0"]]
+    assert "".join(review.report(found, 5)) == (
+        "1 differences\n\n== a (2.0.1, 2.0.0)\n@@ -2,2 +2,2 @@\n exit 0\n-> size: 1\n+> size: 2\n"
     )

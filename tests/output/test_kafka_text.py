@@ -15,8 +15,6 @@ from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
 from tests.support import opened
 
-# --- UTF-8 as Java decodes it
-
 
 @each(
     "data, text",
@@ -49,9 +47,6 @@ def test_a_hash_code_is_javas() -> None:
     assert {text: hash_code(text) for text in codes} == codes
 
 
-# --- the terminal
-
-
 def test_what_a_terminal_would_obey_is_made_visible() -> None:
     shown = {"plain text é😀\ufffd": "plain text é😀\ufffd", "\x1b[31mred": r"\x1b[31mred", "a\nb\tc\rd": r"a\nb\tc\rd"}
     shown |= {"\0\x07\x7f": r"\x00\x07\x7f", "\x9b1m": r"\x9b1m", "\u202eabc\u2066": r"\u202eabc\u2066", "\u2028": r"\u2028"}
@@ -61,9 +56,6 @@ def test_what_a_terminal_would_obey_is_made_visible() -> None:
 @given(st.text())
 def test_nothing_that_a_terminal_would_obey_is_left(text: str) -> None:
     assert all(character.isprintable() for character in escaped(text))
-
-
-# --- templates
 
 
 def _lines(text: str, columns: dict[str, Sequence[object]], count: int) -> list[str]:
@@ -81,31 +73,19 @@ def test_signs_of_formats_in_texts_are_text(values: list[str], literal: str) -> 
     assert _lines(literal + "{a}" + literal, {"a": values}, len(values)) == [literal + value + literal for value in values]
 
 
-# --- the lines of a release
-
-
-def _batch_lines(data: bytes, release: str = "4.3.1") -> list[str]:
-    text = KafkaText(profile_of(release), text_of)
-    with opened(data) as source:
-        return [line for chunk in Log(source).chunks() for line in text.batch_lines(chunk.batches)]
-
-
-def _record_lines(data: bytes, release: str = "4.3.1") -> list[str]:
-    text = KafkaText(profile_of(release), text_of)
+def test_header_keys_are_joined_without_blanks_and_not_escaped() -> None:
+    data = batch(records=[record(headers=[("h1", b""), ("h,2", None), ("", b"x"), (b"\xed\xa0\x80", None)])])
     lines: list[str] = []
     with opened(data) as source:
         for chunk in Log(source).chunks():
             for part in records.read(source, chunk):
-                text.record_lines(part, None, False, lines)
-    return lines
-
-
-def test_header_keys_are_joined_without_blanks_and_not_escaped() -> None:
-    data = batch(records=[record(headers=[("h1", b""), ("h,2", None), ("", b"x"), (b"\xed\xa0\x80", None)])])
-    assert _record_lines(data)[0].endswith("headerKeys: [h1,h,2,,\ufffd]\n")
+                KafkaText(profile_of("4.3.1"), text_of).record_lines(part, None, False, lines)
+    assert lines[0].endswith("headerKeys: [h1,h,2,,\ufffd]\n")
 
 
 def test_a_delete_horizon_is_an_optional_long() -> None:
-    lines = _batch_lines(batch(records=[record()], delete_horizon_ms=1_700_000_099_999) + transaction_marker())
+    text = KafkaText(profile_of("4.3.1"), text_of)
+    with opened(batch(records=[record()], delete_horizon_ms=1_700_000_099_999) + transaction_marker()) as source:
+        lines = [line for chunk in Log(source).chunks() for line in text.batch_lines(chunk.batches)]
     assert "deleteHorizonMs: OptionalLong[1700000099999] position" in lines[0]
     assert "isTransactional: true isControl: true deleteHorizonMs: OptionalLong.empty position" in lines[1]

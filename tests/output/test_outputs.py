@@ -41,21 +41,20 @@ def _listed(contents: Contents, file: str = "x.log") -> Table[listing.ListedReco
 
 
 def _ndjson(table: Table[Row]) -> str:
-    pieces: list[str] = []
-    return _formatted(NdjsonFormatter(pieces.append), table, pieces)
+    return _formatted(table, NdjsonFormatter)
 
 
 def _csv(table: Table[Row], *, is_terminal: bool = False) -> str:
-    pieces: list[str] = []
-    return _formatted(CsvFormatter(pieces.append, is_terminal=is_terminal), table, pieces)
+    return _formatted(table, CsvFormatter, is_terminal=is_terminal)
 
 
 def _table(table: Table[Row], *, width: int | None = None, has_colors: bool = False) -> str:
+    return _formatted(table, TableFormatter, width=width, has_colors=has_colors)
+
+
+def _formatted(table: Table[Row], make: Any, **options: Any) -> str:  # one of three classes, with its options
     pieces: list[str] = []
-    return _formatted(TableFormatter(pieces.append, width=width, has_colors=has_colors), table, pieces)
-
-
-def _formatted(formatter: NdjsonFormatter | CsvFormatter | TableFormatter, table: Table[Row], pieces: list[str]) -> str:
+    formatter = make(pieces.append, **options)
     formatter.start(table.row_class)
     formatter.write(table)
     formatter.end()
@@ -70,9 +69,6 @@ def _bytes_of(fields: Json, name: str) -> bytes | None:
     return None if text is None else str(text).encode()
 
 
-# --- Kafka's field names
-
-
 def test_batches_and_records_have_the_fields_of_kafkas_lines() -> None:
     assert " ".join(column.key for column in listing.ListedBatch.schema) == (
         "baseOffset lastOffset count baseSequence lastSequence producerId producerEpoch partitionLeaderEpoch isTransactional "
@@ -82,9 +78,6 @@ def test_batches_and_records_have_the_fields_of_kafkas_lines() -> None:
         "offset timestamp keySize valueSize sequence headers key keyBase64 value valueBase64 decodedKey decodedValue "
         "keySchema valueSchema decodeError position status file"
     )
-
-
-# --- NDJSON
 
 
 @given(RECORDS)
@@ -113,9 +106,6 @@ def test_what_a_terminal_would_obey_is_escaped_in_ndjson() -> None:
     assert (row["value"], row["file"]) == ("\x9b2J\u202e\x7f", "\udcff.log")
 
 
-# --- CSV
-
-
 @given(RECORDS)
 def test_csv_gives_back_all_texts(contents: Contents) -> None:
     heading, *rows = csv.reader(io.StringIO(_csv(_listed(contents)), newline=""))
@@ -138,9 +128,6 @@ def test_csv_keeps_null_apart_and_replaces_non_text(what: str, key: bytes | None
     assert _csv(_listed([((), key, value)], file=file), is_terminal=what == "a terminal").splitlines()[1] == line
 
 
-# --- one schema a table
-
-
 @each("row_class", ROW_CLASSES)
 @each("seed", range(5))
 def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> None:
@@ -154,9 +141,6 @@ def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> 
     assert [list(json.loads(line)) for line in _ndjson(table).splitlines()] == [keys] * len(values)
     rows = list(csv.reader(io.StringIO(_csv(table))))
     assert rows[0] == keys and {len(row) for row in rows} == {len(keys)}
-
-
-# --- tables for people
 
 
 def _batches(count: int) -> Table[listing.ListedBatch]:

@@ -50,8 +50,6 @@ def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
 
 
-# --- many pairs
-
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
@@ -102,9 +100,6 @@ def test_a_full_disk_ends_a_run_that_cannot_hold_its_report() -> None:
             complaints.add("mismatches", A, [number], [number])
 
 
-# --- the order of files
-
-
 # What Kafka's tool printed for 14 files that stand in one folder each, given in ascending and in descending order.
 # Its folder is not known any more; that of these paths has the same place in every hash map.
 FOLDER = "/kafka-dhgxpom"
@@ -120,13 +115,9 @@ ORDERS = {
 }
 
 
-def _order(name: str, paths: list[str]) -> list[str]:
-    return reports._ORDERS[name](paths)
-
-
 def test_files_come_in_the_order_that_kafkas_tool_printed() -> None:
     given_files = {"ascending": FILES, "descending": FILES[::-1]}
-    found = {(name, given): [FILES.index(path) for path in _order(name, given_files[given])] for name, given in ORDERS}
+    found = {(name, given): [FILES.index(path) for path in reports.ordered(name, given_files[given])] for name, given in ORDERS}
     assert found == ORDERS
     assert (OLD.report_order, LATEST.report_order) == ("scala-2.11", "java")
     assert set(history.REPORT_ORDER.values()) == set(reports._ORDERS)
@@ -138,23 +129,23 @@ COLLIDING = ["AaAa", "AaBB", "BBAa", "BBBB"]
 
 def test_buckets_come_in_ascending_order_and_the_newest_first_within_one() -> None:
     assert {hash_code(path) for path in COLLIDING} == {2031744}
-    assert _order("java", COLLIDING) == _order("scala-2.11", COLLIDING) == COLLIDING[::-1]
+    assert reports.ordered("java", COLLIDING) == reports.ordered("scala-2.11", COLLIDING) == COLLIDING[::-1]
     # a name of one letter has its code as hash code, and "p" has 7 * 16
-    assert _order("java", [*COLLIDING, *"oaqpb"]) == [*"pqabo", *COLLIDING[::-1]]
-    assert _order("scala-2.13", [*"oaqpb"]) == [*"paqbo"]
+    assert reports.ordered("java", [*COLLIDING, *"oaqpb"]) == [*"pqabo", *COLLIDING[::-1]]
+    assert reports.ordered("scala-2.13", [*"oaqpb"]) == [*"paqbo"]
 
 
 def test_a_map_grows_before_a_pair_is_added_to_more_than_12_files_in_java_and_with_the_12th_in_scala_2_13() -> None:
     twelve = [chr(code) for code in range(0x60, 0x6C)]  # buckets 0 to 11
     late = "p"  # bucket 0 of 16 and 16 of 32
-    assert _order("java", [*twelve, late]) == [late, *twelve]
-    assert _order("java", [*twelve, late, late]) == _order("java", [*twelve, late, "`"]) == [*twelve, late]
-    assert _order("scala-2.13", [*twelve[1:11], late]) == [late, *twelve[1:11]]
-    assert _order("scala-2.13", [*twelve[:11], late]) == [*twelve[:11], late]
+    assert reports.ordered("java", [*twelve, late]) == [late, *twelve]
+    assert reports.ordered("java", [*twelve, late, late]) == reports.ordered("java", [*twelve, late, "`"]) == [*twelve, late]
+    assert reports.ordered("scala-2.13", [*twelve[1:11], late]) == [late, *twelve[1:11]]
+    assert reports.ordered("scala-2.13", [*twelve[:11], late]) == [*twelve[:11], late]
 
 
 @given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.integers(1, 3))
 def test_a_file_that_complains_again_changes_the_order_only_where_javas_map_grows(paths: list[str], times: int) -> None:
     again = [path for path in paths for _ in range(times)]
     for name in ("scala-2.13", "scala-2.11"):
-        assert _order(name, again) == _order(name, paths)
+        assert reports.ordered(name, again) == reports.ordered(name, paths)

@@ -3,6 +3,7 @@
 import random
 import re
 import unicodedata
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -57,45 +58,30 @@ def _batch(base: int, position: int, producer: int, status: str = "intact") -> R
     return listing.ListedBatch(**given)
 
 
-RECORDS = st.lists(
-    st.builds(_record, OFFSETS, TEXTS | st.none(), TEXTS | st.none(), STATUSES, OFFSETS, SMALL), min_size=1, max_size=5
+def _lists(make: Callable[..., Row], *values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Row]]:
+    """A few rows of random values."""
+    return st.lists(st.builds(make, *values), min_size=1, max_size=4)
+
+
+RECORDS = _lists(_record, OFFSETS, TEXTS | st.none(), TEXTS | st.none(), STATUSES, OFFSETS, SMALL)
+BATCHES = _lists(_batch, st.sampled_from([0, 41, 2**62]), OFFSETS, OFFSETS, STATUSES)
+PRODUCERS = _lists(
+    listing.ListedProducer,
+    *(OFFSETS, SMALL, SMALL, OFFSETS, OFFSETS, SMALL, SMALL, OFFSETS, SMALL, OFFSETS),
+    *(st.just("intact"), st.just("x.snapshot")),
 )
-BATCHES = st.lists(st.builds(_batch, st.sampled_from([0, 41, 2**62]), OFFSETS, OFFSETS, STATUSES), min_size=1, max_size=5)
-PRODUCERS = st.lists(
-    st.builds(
-        listing.ListedProducer,
-        *(OFFSETS, SMALL, SMALL, OFFSETS, OFFSETS, SMALL, SMALL, OFFSETS, SMALL, OFFSETS),
-        st.just("intact"),
-        st.just("x.snapshot"),
-    ),
-    min_size=1,
-    max_size=3,
+FINDINGS = _lists(
+    FindingLine,
+    *(st.sampled_from(["error", "warning", "info"]), st.sampled_from(["crc-mismatch", "transaction-index-entry-missing"])),
+    *(OFFSETS, OFFSETS, OFFSETS | st.none(), OFFSETS | st.none(), OFFSETS, st.just("by-repaired-length")),
+    st.sampled_from(["ignore", "cut at byte 1,000,003: 2 later segments are deleted, 1,000 records lost"]),
+    st.just("/data/orders-0/00000000000000000000.log"),
 )
-FINDINGS = st.lists(
-    st.builds(
-        FindingLine,
-        st.sampled_from(["error", "warning", "info"]),
-        st.sampled_from(["crc-mismatch", "transaction-index-entry-missing"]),
-        *(OFFSETS, OFFSETS, OFFSETS | st.none(), OFFSETS | st.none(), OFFSETS),
-        st.just("by-repaired-length"),
-        st.sampled_from(["ignore", "cut at byte 1,000,003: 2 later segments are deleted, 1,000 records lost"]),
-        st.just("/data/orders-0/00000000000000000000.log"),
-    ),
-    min_size=1,
-    max_size=3,
-)
-STARTS = st.lists(
-    st.builds(
-        ForecastLine,
-        st.just("unclean"),
-        st.sampled_from(["0", "9223372036854775807 (assumed)"]),
-        st.just("keep"),
-        *(OFFSETS, OFFSETS, st.booleans(), OFFSETS, OFFSETS, OFFSETS, OFFSETS),
-        st.just("InconsistentTopicIdException") | st.none(),
-        st.just("/data/orders-0"),
-    ),
-    min_size=1,
-    max_size=3,
+STARTS = _lists(
+    ForecastLine,
+    *(st.just("unclean"), st.sampled_from(["0", "9223372036854775807 (assumed)"]), st.just("keep")),
+    *(OFFSETS, OFFSETS, st.booleans(), OFFSETS, OFFSETS, OFFSETS, OFFSETS),
+    *(st.just("InconsistentTopicIdException") | st.none(), st.just("/data/orders-0")),
 )
 ROWS = RECORDS | BATCHES | PRODUCERS | FINDINGS | STARTS
 
