@@ -14,21 +14,10 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
+from tests.builders import records
 from tests.builders.compression import Codec, compress, snappy_raw
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
-from tests.builders.records import (
-    TIMESTAMP,
-    Record,
-    batch,
-    control_record,
-    encode_record,
-    message,
-    message_set,
-    record,
-    snapshot_footer_record,
-    snapshot_header_record,
-    wrapper,
-)
+from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, flipped, of_log, rows_of, told_values
 from tests.loops import each
 
@@ -140,21 +129,21 @@ def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
         assert len(findings_of(directory, "segments-gap")) == count
 
 
+MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
+
+
 @each(
     ("segments", "told"),
     [
-        ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [("segment-empty-middle", "warning", 2)]),
-        (
-            {0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]},
-            [("segment-empty-middle", "info", 2)],
-        ),
-        ({0: [_batch(0)], 2: []}, [("segment-empty-newest", "info", 2)]),
-        ({0: []}, [("segment-empty-newest", "info", 0)]),
-        ({0: [], 2: []}, [("segment-empty-middle", "warning", 0), ("segment-empty-newest", "info", 2)]),
+        ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "warning", 2)]),
+        ({0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "info", 2)]),
+        ({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]),
+        ({0: []}, [(NEWEST, "info", 0)]),
+        ({0: [], 2: []}, [(MIDDLE, "warning", 0), (NEWEST, "info", 2)]),
     ],
 )
 def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
-    found = findings_of(_partition(tmp_path, segments), "segment-empty-middle", "segment-empty-newest", is_pedantic=True)
+    found = findings_of(_partition(tmp_path, segments), MIDDLE, NEWEST, is_pedantic=True)
     assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
 
 
@@ -382,8 +371,8 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
 
 NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
 UNKNOWN = b"\x01\x7f\x00\x00"  # of a type that does not exist
-HEADER = batch(records=[snapshot_header_record()], is_control=True)
-FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+HEADER = batch(records=[records.snapshot_header_record()], is_control=True)
+FOOTER = batch(base_offset=3, records=[records.snapshot_footer_record()], is_control=True)
 BAD = [("checkpoint-bad-batch", 1)]  # of the second piece
 
 
@@ -400,7 +389,7 @@ def _data(**fields: object) -> bytes:
     [
         ([HEADER, _data(), FOOTER], []),
         ([HEADER, FOOTER], []),
-        ([batch(records=[snapshot_header_record(), snapshot_footer_record()], is_control=True)], []),
+        ([batch(records=[records.snapshot_header_record(), records.snapshot_footer_record()], is_control=True)], []),
         ([_data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data()], [("checkpoint-no-footer", 1)]),
         ([_data()], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 0)]),
@@ -453,7 +442,7 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
 
 
 def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
-    control = batch(records=[snapshot_header_record()], is_control=True)
+    control = batch(records=[records.snapshot_header_record()], is_control=True)
     bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=UNKNOWN)])
     directory = _metadata_log(tmp_path, {0: [control, bad]})
     (found,) = findings_of(directory, "metadata-record-undecodable", level="deep")

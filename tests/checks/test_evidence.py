@@ -14,15 +14,8 @@ from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
 from tests.builders.cluster_metadata import config, topic
-from tests.builders.files import (
-    checkpoint,
-    file_name,
-    offset_index,
-    partition_metadata,
-    producer_snapshot,
-    time_index,
-    write_partition,
-)
+from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
+from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
@@ -376,7 +369,7 @@ def test_an_index_of_another_log_attests_nothing(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: batches})
     for shift, lost in ((0, [(40, 59)]), (7, [])):
         entries = [(row, row * len(batches[0]) + shift) for row in range(1, 60, 2)]
-        (directory / file_name(0, ".index")).write_bytes(offset_index(entries=entries))
+        (directory / file_name(0, ".index")).write_bytes(index_of(entries=entries))
         assert _cut_off(directory) == lost
 
 
@@ -554,7 +547,7 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attes
     directory = _partition(tmp_path, segments)
     attested = [newest - 1]
     indexed = _some(rng, list(zip(lasts, ends, strict=False))[1:]) if rng.random() < 0.6 else []
-    (directory / file_name(newest, ".index")).write_bytes(offset_index(entries=indexed, base_offset=newest))
+    (directory / file_name(newest, ".index")).write_bytes(index_of(entries=indexed, base_offset=newest))
     timed = _some(rng, [(TIMESTAMP + int.from_bytes(data[:8], "big"), last) for data, last in zip(batches, lasts, strict=True)])
     timed = timed if rng.random() < 0.6 else []
     (directory / file_name(newest, ".timeindex")).write_bytes(time_index(entries=timed, base_offset=newest))

@@ -97,9 +97,7 @@ def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:
 
 
 _OF_BATCHES = {column.name for column in RecordBatch.schema}
-_OF_RECORDS = (
-    _OF_BATCHES | {column.name for column in Record.schema} | {"record_crc", "record_isvalid", "contents", "first_offset"}
-)
+_OF_RECORDS = _OF_BATCHES | {one.name for one in Record.schema} | {"record_crc", "record_isvalid", "contents", "first_offset"}
 _OF_PRODUCERS = {column.name for column in ProducerState.schema} | {"first_sequence", "cached_metadata"}
 
 LINES = {

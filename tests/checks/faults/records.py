@@ -8,17 +8,7 @@ import zstandard
 
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.files import file_name
-from tests.builders.records import (
-    Record,
-    batch,
-    encode_message,
-    encode_record,
-    message_set,
-    record,
-    unsigned_varint,
-    varint,
-    wrapper,
-)
+from tests.builders.records import Record, batch, encode_record, message_set, record, unsigned_varint, varint, wrapper
 from tests.builders.records import message as message_of
 
 from .case import WHOLE_FILE, At, FaultCase, Files, case, error, info, warning
@@ -36,7 +26,7 @@ _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0
 
 def _third(magic: int) -> bytes:
     """A message after two others, as it is inside a wrapper."""
-    return encode_message(message_of(value=b"third", magic=magic), offset=2)
+    return message_set(messages=[message_of(value=b"third", magic=magic)], base_offset=2)
 
 
 def _with(second: Record | bytes) -> Files:
