@@ -121,16 +121,10 @@ def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -
     assert _open_files() == before
     assert [row.base_offset for row in kdump.open(path)] == [0]
     assert _open_files() == before
-
-
-def test_a_failed_open_leaves_nothing_open(tmp_path: Path) -> None:
-    for name in ("copy.index", "notes.txt"):
-        _written(tmp_path / name, b"")
-    before = _open_files()
     for name in ("copy.index", "notes.txt"):
         with pytest.raises(kdump.KdumpError):
-            kdump.open(tmp_path / name)
-    assert _open_files() == before
+            kdump.open(_written(tmp_path / name, b""))
+        assert _open_files() == before, "a failed open leaves nothing open"
 
 
 # --- The package

@@ -171,11 +171,6 @@ def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
     assert ([*map(repr, columns["entry"])], count) == (["True", "True", "1", "1", "1", "1"], 6)
 
 
-def test_the_innermost_name_of_a_broker_counts() -> None:
-    assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
-    assert [discovery.broker_of("/copies/broker=1/old/d", *given) for given in ((), ("3",))] == ["1", "3"]
-
-
 def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
     """Brokers preallocate them."""
     sound = batch(records=[record()])
@@ -455,6 +450,9 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
+    assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
+    assert [discovery.broker_of("/copies/broker=1/old/d", *given) for given in ((), ("3",))] == ["1", "3"]
+
     def names(*parts: str, **given: str) -> set[str]:
         return {row[0] for row in _found(brokers.joinpath(*parts), **given)}
 
