@@ -669,13 +669,6 @@ def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) 
             _rows("records", tmp_path, **given)
 
 
-def test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
-    records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
-    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
-    read, (report,) = _read("records", tmp_path, isolated="false")
-    assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
-
-
 def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"v")] * 5, base_offset=1, records_count=9, last_offset_delta=8)
     data = [batch(records=[record()]), broken, batch(records=[record()], base_offset=10)]
@@ -687,6 +680,10 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     rows = _rows("records", tmp_path, unreadable="row")
     assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
     assert len(rows) == 8
+    parts = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=parts, records_count=30, last_offset_delta=29))
+    read, (report,) = _read("records", tmp_path, isolated="false")
+    assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
 
 
 @pytest.mark.slow
