@@ -47,7 +47,9 @@ class Truth:
         snappy and lz4 leave messages as they are where nothing repeats, and the offsets inside of these wrappers are absolute.
         Where the header of a wrapper is destroyed, such a message is the record that it says, and may be listed and kept.
         """
-        self.inner_offsets = joined((offset, offset) for offset in {_offset_of(data) for data in self.inner.values()})
+        self.inner_offsets = joined(
+            (offset, offset) for offset in {int.from_bytes(data[:8], "big") for data in self.inner.values()}
+        )
 
     @functools.cached_property
     def gone(self) -> list[Range]:
@@ -117,10 +119,6 @@ class Truth:
                     low, high = bisect_right(positions, start), bisect_left(positions, end)
                     nested |= {(base, place) for place in positions[low:high]}
         return nested
-
-
-def _offset_of(data: bytes) -> int:
-    return int.from_bytes(data[:8], "big")
 
 
 def _last_batches(piece: Piece) -> list[Batch]:

@@ -334,7 +334,8 @@ def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged:
 
 def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
     """The key or value of a control record: version, type, coordinator epoch."""
-    entry = _any_entry(data, chance, _is_plain_control)
+    bits = CODEC_BITS | CONTROL_BIT
+    entry = _any_entry(data, chance, lambda log, one: one.magic >= 2 and log[one.position + 22] & bits == CONTROL_BIT)
     found = varints_of(data[slice(*payload_range(data, entry))])
     numbers = [token for token in found if token.name in ("keyLength", "valueLength")]
     if not numbers:
@@ -538,10 +539,6 @@ def _any_entry(log: bytes, chance: random.Random, is_wanted: Callable[[bytes, En
 
 def _codec(log: bytes, entry: Entry) -> int:
     return log[entry.position + (22 if entry.magic >= 2 else 17)] & CODEC_BITS
-
-
-def _is_plain_control(log: bytes, entry: Entry) -> bool:
-    return entry.magic >= 2 and bool(log[entry.position + 22] & CONTROL_BIT) and not _codec(log, entry)
 
 
 def is_compressed(log: bytes, entry: Entry) -> bool:

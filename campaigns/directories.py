@@ -280,10 +280,6 @@ def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[
     return [row for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()]
 
 
-def _reindexed(case: Case, seen: Seen) -> list[str]:
-    return _refused_or_kept("reindex", lambda out: kdump.reindex(case.directory, out), case, seen)
-
-
 def _sliced(case: Case, seen: Seen) -> list[str]:
     chance = random.Random(case.about)
     low = chance.randrange(60) + min((int(log.stem) for log in incidents.intact_logs(case.directory)), default=0)
@@ -503,7 +499,7 @@ JUDGES: dict[str, Judge] = {
     "verdict": _agreed,
     "tables": _read,
     "recover": _recovered,
-    "reindex": _reindexed,
+    "reindex": lambda case, seen: _refused_or_kept("reindex", lambda out: kdump.reindex(case.directory, out), case, seen),
     "slice": _sliced,
     "redact": _redacted,
 }

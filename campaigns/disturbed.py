@@ -523,15 +523,16 @@ def _broken(*descriptors: int) -> str:
 
 _FILL_SHM = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
 
+_VARIABLES = (
+    *(("language C", "LANG=C LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"), ("encoding latin-1", "PYTHONIOENCODING=latin-1")),
+    *(("encoding ascii:strict", "PYTHONIOENCODING=ascii:strict"), ("no such terminal", "TERM=nonsense"), ("no path", "PATH=")),
+    *(("dumb terminal", "TERM=dumb"), ("1 column", "COLUMNS=1"), ("10,000 columns", "COLUMNS=10000")),
+    *(("columns that are none", "COLUMNS=-5"), ("unbuffered", "PYTHONUNBUFFERED=1"), ("developer mode", "PYTHONDEVMODE=1")),
+    *(("warnings are errors", "PYTHONWARNINGS=error"), ("optimized", "PYTHONOPTIMIZE=2")),
+)
 SURROUNDINGS = {
-    "64 descriptors": f"ulimit -n 64; exec {_RUN}",
-    "16 descriptors": f"ulimit -n 16; exec {_RUN}",
-    "11 descriptors": f"ulimit -n 11; exec {_RUN}",
-    "8 descriptors": f"ulimit -n 8; exec {_RUN}",
-    "6 descriptors": f"ulimit -n 6; exec {_RUN}",
-    "512 MiB of addresses": f"ulimit -v 524288; exec {_RUN}",
-    "130 MiB of addresses": f"ulimit -v 133120; exec {_RUN}",
-    "64 MiB of addresses": f"ulimit -v 65536; exec {_RUN}",
+    **{f"{count} descriptors": f"ulimit -n {count}; exec {_RUN}" for count in (64, 16, 11, 8, 6)},
+    **{f"{mib} MiB of addresses": f"ulimit -v {mib << 10}; exec {_RUN}" for mib in (512, 130, 64)},
     "no writable temporary directory": f'PYTHONPATH="$PATCHES/no_temporary_directory:$PYTHONPATH" exec {_RUN}',
     "no fork": f'PYTHONPATH="$PATCHES/no_fork:$PYTHONPATH" exec {_RUN}',
     "no process more": f"exec {_UNPRIVILEGED} prlimit --nproc=1 {_RUN}",
@@ -540,15 +541,8 @@ SURROUNDINGS = {
     "full disk for outputs": f"exec unshare --mount sh -c {shlex.quote(_SMALL_DISK)} sh {_RUN}",
     "no optional packages": f'PYTHONPATH="$PATCHES/no_optional_packages:$PYTHONPATH" exec {_RUN}',
     "no packages": f'PYTHONPATH="$PATCHES/no_packages:$PYTHONPATH" exec {_RUN}',
+    **{what: f"{variables} exec {_RUN}" for what, variables in _VARIABLES},
     "no environment": f'exec env -i PYTHONPATH="$PYTHONPATH" {_RUN}',
-    "language C": f"LANG=C LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 exec {_RUN}",
-    "encoding latin-1": f"PYTHONIOENCODING=latin-1 exec {_RUN}",
-    "encoding ascii:strict": f"PYTHONIOENCODING=ascii:strict exec {_RUN}",
-    "no such terminal": f"TERM=nonsense exec {_RUN}",
-    "dumb terminal": f"TERM=dumb exec {_RUN}",
-    "1 column": f"COLUMNS=1 exec {_RUN}",
-    "10,000 columns": f"COLUMNS=10000 exec {_RUN}",
-    "columns that are none": f"COLUMNS=-5 exec {_RUN}",
     "stdin closed": f"exec {_RUN} <&-",
     "stdout closed": f"exec {_RUN} >&-",
     "stderr closed": f"exec {_RUN} 2>&-",
@@ -561,12 +555,7 @@ SURROUNDINGS = {
     "clock that jumps": f'PYTHONPATH="$PATCHES/clock_that_jumps:$PYTHONPATH" exec {_RUN}',
     "home unset": f"unset HOME; exec {_RUN}",
     "working directory gone": f"mkdir gone; cd gone; rmdir ../gone; exec {_RUN}",
-    "unbuffered": f"PYTHONUNBUFFERED=1 exec {_RUN}",
-    "optimized": f"PYTHONOPTIMIZE=2 exec {_RUN}",
-    "no path": f"PATH= exec {_RUN}",
     "files of 4 KiB": f"ulimit -f 4; exec {_RUN}",
-    "warnings are errors": f"PYTHONWARNINGS=error exec {_RUN}",
-    "developer mode": f"PYTHONDEVMODE=1 exec {_RUN}",
 }
 
 _WITHOUT = """

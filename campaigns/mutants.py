@@ -32,10 +32,8 @@ TIME_INDEX_RUNS = (
     "--files {stem}.index,{stem}.timeindex,{stem}.log --deep-iteration",
 )
 DECODER_RUNS = (
-    "{decoder} --print-data-log --deep-iteration --files {name}",
-    "{decoder} --print-data-log --deep-iteration --files {name}",
-    "{decoder} --print-data-log --files {name}",
-    "{decoder} --deep-iteration --files {name}",
+    *["{decoder} --print-data-log --deep-iteration --files {name}"] * 2,
+    *("{decoder} --print-data-log --files {name}", "{decoder} --deep-iteration --files {name}"),
 )
 MAGICS = (("0.8.0", 0), ("0.10.0.0", 1), ("0.11.0.0", 2))
 

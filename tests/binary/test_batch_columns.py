@@ -28,14 +28,11 @@ def _in_c(data: bytes, position: int, count: int, max_codec: int) -> tuple[bytes
     return columns
 
 
-BOTH = pytest.mark.parametrize("make", [_in_c, batch_columns], ids=["c", "python"])
-
-
 def _named(made: tuple[bytes, ...]) -> dict[str, list[int]]:
     return {name: array(kind, column).tolist() for (name, kind), column in zip(BATCH_COLUMNS.items(), made, strict=True)}
 
 
-@BOTH
+@pytest.mark.parametrize("make", [_in_c, batch_columns], ids=["c", "python"])
 def test_columns_have_the_numbers_of_headers(make: Any) -> None:
     first = batch(records=[record(timestamp=TIMESTAMP + 5)] * 3, base_offset=7, partition_leader_epoch=2)
     second = batch(records=[record()] * 2, base_offset=10, producer_id=9, producer_epoch=1, base_sequence=0x7FFFFFFF)

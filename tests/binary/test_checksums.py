@@ -38,11 +38,12 @@ def test_crc_32_is_the_one_of_zlib() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))
-def test_the_table_equals_the_package_on_any_bytes_in_any_pieces(data: bytes, cut: int) -> None:
+def test_checksums_are_those_of_the_package_and_of_the_builders_in_any_pieces(data: bytes, cut: int) -> None:
     whole = TABLE(data)
     assert whole == package.crc32c(data) == builders.crc32c(data)
     assert TABLE(data[cut:], TABLE(data[:cut])) == whole
     assert TABLE(memoryview(data)) == whole
+    assert xxhash32(data) == builders.xxhash32(data)
 
 
 def test_a_missing_package_is_named_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,8 +71,3 @@ def test_only_many_bytes_are_worth_the_import_of_the_package(byte_count: int, is
 )
 def test_xxhash_has_its_published_values(data: bytes, checksum: int) -> None:
     assert xxhash32(data) == checksum
-
-
-@given(st.binary(max_size=100))
-def test_xxhash_equals_that_of_the_builders(data: bytes) -> None:
-    assert xxhash32(data) == builders.xxhash32(data)

@@ -138,6 +138,9 @@ def test_a_store_is_asked_like_a_disk(store: Store, proxy: Proxy) -> None:
     root = store.upload(ORDERS, "asked/orders-0")
     names = sorted(path.name for path in (ORDERS).iterdir())
     assert system.names(root) == names
+    before = len(proxy.requests)
+    assert all(system.is_file(f"{root}/{name}") for name in names)
+    assert len(proxy.requests) == before, "one listing says what they are"
     assert [(entry.name, entry.is_directory) for entry in system.entries("s3://backups/asked")] == [("orders-0", True)]
     assert system.is_directory(root) and not system.is_file(root)
     assert system.size(f"{root}/{names[0]}") == (ORDERS / names[0]).stat().st_size
@@ -146,14 +149,6 @@ def test_a_store_is_asked_like_a_disk(store: Store, proxy: Proxy) -> None:
         Source(root)
     with pytest.raises(Unreadable, match="no such file"):
         Source(f"{root}/nothing")
-
-
-def test_questions_about_the_files_of_a_directory_take_one_listing(store: Store, proxy: Proxy) -> None:
-    root = store.upload(ORDERS, "listed/orders-0")
-    names = system.names(root)
-    before = len(proxy.requests)
-    assert all(system.is_file(f"{root}/{name}") for name in names)
-    assert len(proxy.requests) == before
 
 
 def test_a_file_that_came_after_a_listing_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,19 +9,13 @@ from kdump.binary import kernel
 pytestmark = pytest.mark.skipif(kernel.native is None, reason=kernel.reason)
 
 
-def _case(chance: random.Random, alphabet: bytes) -> tuple[bytes, bytes, int, int]:
-    data = bytes(chance.choices(alphabet, k=chance.randrange(400)))
-    literal = bytes(chance.choices(alphabet, k=chance.randrange(1, 6)))
-    start = chance.randrange(len(data) + 1)
-    return data, literal, start, chance.randrange(start, len(data) + 1)
-
-
 @pytest.mark.parametrize("alphabet", [b"ab", b"abAB\0e\xff", bytes(range(0x40, 0x80))])
 def test_a_literal_is_found_where_it_stands_first(alphabet: bytes) -> None:
     assert kernel.native is not None
     chance = random.Random(7)
     for _ in range(8000):
-        data, literal, start, end = _case(chance, alphabet)
+        data, literal = (bytes(chance.choices(alphabet, k=size)) for size in (chance.randrange(400), chance.randrange(1, 6)))
+        start, end = sorted(chance.randrange(len(data) + 1) for _ in range(2))
         assert kernel.native.find_literal(data, start, end, literal, False) == data.find(literal, start, end)
         folded = literal.lower()
         assert kernel.native.find_literal(data, start, end, folded, True) == data.lower().find(folded, start, end)

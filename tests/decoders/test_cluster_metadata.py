@@ -181,12 +181,9 @@ def test_an_update_of_a_remote_segment_is_as_java_prints_it() -> None:
     )
 
 
-def test_a_state_that_is_none_is_not_accepted() -> None:
+def test_a_remote_record_without_value_or_with_a_state_that_is_none_is_not_accepted() -> None:
     value = UPDATE[:-2] + int8(4) + tagged()
     assert _payload(value, "remote-log-metadata-decoder") == "Error at offset 5, skipping. state can not be null"
-
-
-def test_a_remote_record_without_value_has_the_words_of_java() -> None:
     assert _payload(None, "remote-log-metadata-decoder") == (
         'Error at offset 5, skipping. Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of'
         ' "org.apache.kafka.common.record.internal.Record.value()" is null'

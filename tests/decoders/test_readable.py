@@ -2,7 +2,7 @@
 
 import random
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -10,24 +10,15 @@ import pytest
 from kdump.decoders import coordinator, metadata
 from kdump.errors import CorruptData
 from kdump.messages import cluster_metadata, consumer_offsets, remote_log_metadata, share_group_state, transaction_state
-from kdump.messages.schema import Message
 from tests.any_message import any_message, damaged, versions
 from tests.builders.records import unsigned_varint
 
 SAMPLES = 2000
 
 
-def _is_read_by_coordinator(records: Mapping[int, tuple[Message, Message]], key: bytes, value: bytes | None) -> bool:
+def _is_read(read: Callable[..., object], *arguments: object) -> bool:
     try:
-        coordinator.read(records, key, value)
-    except CorruptData:
-        return False
-    return True
-
-
-def _is_read_as_metadata(records: Mapping[int, Message], value: bytes | None) -> bool:
-    try:
-        metadata.read(records, value)
+        read(*arguments)
     except CorruptData:
         return False
     return True
@@ -48,7 +39,7 @@ def test_records_of_coordinators(topic: ModuleType) -> None:
         key = _changed(struct.pack(">h", record_type) + any_message(key_message, 0, chance), chance)
         value = _changed(struct.pack(">h", version) + any_message(value_message, max(version, 0), chance), chance)
         for one in (value, None):
-            is_read = _is_read_by_coordinator(topic.RECORDS, key, one)
+            is_read = _is_read(coordinator.read, topic.RECORDS, key, one)
             assert coordinator.is_readable(topic.RECORDS, key, one) == is_read, (key.hex(), value.hex())
             seen.add((one is None, is_read))
     assert len(seen) == 4
@@ -64,7 +55,7 @@ def test_records_of_metadata(topic: ModuleType) -> None:
         version = chance.choice((*versions(message), message.last_version + 1, 40_000))
         frame = b"".join(map(unsigned_varint, (chance.choice((1, 1, 1, 0, 0x10001)), record_id, version)))
         value = _changed(frame + any_message(message, version, chance) + chance.choice((b"", b"", b"\0")), chance)
-        is_read = _is_read_as_metadata(topic.RECORDS, value)
+        is_read = _is_read(metadata.read, topic.RECORDS, value)
         assert metadata.is_readable(topic.RECORDS, value) == is_read, value.hex()
         seen.add(is_read)
     assert len(seen) == 2

@@ -12,7 +12,7 @@ from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, zstd_frames
-from tests.builders.records import Record, batch, encode_record, record, varint, varlong
+from tests.builders.records import Record, batch, encode_record, record, varint
 from tests.loops import each
 from tests.support import OPTIONAL_BYTES, TIMESTAMP_TYPES, fault_of, opened, read_records
 
@@ -179,14 +179,11 @@ BAD_RECORDS = {
 }
 
 
-def _three(bad: Bad, **options: Any) -> bytes:  # of several types, as `batch` declares them
-    return batch(records=[record(value=b"first"), bad.bytes_of_record, record(value=b"last")], base_offset=10, **options)
-
-
 @each("codec", CODECS)
 @each("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
 def test_a_bad_record_ends_a_batch_and_withholds_a_compressed_one(bad: Bad, codec: Codec) -> None:
-    found = read_records(batch(records=[record(value=b"before")]) + _three(bad, codec=codec) + batch(records=[record()]))
+    three = batch(records=[record(value=b"first"), bad.bytes_of_record, record(value=b"last")], base_offset=10, codec=codec)
+    found = read_records(batch(records=[record(value=b"before")]) + three + batch(records=[record()]))
     good, code = ([b"first"], bad.code) if codec == "none" else ([], bad.compressed_code)
     assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], good]
     assert found.fault is not None
@@ -470,10 +467,6 @@ def test_records_are_read_as_they_were_built(
             assert row["sequence"] == -1
         elif built.offset_delta >= 0:
             assert row["sequence"] == (base_sequence + built.offset_delta) % (1 << 31)
-
-
-def test_a_varlong_may_have_ten_bytes() -> None:
-    assert varlong(-MAX_INT64 - 1).hex() == "ffffffffffffffffff01"
 
 
 def test_a_batch_too_large_to_be_loaded_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,12 +17,9 @@ pytestmark = pytest.mark.both_kernels
 T = 1_700_000_000_000
 
 
-def test_an_offset_index_has_relative_offsets_and_positions() -> None:
+def test_indexes_have_relative_offsets_with_positions_and_timestamps() -> None:
     assert offset_index.packed([104, 108], [241, 482], 100).hex() == "00000004000000f100000008000001e2"
     assert offset_index.packed([], [], 100) == b""
-
-
-def test_a_time_index_has_timestamps_and_relative_offsets() -> None:
     assert time_index.packed([T, T + 9], [104, 108], 100).hex() == "0000018bcfe5680000000004" + "0000018bcfe5680900000008"
     assert time_index.packed([], [], 100) == b""
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,14 +85,9 @@ def test_a_log_directory_is_not_a_partition(tmp_path: Path) -> None:
         kdump.open(tmp_path / "a-0", "index")
 
 
-def _opened(tmp_path: Path) -> Iterator[kdump.Log]:
-    yield kdump.open(_written(tmp_path / LOG, batch(records=[record(value=b"v")]) * 3))
-    folder = write_partition(tmp_path, topic="a", segments={n: [batch(records=[record()], base_offset=n)] for n in range(3)})
-    yield kdump.open(folder)
-
-
 def test_a_file_that_was_closed_is_not_read(tmp_path: Path) -> None:
-    for log in _opened(tmp_path):
+    folder = write_partition(tmp_path, topic="a", segments={n: [batch(records=[record()], base_offset=n)] for n in range(3)})
+    for log in map(kdump.open, (_written(tmp_path / LOG, batch(records=[record(value=b"v")]) * 3), folder)):
         batches, records = iter(log), log.records()
         tables = log.tables()
         next(tables)
@@ -121,16 +115,10 @@ def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -
     assert _open_files() == before
     assert [row.base_offset for row in kdump.open(path)] == [0]
     assert _open_files() == before
-
-
-def test_a_failed_open_leaves_nothing_open(tmp_path: Path) -> None:
-    for name in ("copy.index", "notes.txt"):
-        _written(tmp_path / name, b"")
-    before = _open_files()
     for name in ("copy.index", "notes.txt"):
         with pytest.raises(kdump.KdumpError):
-            kdump.open(tmp_path / name)
-    assert _open_files() == before
+            kdump.open(_written(tmp_path / name, b""))
+        assert _open_files() == before, "a failed open leaves nothing open"
 
 
 # --- The package

@@ -173,7 +173,8 @@ class _BatchTool:
     """One JVM that performs runs until it ends; see KafkaTool.java for the protocol."""
 
     def __init__(self, release: str, working_folder: Path) -> None:
-        _make_empty(working_folder)
+        shutil.rmtree(working_folder)
+        working_folder.mkdir()
         class_path = os.pathsep.join([str(compiled(JAVA_SOURCE)), fetch(release)])
         command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
         self._jvm = Jvm([*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)], environment(), folder=working_folder)
@@ -331,11 +332,6 @@ def _write(path: Path, content: bytes) -> None:
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)
-
-
-def _make_empty(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.mkdir()
 
 
 def _since(history: Sequence[tuple[str, Value]], release: str) -> Value:

@@ -45,12 +45,13 @@ def test_a_run_leaves_nothing_over_for_the_next(tmp_path: Path) -> None:
 
 
 def test_a_run_without_memory_is_made_again_alone(tmp_path: Path) -> None:
-    record_of_1_gib = bytes([0x80, 0x80, 0x80, 0x80, 0x08]) + bytes(100)
-    (tmp_path / "00000000000000000000.log").write_bytes(_gzip_batch(record_of_1_gib))
+    record_of_1_gib = gzip.compress(bytes([0x80, 0x80, 0x80, 0x80, 0x08]) + bytes(100))
+    header = struct.pack(">qiibIhiqqqhii", 0, 49 + len(record_of_1_gib), 0, 2, 0, 1, 0, 0, 0, -1, -1, -1, 1)
+    (tmp_path / "00000000000000000000.log").write_bytes(header + record_of_1_gib)
     greedy = Run(tmp_path, ["--deep-iteration", "--files", "00000000000000000000.log"])
     sound = Run(CASES / "log-of-0-bytes", ["--files", "00000000000000000000.log"])
     answers = list(kafka_tool.run_many(RELEASE, [sound, greedy, sound]))
-    assert _first_line(answers[1].stderr) == b'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space'
+    assert answers[1].stderr.partition(b"\n")[0] == b'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space'
     assert answers[1].exit_code == 1
     assert answers[0] == answers[2] != answers[1]
 
@@ -70,12 +71,3 @@ def test_releases_get_their_artifacts_and_class() -> None:
     assert of("2.5.0") == (("kafka_2.13",), "kafka.tools.DumpLogSegments")
     assert of("4.2.1") == (("kafka_2.13", "kafka-tools"), "kafka.tools.DumpLogSegments")
     assert of("4.3.0") == (("kafka_2.13", "kafka-tools"), "org.apache.kafka.tools.DumpLogSegments")
-
-
-def _first_line(stderr: bytes) -> bytes:
-    return stderr.partition(b"\n")[0]
-
-
-def _gzip_batch(records: bytes) -> bytes:
-    payload = gzip.compress(records)
-    return struct.pack(">qiibIhiqqqhii", 0, 49 + len(payload), 0, 2, 0, 1, 0, 0, 0, -1, -1, -1, 1) + payload

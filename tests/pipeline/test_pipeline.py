@@ -171,11 +171,6 @@ def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
     assert ([*map(repr, columns["entry"])], count) == (["True", "True", "1", "1", "1", "1"], 6)
 
 
-def test_the_innermost_name_of_a_broker_counts() -> None:
-    assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
-    assert [discovery.broker_of("/copies/broker=1/old/d", *given) for given in ((), ("3",))] == ["1", "3"]
-
-
 def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
     """Brokers preallocate them."""
     sound = batch(records=[record()])
@@ -455,6 +450,9 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
+    assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
+    assert [discovery.broker_of("/copies/broker=1/old/d", *given) for given in ((), ("3",))] == ["1", "3"]
+
     def names(*parts: str, **given: str) -> set[str]:
         return {row[0] for row in _found(brokers.joinpath(*parts), **given)}
 
@@ -671,13 +669,6 @@ def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) 
             _rows("records", tmp_path, **given)
 
 
-def test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
-    records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
-    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
-    read, (report,) = _read("records", tmp_path, isolated="false")
-    assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
-
-
 def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"v")] * 5, base_offset=1, records_count=9, last_offset_delta=8)
     data = [batch(records=[record()]), broken, batch(records=[record()], base_offset=10)]
@@ -689,6 +680,10 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     rows = _rows("records", tmp_path, unreadable="row")
     assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
     assert len(rows) == 8
+    parts = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=parts, records_count=30, last_offset_delta=29))
+    read, (report,) = _read("records", tmp_path, isolated="false")
+    assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """The tables of a scan add up, or the scan says that they do not: whatever is cut, killed, missing or in two places."""
 
+import itertools
 import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -164,45 +165,40 @@ def test_a_package_that_is_missing_ends_a_scan(data: Path, capsys: pytest.Captur
 # --- Files that change
 
 
-@pytest.fixture
-def meanwhile() -> Iterator[Callable[[Callable[[], object]], Any]]:
-    """What happens when the files were listed and none was read."""
+def _meanwhile(action: Callable[[], object]) -> Any:
+    """Do this when the files were listed and none was read."""
     write_list = discovery.write_list
 
-    def patched(action: Callable[[], object]) -> Any:
-        def listed(items: Any, path: str) -> None:
-            write_list(items, path)
-            action()
+    def listed(items: Any, path: str) -> None:
+        write_list(items, path)
+        action()
 
-        return mock.patch.object(discovery, "write_list", listed)
-
-    yield patched
+    return mock.patch.object(discovery, "write_list", listed)
 
 
-def test_a_file_that_vanishes_is_named(data: Path, meanwhile: Any) -> None:
-    with meanwhile(_log(data, 3).unlink):
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (os.unlink, "no such file"),
+        (lambda path: os.truncate(path, 100), "it has 100 bytes, but had {size:,} when it was listed"),
+    ],
+    ids=["vanishes", "becomes shorter"],
+)
+def test_a_file_that_is_not_as_it_was_listed_is_named(data: Path, change: Callable[[Path], object], reason: str) -> None:
+    reason = reason.format(size=_log(data, 3).stat().st_size)
+    with _meanwhile(lambda: change(_log(data, 3))):
         assert _scan(data) == 3
     assert _offsets(data) == EXACT[: 3 * OFFSETS]
-    message = "Rows of this file are missing in the tables batches, records, segments: no such file."
+    message = f"Rows of this file are missing in the tables batches, records, segments: {reason}."
     assert _found(data) == [("scan-rows-missing", 3, message)]
 
 
-def test_a_file_that_becomes_shorter_is_named(data: Path, meanwhile: Any) -> None:
-    size = _log(data, 3).stat().st_size
-    with meanwhile(lambda: os.truncate(_log(data, 3), 100)):
-        assert _scan(data) == 3
-    assert _offsets(data) == EXACT[: 3 * OFFSETS]
-    ((code, _, message),) = _found(data)
-    assert code == "scan-rows-missing"
-    assert message.endswith(f": it has 100 bytes, but had {size:,} when it was listed.")
-
-
-def test_a_log_that_grows_is_read_as_it_was_listed(data: Path, meanwhile: Any) -> None:
+def test_a_log_that_grows_is_read_as_it_was_listed(data: Path) -> None:
     def grow() -> None:
         with open(_log(data, 3), "ab") as file:
             file.write(batch(records=[record()] * 5, base_offset=OFFSETS))
 
-    with meanwhile(grow):
+    with _meanwhile(grow):
         assert _scan(data) == 0
     assert _offsets(data) == EXACT
     assert {(row["batches"], row["records"]) for row in _rows(data, "segments")} == {(BATCHES, OFFSETS)}
@@ -319,6 +315,8 @@ def test_the_table_of_batches_has_a_row_for_each_batch_and_each_byte_is_read(dat
         (0, 25, ["25 bytes were read of 20"]),
     ):
         assert _disagreements(data, "segments", start, end) == words
+    for start, end in itertools.product(range(3), range(18, 23)):
+        assert bool(_disagreements(data, "batches", start, end)) == ((start, end) != (0, 20)), "one byte is enough"
 
 
 def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> None:
@@ -334,15 +332,3 @@ def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> Non
 def test_every_code_about_tables_is_shown_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert all(f'"{code}"' in text for code in SCAN)
-
-
-@pytest.mark.parametrize("end", range(18, 23))
-@pytest.mark.parametrize("start", range(3))
-def test_one_byte_too_few_or_too_many_is_enough(data: Path, start: int, end: int) -> None:
-    report = SliceReport(str(_log(data, 0)))
-    report.size, report.inode = 20, 1
-    report.cover(start, end)
-    whole = Reconciliation(str(data))
-    whole._logs[report.path] = {"batches": report}
-    whole.finish()
-    assert bool(whole.disagreements) == ((start, end) != (0, 20))

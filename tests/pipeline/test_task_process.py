@@ -57,19 +57,17 @@ def test_the_process_of_a_task_starts_no_other(table: str, given: dict[str, str]
     assert partitions == set(range(5))
 
 
-def _crash(source: Any, *others: Any, **named: Any) -> Any:
-    if source.path.endswith(CRASHING):
-        faulthandler.disable()  # which would tell of it
-        os.kill(os.getpid(), signal.SIGSEGV)
-    return _read(source, *others, **named)
-
-
-_read = record_readers.read
-
-
 def test_a_crash_costs_one_file_and_not_the_process_that_asked(data: Path) -> None:
+    read = record_readers.read
+
+    def crash(source: Any, *others: Any, **named: Any) -> Any:
+        if source.path.endswith(CRASHING):
+            faulthandler.disable()  # which would tell of it
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return read(source, *others, **named)
+
     (task,) = _tasks(data, "records")
-    with mock.patch.object(record_readers, "read", _crash):
+    with mock.patch.object(record_readers, "read", crash):
         report = attempt_apart(task)
     assert _partitions(task, report) == [0, 1, 3, 4]
     (crashed,) = [one for one in report.slices if one.skipped]

@@ -1,29 +1,15 @@
 """Keys and values of real topics are decoded as the official deserializers decode them."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kdump.cli.commands import main
 from tests.loops import each
-from tests.registries import Answer, Question, answers, expected_schema, has_schema
+from tests.registries import Question, answers, expected_schema, has_schema
 
 ANSWERS = answers()
-
-
-def _arguments(question: Question, cases: Path) -> list[str]:
-    case, partition, options = question
-    files = [str(cases / case / option) if option.startswith("files/") else option for option in options]
-    return ["log", "--deep", "--output", "ndjson", *files, str(cases / case / partition)]
-
-
-def _parts(rows: dict[int, Any], recorded: list[Answer]) -> Iterator[tuple[Answer, Any, Any]]:
-    for answer in recorded:
-        row, part = rows[answer["offset"]], answer["part"]
-        yield answer, row[f"{part}Schema"], row[f"decoded{part.capitalize()}"]
 
 
 def test_there_are_answers_of_each_kind() -> None:
@@ -37,15 +23,19 @@ def test_there_are_answers_of_each_kind() -> None:
 
 @each("question", ANSWERS, ids=lambda question: "-".join(question[:2]))
 def test_rows_say_what_the_official_deserializers_say(question: Question, cases: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status = main(_arguments(question, cases))
+    case, partition, options = question
+    files = [str(cases / case / option) if option.startswith("files/") else option for option in options]
+    status = main(["log", "--deep", "--output", "ndjson", *files, str(cases / case / partition)])
     out, err = capfd.readouterr()
     rows = {row["offset"]: row for row in map(json.loads, out.splitlines())}
-    for answer, schema, decoded in _parts(rows, ANSWERS[question]):
+    for answer in ANSWERS[question]:
+        row, part = rows[answer["offset"]], answer["part"]
+        schema = row[f"{part}Schema"]
         if "error" in answer:
             del schema["type"]
-            assert rows[answer["offset"]]["decodeError"]
+            assert row["decodeError"]
         assert schema == expected_schema(answer), answer
-        assert decoded == (answer.get("decoded") if has_schema(answer) else None), answer
+        assert row[f"decoded{part.capitalize()}"] == (answer.get("decoded") if has_schema(answer) else None), answer
     errors = [answer["error"] for answer in ANSWERS[question] if "error" in answer]
     assert ("not decoded" in err) == bool(errors)
-    assert status == (1 if errors and question[2] else 0), "what nobody asked for is no finding"
+    assert status == (1 if errors and options else 0), "what nobody asked for is no finding"

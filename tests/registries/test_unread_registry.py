@@ -47,11 +47,10 @@ def test_a_listing_does_not_blame_the_data(unread: Any, partition: Path, capfd: 
     assert all(json.loads(line)["decodeError"].startswith("schema-id-unknown") for line in out.splitlines())
 
 
-@pytest.mark.parametrize("unread", UNREAD[:1], ids=["segment"])
-def test_a_scan_says_that_schemas_may_be_missing(unread: Any, partition: Path, tmp_path: Path) -> None:
+def test_a_scan_says_that_schemas_may_be_missing(partition: Path, tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     words = ["scan", "--engine", "local", "--jobs", "1", "--tables", "records,findings", "--records", "--decode", "auto"]
-    with unread:
+    with UNREAD[0]:
         assert main([*words, "--tables-to", str(tmp_path / "out"), str(partition)]) == NOT_EXAMINED
     (finding,) = (row for row in pq.read_table(tmp_path / "out" / "findings").to_pylist() if row["code"] == "scan-rows-missing")
     missing = "Decoded keys and values of this file may be missing in the table records: schemas may be missing"
