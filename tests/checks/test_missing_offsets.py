@@ -11,6 +11,7 @@ import pytest
 import kdump
 from kdump.checks.finding import Finding
 from kdump.checks.missing_offsets import _HIGHEST, MissingOffsets, _believed
+from kdump.checks.packed_ints import PackedInts
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -250,6 +251,6 @@ def test_a_claim_that_both_neighbours_contradict_is_what_they_leave(
     """A batch with offset 0 is before them; one with the offset `after` follows, or the next segment starts with that."""
     rows = [(0, 0, 0), (200, after, after)]
     for count in (1, 2) if after is not None else (1,):
-        positions, firsts, lasts = (list(column) for column in zip(*rows[:count], strict=True))
+        positions, firsts, lasts = (PackedInts(column) for column in zip(*rows[:count], strict=True))
         facts = SimpleNamespace(positions=positions, lowest_offsets=firsts, last_offsets=lasts, base_offset=0)
         assert MissingOffsets(facts, after if count == 1 else None, claims).settled() == settled  # type: ignore[arg-type]  # all that is asked of it
