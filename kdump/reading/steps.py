@@ -178,7 +178,8 @@ class Steps:
 
     def _is_beside_header(self, start: int, end: int, header_bytes: bytes) -> bool:
         """Whether the header at `end` leads nowhere, but one that starts a few bytes from there does, as after a missing byte."""
-        if evidence(self._source, end, header_bytes) > 1:
+        found = self._found.small_at(end)
+        if found is not None and found.is_valid or evidence(self._source, end, header_bytes) > 1:
             return False
         near = self._search.candidates(max(start + 1, end - BATCH_HEADER_SIZE), end + BATCH_HEADER_SIZE)
         return any(evidence(self._source, position, beside) > 1 for position, beside in near if position != end)

@@ -32,6 +32,7 @@ _MOST_PER_BYTE = 8
 _MOST_SHIFTED = 3
 """Bytes that may have been lost or inserted in a header. Its lack of a key, four bytes of ones, still says what it was."""
 
+_NO_KEY = b"\xff\xff\xff\xff"  # its size, -1
 _MOST_RUNS = 64  # of messages in one payload
 
 
@@ -60,10 +61,12 @@ class WrapperContents:
 
         The damage that they may belong to starts with the header `damaged`.
         """
-        end = self._end_of_run(position)
-        if end == position or end - position > _LARGEST_PAYLOAD or not self._stands_among_wrappers(position, damaged):
-            return 0
         header_bytes = self._search.source.read(position, BATCH_HEADER_SIZE)
+        if not _is_plain(header_bytes) or not self._stands_among_wrappers(position, damaged):
+            return 0
+        end = self._end_of_run(position)
+        if end == position or end - position > _LARGEST_PAYLOAD:
+            return 0
         extent = extent_of(header_bytes)
         most = (position - self._sound_end()) * _MOST_PER_BYTE
         is_absolute = (header_bytes[MAGIC_AT] == 0 or extent[0] > most) and self._order.is_near(extent, most)
@@ -96,7 +99,7 @@ class WrapperContents:
 
     def _stands_among_wrappers(self, position: int, damaged: bytes) -> bool:
         """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
-        if any(is_wrapper(header_bytes) and _has_no_key(header_bytes) for header_bytes in _shifted(damaged)):
+        if _NO_KEY in damaged and any(is_wrapper(one) and _has_no_key(one) for one in _shifted(damaged)):
             return True
         if self.sound_batch is not None:
             if self._looked_at != self.sound_batch:
@@ -134,7 +137,7 @@ def _shifted(header_bytes: bytes) -> Iterator[bytes]:
 def _has_no_key(header_bytes: bytes) -> bool:
     """Whether a message has no key, as every wrapper that was ever written."""
     key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT
-    return header_bytes[key_at : key_at + 4] == b"\xff\xff\xff\xff"
+    return header_bytes[key_at : key_at + len(_NO_KEY)] == _NO_KEY
 
 
 def _is_plain(header_bytes: bytes) -> bool:
