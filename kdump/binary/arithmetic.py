@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 NO_SEQUENCE = -1
 
 _MAX_INT32 = 0x7FFFFFFF
@@ -41,3 +45,8 @@ def sequence_of_record(base_sequence: int, offset_delta: int) -> int:
 def differ_in_a_bit(one: int, other: int) -> bool:
     """Whether two numbers of 64 bits or fewer differ in one of them."""
     return ((one ^ other) & (1 << 64) - 1).bit_count() == 1
+
+
+def with_a_bit_flipped(number: int) -> Iterator[int]:
+    """The numbers of 64 bits that differ from this one in a single bit."""
+    return (as_int64(number ^ 1 << bit) for bit in range(64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import with_a_bit_flipped
 from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, INTACT, Damage, Patches
 from kdump.reading.trust import SEGMENT_REACH
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 FOREVER = 0x7FFFFFFFFFFFFFFF
 """The next offset where no intact batch follows."""
 
-_ALL_BITS = (1 << 64) - 1
 _MAX_KEPT = 50_000  # ranges of a log: some 10 MiB
 
 
@@ -68,8 +68,8 @@ class Stray(DamagedRange):
             return False
         count = self.last - self.first + 1
         most = self.offset if self.next_offset == FOREVER else self.next_offset - count
-        bits = (self.first & _ALL_BITS ^ 1 << bit for bit in range(64))
-        return self.next_offset - self.offset == count or any(self.offset <= first <= most for first in bits)
+        fits_in_a_bit = any(self.offset <= first <= most for first in with_a_bit_flipped(self.first))
+        return self.next_offset - self.offset == count or fits_in_a_bit
 
 
 class DamagedOffsets:
@@ -125,10 +125,11 @@ class DamagedOffsets:
         for row in rows:
             start, first, last = batches["position"][row], first_offsets[row], last_offsets[row]
             end = start + batches["size"][row]
+            is_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
             if statuses[row] == DAMAGED or row in section.claimed_lengths:
                 offset, count = first, last - first + 1
                 # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong
-                if is_legacy and (self._is_after_wrapper or batches["compresscodec"][row] != CODECS[NONE]):
+                if is_wrapper or is_legacy and self._is_after_wrapper:
                     offset, self._after_damaged, count = self._after_damaged, first + 1, 0
                 self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
                 continue
@@ -138,8 +139,7 @@ class DamagedOffsets:
             else:
                 self._open.append(Stray(start, end, first, last))
             if statuses[row] == INTACT or first >= self._expected:
-                self._is_after_message = is_legacy
-                self._is_after_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
+                self._is_after_message, self._is_after_wrapper = is_legacy, is_wrapper
 
     def ranges(self, end: int | None = None) -> list[DamagedRange]:
         """All damaged ranges, once the walk has ended; `end` is an offset that the log does not reach, if one is known."""
@@ -169,18 +169,18 @@ class DamagedOffsets:
             return
         ranges, self._open = self._open, []
         limit = offset if offset < FOREVER else self._base_offset + SEGMENT_REACH
-        trusted = [each if each.claimed is not None and self._expected <= each.claimed < limit else None for each in ranges]
+        claims = [each.claimed for each in ranges]
+        trusted = [claim if claim is not None and self._expected <= claim < limit else None for claim in claims]
         lowest_after, needed_after = [offset], [0]
         for each, claim in zip(reversed(ranges), reversed(trusted), strict=True):
-            lowest_after.append(lowest_after[-1] if claim is None else min(claim.claimed or 0, lowest_after[-1]))
+            lowest_after.append(lowest_after[-1] if claim is None else min(claim, lowest_after[-1]))
             needed_after.append(needed_after[-1] + each.count)
         done = needed = 0
         highest = self._expected - 1
-        for row, each in enumerate(ranges, 1):
+        for row, (each, claim) in enumerate(zip(ranges, trusted, strict=True), 1):
             needed += each.count
-            claim = trusted[row - 1]
             if claim is not None:
-                highest = max(highest, claim.claimed or 0)
+                highest = max(highest, claim)
             if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < limit:
                 continue
             is_agreed = highest < each.first and each.last < lowest_after[-row - 1]

@@ -332,7 +332,7 @@ class PartitionRecovery:
     def _note_piece(self, name: str, piece: Piece) -> None:
         """Report a piece that is in a new log."""
         path = os.path.join(self.name, name)
-        records = _record_count(self._headers.source(piece.log), piece) if piece.is_legacy else piece.records
+        records = _record_count(self._headers.source(piece.log), piece) if piece.may_have_wrappers else piece.records
         sums = (piece.size, piece.batches, records, piece.first, piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.is_assumed, piece.change))
@@ -641,8 +641,6 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
 
 def _record_count(source: Source, piece: Piece) -> int:
     """How many messages a piece of magic 0 or 1 has, with those inside of wrappers."""
-    if not piece.may_have_wrappers:
-        return piece.batches
     if piece.changed:
         return _count_in(message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:]))
     count = 0

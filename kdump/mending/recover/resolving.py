@@ -10,7 +10,7 @@ import heapq
 from bisect import bisect_right, insort
 from itertools import groupby, pairwise
 
-from kdump.binary.arithmetic import as_int64, differ_in_a_bit
+from kdump.binary.arithmetic import differ_in_a_bit, with_a_bit_flipped
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
 from kdump.mending.recover import runs
@@ -450,11 +450,12 @@ class _Resolution:
         if after is not None and after.follows(stray):
             expected.add(after.first - after.damaged_offsets - size)
         firsts = [first for first in expected if differ_in_a_bit(stray.stated, stray.stated + first - stray.first)]
-        is_assumed = not firsts and after is not None and _is_beside([stray], before, after)
-        if is_assumed and after is not None:
+        is_assumed = False
+        if not firsts and after is not None and _is_beside([stray], before, after):
+            is_assumed = True
             low = (stray.log.base_offset or 0) if before is None else before.last + 1
-            shifts = (as_int64(stray.stated ^ 1 << bit) - stray.stated for bit in range(64))
-            firsts = [stray.first + shift for shift in shifts if low <= stray.first + shift <= after.first - size]
+            possible = (stray.first + stated - stray.stated for stated in with_a_bit_flipped(stray.stated))
+            firsts = [first for first in possible if low <= first <= after.first - size]
         if len(firsts) != 1:
             return False
         first, last = firsts[0], firsts[0] + size - 1
