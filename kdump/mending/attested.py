@@ -130,8 +130,7 @@ class Witnesses:
     def ends_in(self, base_offset: int) -> tuple[int, set[int]]:
         """Last offsets of batches: as the newest snapshot says, -1 without any; and the last entries of indexes of a segment."""
         partition = self._partition
-        snapshots = (base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names)
-        return max(snapshots, default=0) - 1, witnesses.last_offsets(partition, base_offset)
+        return (partition.files.newest_snapshot or 0) - 1, witnesses.last_offsets(partition, base_offset)
 
     def highest_known(self, base_offset: int) -> int:
         """The highest offset that files beside the newest log know of; -1 if none does."""

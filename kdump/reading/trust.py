@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from operator import itemgetter
 
+from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
@@ -34,6 +35,11 @@ MANY_ELECTIONS = 16
 
 _MOST_RUNS = 1 << 10  # that are remembered: each may yet turn out to be out of line
 _PAGE_BYTES = 4096  # what a misdirected write leaves is no smaller
+
+
+def is_flipped_epoch(epoch: int, before: int) -> bool:
+    """Whether one bit of the last leader epoch seems to be wrong: it differs from the one before in only that, and much."""
+    return epoch - before >= MANY_ELECTIONS and differ_in_a_bit(epoch, before)
 
 
 class Run:

@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from kdump.binary.arithmetic import differ_in_a_bit, increment_sequence
+from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -33,7 +33,7 @@ from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange, Stray
 from kdump.reading.records import UnreadableBatch, past_bad_batches
-from kdump.reading.trust import MANY_ELECTIONS
+from kdump.reading.trust import is_flipped_epoch
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
 from kdump.tables import Declared
@@ -199,7 +199,7 @@ class Copy:
     def _all_epochs(self) -> list[tuple[int, int]]:
         found = dict(self._epochs)
         (before, _), (last, _) = [(_NONE, 0), (_NONE, 0), *self._epochs][-2:]
-        if last - before >= MANY_ELECTIONS and differ_in_a_bit(last, before):
+        if is_flipped_epoch(last, before):
             del found[last]  # one bit of it is wrong, if no checkpoint has it
         for epoch, start in self._checkpointed_epochs:
             found[epoch] = min(start, found.get(epoch, start))

@@ -84,7 +84,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
     if not context.is_newest:
         return found
     files = partition.files.segments
-    highest = max((base for base, names in files.items() if PRODUCER_SNAPSHOT in names), default=None)
+    highest = partition.files.newest_snapshot
     if highest is not None and highest > last + 1:
         found.append(Witness(files[highest][PRODUCER_SNAPSHOT], highest - 1))
     for name in partition.files.others:
@@ -141,7 +141,7 @@ def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
 
 def highest_known(partition: PartitionFacts, base_offset: int) -> int:
     """The highest offset known to snapshots, the indexes of a segment, and what was flushed or committed; -1 if none is."""
-    ends = {base for base, names in partition.files.segments.items() if PRODUCER_SNAPSHOT in names}
+    ends = {partition.files.newest_snapshot or 0}
     ends |= {partition.checkpointed_offset(name)[1] or 0 for name in (RECOVERY_POINTS, HIGH_WATERMARKS)}
     return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
 

@@ -59,7 +59,7 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
         damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
         steps.note(end_by_itself + damage)
     elif not helps and not steps.is_brief:
-        condition = "if all other voters are up" if _is_of_metadata(rows[0]) else "with a healthy replica"
+        condition = "if all other voters are up" if rows[0].is_of_metadata else "with a healthy replica"
         steps.note(f"{condition}: move {path} away while the broker is stopped, so that it is replicated again")
 
 
@@ -99,11 +99,6 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
     else:
         return False
     return True
-
-
-def _is_of_metadata(row: Forecast) -> bool:
-    name = tree.directory_name(row.path)
-    return name is not None and name.topic == tree.METADATA_TOPIC
 
 
 def _shown_file(path: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 
-from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO
 from kdump.checks.rules.order import missing_segments
@@ -13,7 +12,7 @@ from kdump.checks.rules.snapshots.leader_epoch_entries import EpochEntries, read
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches, runs, shown
 from kdump.checks.wording import offset_range
 from kdump.formats import text_checkpoint, tree
-from kdump.reading.trust import MANY_ELECTIONS
+from kdump.reading.trust import is_flipped_epoch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _is_rot(context: FileContext, partition: PartitionFacts, epochs: EpochEntrie
     """Whether only the last batch of all has an epoch, and one bit of it is wrong by that of the file; reported if so."""
     newest = partition.segments[max(partition.segments)]
     is_last = bool(newest.positions) and newest.first_offsets[-1] == first and newest.epoch_starts[-1] == first
-    if not is_last or epoch in epochs.epochs or epoch - known < MANY_ELECTIONS or not differ_in_a_bit(epoch, known):
+    if not is_last or epoch in epochs.epochs or not is_flipped_epoch(epoch, known):
         return False
     last = newest.last_offsets[-1]
     message = (
