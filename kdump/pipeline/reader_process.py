@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from kdump.errors import KdumpError
-from kdump.output.arrow.builder import SMALL_ROWS, SMALL_ROWS_OF_NUMBERS, bounded, is_small, joined
+from kdump.output.arrow.builder import bounded, is_small
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 from kdump.workers.pool import Died, Pool
 
@@ -118,35 +118,38 @@ def _send(slices: Sequence[FileSlice], options: Options, read_slice: ReadSlice, 
 
     Slices with few rows are held until there are more. The last position is how many slices are left, with the one being read.
     """
-    held: list[Part] = []
+    held: list[pa.RecordBatch] = []
     waiting: list[SliceReport] = []  # of the slices whose rows are held
 
-    few = SMALL_ROWS if options.table == "records" else SMALL_ROWS_OF_NUMBERS
+    def batches_of(parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
+        made = (build(columns, count, options) for columns, count in parts)
+        return bounded(made, rows=options.batch_rows, size=options.batch_bytes)
 
-    def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
-        together = joined(parts, rows=options.batch_rows, small_rows=few)
-        batches = (build(columns, count, options) for columns, count in together)
-        for batch in bounded(batches, rows=options.batch_rows, size=options.batch_bytes):
+    def send(batches: Iterable[pa.RecordBatch], reports: list[SliceReport]) -> None:
+        for batch in batches:
             outlet.send(batch)
         if reports:
             outlet.send(reports)
 
+    def send_held() -> None:
+        send(bounded(held, rows=options.batch_rows, size=options.batch_bytes), list(waiting))
+        held.clear()
+        waiting.clear()
+
     for number, file_slice in enumerate(slices):
         outlet.place.put(len(slices) - number, 0, 0)
         report = SliceReport(file_slice.path)
-        parts = read_slice(file_slice, options, report)
-        first = list(islice(parts, 1))
-        waits = all(is_small(*part) for part in first)
+        batches = batches_of(read_slice(file_slice, options, report))
+        first = list(islice(batches, 1))
+        waits = all(is_small(batch, options.batch_rows, options.batch_bytes) for batch in first)
         if waits:
-            first += islice(parts, 1)
+            first += islice(batches, 1)
             waits = len(first) < 2  # so all its rows are here
         if not waits or len(waiting) == _MAX_WAITING_SLICES:
-            send(held, waiting)
-            held.clear()
-            waiting = []
+            send_held()
         if waits:
             held += first
             waiting.append(report)
         else:
-            send(chain(first, parts), [report])
-    send(held, waiting)
+            send(chain(first, batches), [report])
+    send_held()

@@ -19,7 +19,7 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
-from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded, joined, record_batch
+from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.overview.segment_sum import SegmentSum
 from kdump.pipeline import discovery, logs, segments
@@ -72,10 +72,7 @@ def read(task: Task, options: Options, on_report: OnReport = ignore, *, makes_su
         batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
         parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report, makes_sums=makes_sums))
-        batches = (
-            built(columns, count, options)
-            for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS)
-        )
+        batches = (built(columns, count, options) for columns, count in joined(parts, options.batch_rows))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 
@@ -98,7 +95,7 @@ def segments_of(
     A log without sums is read here.
     """
     parts = (part for file_slice in slices for part in _summed(file_slice, options, walked.get(file_slice.path), on_report))
-    for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS):
+    for columns, count in joined(parts, options.batch_rows):
         yield built(columns, count, options)
 
 
@@ -124,7 +121,7 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of one slice."""
-    for columns, count in joined(_reported(file_slice, options, on_report), rows=options.batch_rows):
+    for columns, count in _reported(file_slice, options, on_report):
         yield built(columns, count, options)
 
 
@@ -255,7 +252,7 @@ _READERS: dict[str, Reader] = {
 def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
     """The findings of `kdump check` for these jobs. Those of many files are in one batch, whose arrays take less memory."""
     parts = _finding_columns(task, options, on_report)
-    for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS):
+    for columns, count in joined(parts, options.batch_rows):
         yield record_batch(options.columns, columns, count, options.schema)
 
 

@@ -167,7 +167,6 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
 def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: list[int], expected: list[int]) -> None:
     spreading = Spreading(counts)
     assert builder.arrow_array("Int64", Spread(values, spreading), sum(counts)).to_pylist() == expected
-    assert list(builder._spread(Spread(values, spreading), sum(counts))) == expected
 
 
 @each(
@@ -232,11 +231,6 @@ def test_batches_are_cut_and_joined_to_numbers_of_rows_and_bytes(bound: str, siz
     made = list(builder.bounded(_parts(*sizes), rows=rows, size=size))
     assert [one.num_rows for one in made] == expected
     assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
-
-
-def test_rows_with_other_columns_are_not_put_together() -> None:
-    made = list(builder.joined([({"x": [1]}, 1), ({"y": [2]}, 1), ({"y": [3]}, 1)]))
-    assert made == [({"x": [1]}, 1), ({"y": [2, 3]}, 2)]
 
 
 # --- files

@@ -36,10 +36,7 @@ from tests.loops import each
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
-    Constant,
     bounded,
-    is_small,
-    joined,
     record_batch,
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
@@ -156,19 +153,6 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
     assert counts(*small, [1] * 20, *small) == [8, 20, 8]
     assert counts([1] * 20, rows=8) == [6, 7, 7]
     assert counts([100, 5000, 100, 100], size=1000) == [1, 1, 2]
-
-
-def test_parts_of_up_to_small_rows_are_joined() -> None:
-    parts = [({"offset": list(range(first, first + 100))}, 100) for first in (0, 100, 200)]
-    assert [count for _, count in joined(parts)] == [100, 100, 100]
-    assert [count for _, count in joined(parts, small_rows=99)] == [100, 100, 100]
-    assert list(joined(parts, small_rows=100)) == [({"offset": list(range(300))}, 300)]
-    assert [count for _, count in joined(parts, small_rows=100, rows=250)] == [200, 100]
-
-
-def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
-    ((columns, count),) = joined([({"entry": Constant(value)}, 2) for value in (True, 1, 1)])
-    assert ([*map(repr, columns["entry"])], count) == (["True", "True", "1", "1", "1", "1"], 6)
 
 
 def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
@@ -584,15 +568,6 @@ def test_a_crash_costs_one_file_and_a_killed_process_is_not_a_crash_of_a_codec(t
                 _rows("records", tmp_path, **given)
     with _crashing(name, signal.SIGKILL), pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"):
         _rows("records", tmp_path, unreadable="skip")
-
-
-def test_large_values_are_not_held_until_there_are_more() -> None:
-    for columns, count, small in (
-        ({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2, True),
-        *(({"key": [b"k"], "value": [b"v" * 70_000]}, 1, False), ({"headers": [((b"h", bytes(70_000)),)]}, 1, False)),
-        *(({"offset": range(65)}, 65, False), ({"offset": range(64)}, 64, True)),
-    ):
-        assert is_small(columns, count) == small
 
 
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
@@ -15,18 +15,12 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from kdump.tables import Column
 
-SMALL_ROWS = 64
-"""An array of fewer rows takes longer to make than to fill."""
-SMALL_ROWS_OF_NUMBERS = 2048
-"""The same for tables without keys and values, whose rows are quickly joined; their numbers take less than _SMALL_BYTES."""
-_SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
-_OF_ANY_SIZE = ("key", "value", "headers")
-_JOINED_BYTES = 4 << 20  # of those of all rows that are joined
+_SMALL_ROWS = 2048
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
 _SHORT_TEXT = 128  # characters
 _REPEATED = 32  # arrays that are kept, of up to a few MiB
@@ -41,27 +35,10 @@ class Constant(Declared):
     value: object
 
 
-class Packed:
-    """A column of buffers in the layout of Arrow. `read` makes its values, for those who want them as objects."""
+class Packed(Declared):
+    """A column of buffers in the layout of Arrow: one of numbers, or a tuple of several."""
 
-    __slots__ = ("_read", "buffers")
-
-    def __init__(self, buffers: Any, read: Callable[[], Sequence[Any]]) -> None:  # a buffer, or a tuple of several
-        self.buffers = buffers
-        self._read = read
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return _size_of(self.buffers)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._read())
-
-
-def packed_numbers(kind: str, numbers: Any) -> Packed:
-    """A column of numbers, given as an array or the bytes of one; `kind` is their type as the module array names it."""
-    return Packed(memoryview(numbers).cast("B"), partial(array, kind, bytes(numbers)))
+    buffers: Any
 
 
 class Spread(Declared):
@@ -222,76 +199,41 @@ def record_batch(
     return pa.RecordBatch.from_arrays(arrays, schema=schema or schema_of(columns))
 
 
-def joined(
-    parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS, small_rows: int = SMALL_ROWS
-) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns with their numbers of rows; small parts are joined with those after them: each array costs time.
+def joined(parts: Iterable[tuple[dict[str, Any], int]], rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
+    """The same columns, none of them packed bytes, with their numbers of rows; small parts are joined with those after them.
 
-    `small_rows` are the most that a small part has.
+    For a small part, its arrays would take longer to make than to fill.
     """
     held: list[tuple[dict[str, Any], int]] = []
-    held_rows = held_size = 0
+    held_rows = 0
     for columns, count in parts:
-        size = _small_size(columns, count, small_rows)
-        is_full = held_rows + count > rows or held_size + (size or 0) > _JOINED_BYTES
-        if held and (size is None or is_full or held[0][0].keys() != columns.keys()):
+        is_held = count <= _SMALL_ROWS
+        if held and (not is_held or held_rows + count > rows or not _are_alike(held[0][0], columns)):
             yield _together(held), held_rows
-            held, held_rows, held_size = [], 0, 0
-        if size is None:
-            yield columns, count
-        elif count:
+            held, held_rows = [], 0
+        if is_held:
             held.append((columns, count))
             held_rows += count
-            held_size += size
+        else:
+            yield columns, count
     if held:
         yield _together(held), held_rows
 
 
+def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether both have the same columns, and the same of them are packed."""
+    return one.keys() == other.keys() and all(isinstance(one[name], Packed) == isinstance(other[name], Packed) for name in one)
+
+
 def _together(parts: list[tuple[dict[str, Any], int]]) -> dict[str, Any]:
-    """The columns of these parts, which have the same names, one after the other."""
-    if len(parts) == 1:
-        return parts[0][0]
-    counts = [count for _, count in parts]
-    return {name: _column_of([columns[name] for columns, _ in parts], counts) for name in parts[0][0]}
-
-
-def _column_of(parts: list[Any], counts: list[int]) -> Any:
-    """One column of these, each with so many rows. Packed numbers stay packed, and one value for all rows stays one."""
-    if all(map(_is_packed_numbers, parts)):
-        return Packed(b"".join(part.buffers for part in parts), lambda: [number for part in parts for number in part])
-    first = parts[0]
-    if isinstance(first, Constant) and all(isinstance(part, Constant) and _are_same(first.value, part.value) for part in parts):
-        return first
-    return list(chain.from_iterable(map(_spread, parts, counts)))
-
-
-def _is_packed_numbers(values: Any) -> bool:
-    return isinstance(values, Packed) and not isinstance(values.buffers, tuple)
-
-
-def _are_same(value: object, other: object) -> bool:
-    return value is other or type(value) is type(other) and value == other
-
-
-def is_small(columns: dict[str, Any], count: int) -> bool:
-    """Whether there are so few and so small rows that `joined` should put them together with others."""
-    return _small_size(columns, count) is not None
-
-
-def _small_size(columns: dict[str, Any], count: int, small_rows: int = SMALL_ROWS) -> int | None:
-    """The bytes of the keys, values and headers in these rows, if they are few and small."""
-    if count > small_rows:
-        return None
-    size = 0
-    for name in _OF_ANY_SIZE:
-        values = columns.get(name, ())
-        if isinstance(values, Packed):
-            size += values.size
-        elif name == "headers":
-            size += sum([_size(key) + _size(value) for of_record in values for key, value in of_record or ()])
+    """The columns of these parts, which are alike, one after the other."""
+    made: dict[str, Any] = {}
+    for name, first in parts[0][0].items():
+        if isinstance(first, Packed):
+            made[name] = Packed(b"".join([columns[name].buffers for columns, _ in parts]))
         else:
-            size += sum(map(_size, values))
-    return size if size <= _SMALL_BYTES else None
+            made[name] = list(chain.from_iterable(_spread(columns[name], count) for columns, count in parts))
+    return made
 
 
 def _spread(values: Any, count: int) -> Iterable[Any]:
@@ -321,11 +263,11 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
     for whole in batches:
         for batch in _parts(whole, rows, size):
             batch_size = batch.nbytes
-            is_small = _SMALL_PART * batch.num_rows < rows and _SMALL_PART * batch_size < size
-            if held and (not is_small or held_rows + batch.num_rows > rows or held_size + batch_size > size):
+            is_held = is_small(batch, rows, size)
+            if held and (not is_held or held_rows + batch.num_rows > rows or held_size + batch_size > size):
                 yield _joined(held)
                 held, held_rows, held_size = [], 0, 0
-            if not is_small:
+            if not is_held:
                 yield batch
                 continue
             held.append(batch)
@@ -335,6 +277,11 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
                 held = [_joined(held)]
     if held:
         yield _joined(held)
+
+
+def is_small(batch: pa.RecordBatch, rows: int, size: int) -> bool:
+    """Whether a batch is joined with others, where batches may have `rows` rows and `size` bytes."""
+    return bool(_SMALL_PART * batch.num_rows < rows and _SMALL_PART * batch.nbytes < size)
 
 
 def _parts(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
@@ -360,12 +307,6 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches).combine_chunks()
     (batch,) = table.to_batches()
     return batch
-
-
-def _size_of(buffers: Any) -> int:  # as of Packed
-    if isinstance(buffers, tuple):
-        return sum(map(_size_of, buffers))
-    return 0 if buffers is None else len(buffers)
 
 
 def _size(value: object) -> int:

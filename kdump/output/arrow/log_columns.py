@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from kdump.binary.batch_columns_reference import BATCH_COLUMNS
 from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, MESSAGE_ATTRIBUTES
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import record_batch
 from kdump.formats.record_columns import RecordColumns
 from kdump.messages import control_records
-from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut, packed_numbers
+from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut
 from kdump.output.arrow.rows import RecordDetails
 from kdump.reading.items import INTACT
 
@@ -51,7 +48,7 @@ def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Seq
 
 def packed_batch_columns(numbers: Mapping[str, bytes]) -> Columns:
     """The columns of intact batches of magic 2 that do not follow from their attributes, given those of BATCH_COLUMNS."""
-    columns: Columns = {name: packed_numbers(BATCH_COLUMNS[name], column) for name, column in numbers.items()}
+    columns: Columns = {name: Packed(column) for name, column in numbers.items()}
     return columns | {"delete_horizon_ms": Constant(None), "isvalid": Constant(True), "status": Constant(INTACT)}
 
 
@@ -101,7 +98,7 @@ def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collectio
     if not isinstance(made, RecordColumns):
         columns: Columns = {**made}
     else:  # a column that is read as values costs an object for each
-        columns = {name: Packed(made.buffers(name), partial(made.__getitem__, name)) for name in RECORD_COLUMNS if name in wanted}
+        columns = {name: Packed(made.buffers(name)) for name in RECORD_COLUMNS if name in wanted}
         columns["crc"] = columns["isvalid"] = Constant(None)
         if made.largest <= max_value_bytes:
             return {**columns, "is_key_truncated": Constant(False), "is_value_truncated": Constant(False)}
