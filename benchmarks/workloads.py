@@ -425,7 +425,7 @@ WORKLOADS = (
         "64 MiB, records of 100 bytes as Parquet",
         Segment(64 * MIB),
         _DATA,
-        [within_cpu(8, PARQUET, JOBS_1), within_memory(200, [PARQUET])],
+        [within_cpu(10, PARQUET, JOBS_1), within_memory(200, [PARQUET])],
         others=_into_parquet,
     ),
     Workload(

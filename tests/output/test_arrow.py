@@ -18,7 +18,7 @@ from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.formats.record_columns import RecordColumns
 from kdump.output.arrow import builder, files, limits, log_columns, schemas
-from kdump.output.arrow.builder import Constant, Spread, Spreading
+from kdump.output.arrow.builder import Constant, Spread
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
 from tests.builders.records import (
@@ -165,8 +165,7 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
     ids=str,
 )
 def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: list[int], expected: list[int]) -> None:
-    spreading = Spreading(counts)
-    assert builder.arrow_array("Int64", Spread(values, spreading), sum(counts)).to_pylist() == expected
+    assert builder.arrow_array("Int64", Spread(values, counts), sum(counts)).to_pylist() == expected
 
 
 @each(

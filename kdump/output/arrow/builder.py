@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from kdump.tables import Column
 
 _SMALL_ROWS = 2048
-_ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
-_SHORT_TEXT = 128  # characters
-_REPEATED = 32  # arrays that are kept, of up to a few MiB
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 MOST_HELD = 64
 """Small batches before they are joined: each may keep the bytes of the window that its rows were read from."""
@@ -45,32 +41,7 @@ class Spread(Declared):
     """A column that repeats its first value `counts[0]` times, the next one `counts[1]` times, and so on."""
 
     values: Sequence[Any]
-    counts: Spreading
-
-
-class Spreading:
-    """How often each value of a column is repeated. `rows` has the number of the value for each row; it is made once."""
-
-    __slots__ = ("_rows", "counts", "total")
-
-    def __init__(self, counts: Sequence[int]) -> None:
-        self.counts = counts
-        self.total = sum(counts)
-        self._rows: pa.Array | None = None
-
-    @property
-    def is_one_each(self) -> bool:
-        """Whether no value is repeated."""
-        return self.total == len(self.counts) == self.counts.count(1)
-
-    @property
-    def rows(self) -> pa.Array:
-        if self._rows is None:
-            rows = array("i")
-            for row, count in enumerate(self.counts):
-                rows.extend(array("i", [row]) * count)
-            self._rows = pa.Array.from_buffers(pa.int32(), len(rows), [None, pa.py_buffer(rows)])
-        return self._rows
+    counts: Sequence[int]
 
 
 def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
@@ -82,20 +53,9 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         if values.value is None:
             return pa.nulls(count, found_type)
         value: Any = _text(values.value) if type_name == "Text" else values.value
-        if count <= BATCH_ROWS and (type_name in _ARRAYS or type_name == "Text" and len(value) <= _SHORT_TEXT):
-            return _repeated(type_name, value).slice(0, count)
-        if type_name in _ARRAYS:
-            return _numbers(type_name, (value,), (count,))
         return pa.repeat(pa.scalar(value, found_type), count)
     if isinstance(values, Spread):
-        first = values.values[0] if len(values.values) else None
-        if values.values.count(first) == len(values.values):
-            return arrow_array(type_name, Constant(first), count)
-        if values.counts.is_one_each:
-            return arrow_array(type_name, values.values, count)
-        if type_name in _ARRAYS and None not in values.values:
-            return _numbers(type_name, values.values, values.counts.counts)
-        return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
+        return arrow_array(type_name, list(_spread(values, count)), count)
     if isinstance(values, Packed):
         return _packed_array(type_name, values.buffers, count)
     if type_name == "Binary":
@@ -108,23 +68,6 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return pa.array(values, found_type)
     except UnicodeEncodeError:  # paths may hold bytes that are not text
         return pa.array([_text(value) for value in values], found_type)
-
-
-@lru_cache(_REPEATED)
-def _repeated(type_name: str, value: Any) -> pa.Array:
-    """A value as often as a batch has rows: batch after batch has parts of the same array."""
-    if type_name in _ARRAYS:
-        return _numbers(type_name, (value,), (BATCH_ROWS,))
-    return pa.repeat(pa.scalar(value, arrow_type(type_name)), BATCH_ROWS)
-
-
-def _numbers(type_name: str, values: Sequence[Any], counts: Sequence[int]) -> pa.Array:
-    """A column of numbers, each as often as its count says; faster than `repeat`, and without the import that `take` needs."""
-    kind = _ARRAYS[type_name]
-    numbers = array(kind)
-    for value, count in zip(values, counts, strict=True):
-        numbers.extend(array(kind, (value,)) * count)
-    return pa.Array.from_buffers(TYPES[type_name], len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def _packed_array(type_name: str, buffers: Any, count: int) -> pa.Array:
@@ -241,7 +184,7 @@ def _spread(values: Any, count: int) -> Iterable[Any]:
     if isinstance(values, Constant):
         return repeat(values.value, count)
     if isinstance(values, Spread):
-        return chain.from_iterable(map(repeat, values.values, values.counts.counts))
+        return chain.from_iterable(map(repeat, values.values, values.counts))
     return values  # type: ignore[no-any-return]  # it is a sequence
 
 

@@ -7,7 +7,7 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import record_batch
 from kdump.formats.record_columns import RecordColumns
 from kdump.messages import control_records
-from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut
+from kdump.output.arrow.builder import Constant, Packed, Spread, cut
 from kdump.output.arrow.rows import RecordDetails
 from kdump.reading.items import INTACT
 
@@ -77,14 +77,13 @@ def record_columns(
     Of RECORD_COLUMNS, only those that are `wanted` need be there.
     """
     batches = part.batches
-    spreading = Spreading(part.counts)
     columns: Columns = {
         **_own_columns(part.records, max_value_bytes, wanted),
-        "position": Spread(batches["position"], spreading),
-        "status": Spread([statuses[position] for position in batches["position"]], spreading),
+        "position": Spread(batches["position"], part.counts),
+        "status": Spread([statuses[position] for position in batches["position"]], part.counts),
     }
     for name in _OF_BATCH:
-        columns[name] = Spread(batches[name], spreading)
+        columns[name] = Spread(batches[name], part.counts)
     if part.magics:
         columns["magic"] = part.magics
         columns["status"] = part.statuses([statuses[position] for position in batches["position"]], UNREADABLE)
