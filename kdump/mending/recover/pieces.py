@@ -469,10 +469,7 @@ class Walk:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
         if summary is not None and _are_fit(summary) and not (summary.is_legacy and summary.codecs & ~_NOT_COMPRESSED):
-            if summary.gaps or summary.sparse or summary.overfull:
-                records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
-            else:
-                records = summary.last_offset - summary.first_offset + 1
+            records = summary.count if summary.is_legacy else summary.records
             epoch = None if summary.is_legacy else summary.first_leader_epoch
             piece = Piece(
                 self._log,
