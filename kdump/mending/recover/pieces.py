@@ -254,7 +254,9 @@ class Headers:
                 if before is not None:
                     first = (piece.first, piece.first, None if piece.is_legacy else piece.first_epoch)
                     head = piece.part(piece.start, position, first, before, batches, records)
-                extent = extent if extent[2] is not None else self.extent_at(piece.log, position)
+                if extent[2] is None:  # the header of a wrapper says its last offset only
+                    is_first = position == piece.start
+                    extent = (piece.first, extent[1], None) if is_first else self.extent_at(piece.log, position)
                 one = piece.part(position, end, extent, extent, 1, count)
                 self._note(one, marks, batches_before + batches, records_before + records)
                 rest = None
