@@ -5,9 +5,10 @@
     python -m campaigns.hostile_files --only 'zeros*' --command 'check*' --runs 3
 
 A command may take one CPU second for each MiB that it reads and half a second more, of itself and its worker processes. A
-scan, which makes four tables of a log, may take four times as much, and `redact`, which checks what it reads and what it writes,
-three times. `sha256sum` of the same file shows what the machine does meanwhile. For any input, a command takes the memory of a
-sound file: 64 MiB, and 128 MiB where it reads records. Of files that come to much more than they are, only the memory counts.
+scan, which makes four tables of a log, may take four times as much, `redact`, which checks what it reads and what it writes,
+three times, and `report`, which checks and draws, twice. `sha256sum` of the same file shows what the machine does meanwhile. For
+any input, a command takes the memory of a sound file: 64 MiB, and 128 MiB where it reads records. Of files that come to much
+more than they are, only the memory counts.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from tests.builders.hostile_faults import FAULTS
 
 SECONDS_PER_MIB = 1.0
 SECONDS_PER_RUN = 0.5
-TIMES = {"scan": 4, "redact": 3}  # as much as others
+TIMES = {"scan": 4, "redact": 3, "report": 2}  # as much as others
 BASE = "0" * 20
 NOW = 1_700_000_500_000
 
@@ -69,6 +70,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "prove absent": ((ANY,), ("grep", "--prove-absent", "--certificate", "{out}.json", "nowhere in it", "{directory}")),
     "where": ((ANY,), ("where", "{topic}@5", "{directory}")),
     "where --key": ((ANY,), ("where", "--key", "nowhere in it", "{directory}")),
+    "map": ((ANY,), ("map", "{directory}")),
+    "report": ((ANY,), ("report", "{directory}", "-o", "{out}.html")),
     "scan": ((ANY,), ("scan", "--engine", "local", "--records", "--tables-to", "{out}", "{directory}")),
     "recover": ((ANY,), ("recover", "{directory}", "-o", "{out}")),
     "reindex": ((ANY,), ("reindex", "{directory}", "-o", "{out}")),
@@ -161,11 +164,17 @@ def size_for(command: str, path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())
 
 
-def measured(words: Sequence[str], runs: int = 1) -> Cost:
-    """The least that these runs of a command took."""
+def measured(*words: str) -> Cost:
+    """What one run of a command took."""
     stopwatch = [sys.executable, "-I", "-S", str(STOPWATCH), str(MOST_SECONDS), "1", "/dev/null"]
-    took = [json.loads(subprocess.run([*stopwatch, *words], check=True, capture_output=True).stdout) for _ in range(runs)]
-    return min(Cost(one["cpu"], one["exit_code"], int(one["memory"]), bool(one["is_late"])) for one in took)
+    took = json.loads(subprocess.run([*stopwatch, *words], check=True, capture_output=True).stdout)
+    return Cost(took["cpu"], took["exit_code"], int(took["memory"]), bool(took["is_late"]))
+
+
+def cost_of(command: str, path: Path) -> Cost:
+    """What a command takes for a file, with a new directory for what it writes."""
+    with tempfile.TemporaryDirectory() as out:
+        return measured(sys.executable, "-m", "kdump", *arguments(command, path, Path(out) / path.parent.name))
 
 
 def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs: int) -> int:
@@ -175,14 +184,12 @@ def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs:
         for size in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 path = written(one, int(one.parts * size), Path(folder))
-                digest = measured(["sha256sum", str(path)]).seconds
+                digest = measured("sha256sum", str(path)).seconds
                 print(f"{one.name}, {path.stat().st_size / (1 << 20):.1f} MiB: sha256sum {digest:.2f} s", flush=True)
                 for command in COMMANDS:
                     if not is_for(command, path.name) or not fnmatch.fnmatch(command, wanted):
                         continue
-                    with tempfile.TemporaryDirectory() as out:
-                        words = arguments(command, path, Path(out) / path.parent.name)
-                        cost = measured([sys.executable, "-m", "kdump", *words], runs)
+                    cost = min(cost_of(command, path) for _ in range(runs))
                     limit = MOST_SECONDS if one in MUCH_IN_LITTLE else allowed(command, size_for(command, path))
                     bound = BOUND if command in SUMMARIES else RECORDS_BOUND
                     is_too_dear = cost.is_late or cost.seconds > limit or cost.memory > bound

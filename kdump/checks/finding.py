@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import sub
+from typing import cast
 
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Text, column
 
@@ -109,6 +110,9 @@ class Start(Row, kind="start"):
         "The first offset that cannot be read because of damage that stays; null if there is none."
     )
     message: Text = column("What happens, in plain words.")
+
+    # Without an annotation, this is no column: only maps use it.
+    segments_left = cast("list[list[int]] | None", None)  # base offsets and sizes afterwards, of a start that is not safe
 
 
 class Summary(Row, kind="summary"):

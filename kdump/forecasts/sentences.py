@@ -105,7 +105,9 @@ def summary(row: Forecast) -> str:
 
 def start_of(row: Forecast) -> Start:
     """The row of a check for a forecast."""
-    return Start.like(row, verdict=verdict(row), message=summary(row))
+    start = Start.like(row, verdict=verdict(row), message=summary(row))
+    start.segments_left = None if row.is_safe else row.segments
+    return start
 
 
 def _scans(row: Forecast) -> str:

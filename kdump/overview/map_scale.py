@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from kdump.overview.map_rows import BYTES, EPOCH, KINDS, SOUND, TIME
 
 TYPE_CHECKING = False
@@ -69,7 +71,7 @@ class MapScale:
         """Where a byte of a segment lies, in cells from the left."""
         if not spans:
             return 0.0
-        at = next((row for row, span in enumerate(spans) if position < max(span.end, span.start + 1)), len(spans) - 1)
+        at = min(bisect_right(spans, position, key=lambda span: max(span.end, span.start + 1)), len(spans) - 1)
         span, (start, end) = spans[at], extents[at]
         share = (position - span.start) / max(span.end - span.start, 1)
         return min(max(start + (end - start) * min(max(share, 0.0), 1.0), 0.0), float(self.cells))

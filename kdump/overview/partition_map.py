@@ -10,7 +10,7 @@ from kdump.binary.source import Source
 from kdump.checks.finding import Finding
 from kdump.checks.settings import DEFAULT_LEVEL
 from kdump.errors import CorruptData, KdumpError, Unreadable
-from kdump.forecasts.forecast import forecast
+from kdump.forecasts.settings import UNCLEAN
 from kdump.formats import entries, file_name, foreign, offset_index, tree
 from kdump.overview.map_rows import (
     DAMAGED,
@@ -36,6 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kdump.checks.finding import Start
     from kdump.reading.salvage import Section
     from kdump.tables import Row
     from kdump.verdicts.report import Report
@@ -94,7 +95,7 @@ def map_of(report: Report) -> PartitionMap:
     made = PartitionMap(report.path)
     made.report = report
     logs = _logs_of(made.path)
-    cuts = _cuts(made.path) if system.is_directory(made.path) else {}
+    cuts = _cuts(report.starts, logs)
     notes = _take_findings(made, logs)
     epoch: int | None = None
     for number, (base, log) in enumerate(logs):
@@ -119,16 +120,14 @@ def _logs_of(path: str) -> list[tuple[int, str]]:
     return [(base, os.path.join(path, files.segments[base][file_name.LOG])) for base in files.logs]
 
 
-def _cuts(path: str) -> dict[int, int]:
+def _cuts(starts: Sequence[Start], logs: Sequence[tuple[int, str]]) -> dict[int, int]:
     """By base offset, the byte from which on the worst start after a crash deletes a log; 0 for logs that are gone."""
-    try:
-        worst = max(forecast(path, after="unclean"), key=lambda row: (row.bytes_lost, row.lost_records), default=None)
-    except KdumpError:
+    after_crash = (start for start in starts if start.after == UNCLEAN)
+    worst = max(after_crash, key=lambda start: (start.bytes_lost, start.lost_records), default=None)
+    if worst is None or worst.segments_left is None:
         return {}
-    if worst is None or worst.segments is None or worst.is_safe:
-        return {}
-    left = {segment[0]: segment[1] for segment in worst.segments}
-    return {base: left.get(base, 0) for base in tree.PartitionFiles(path).logs}
+    left = {segment[0]: segment[1] for segment in worst.segments_left}
+    return {base: left.get(base, 0) for base, _ in logs}
 
 
 def _take_findings(made: PartitionMap, logs: Sequence[tuple[int, str]]) -> dict[int, list[str]]:

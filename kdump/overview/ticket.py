@@ -48,7 +48,6 @@ class Ticket:
         self.overview = Overview(HEADERS)
         self.verdict = Verdict(level=level)
         self.reports: dict[str, Report] = {}
-        self.starts: dict[str, list[Start]] = {}
         self.files: list[tuple[FileReport, str]] = []
         self.maps: list[PartitionMap] = []
         self.seconds = 0.0
@@ -57,6 +56,11 @@ class Ticket:
     def exit_code(self) -> int:
         """That of a check."""
         return self.verdict.exit_code
+
+    @property
+    def starts(self) -> dict[str, Sequence[Start]]:
+        """The starts of each partition that has some, by its path."""
+        return {path: report.starts for path, report in self.reports.items() if report.starts}
 
     @property
     def findings(self) -> Iterable[tuple[Finding, str]]:
@@ -73,9 +77,7 @@ class Ticket:
         if group not in self.reports:
             self.reports[group] = Report(group, self.level)
         self.reports[group].add(found)
-        if isinstance(found, Start):
-            self.starts.setdefault(group, []).append(found)
-        elif isinstance(found, FileReport):
+        if isinstance(found, FileReport):
             self.files.append((found, group))
 
     def rank(self, path: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     """The documents of a part of a record, as they are shown; none if it is null. Raises Undecidable."""
 
 _ANY = "*"
+_FIRST_BYTES = frozenset(b'\t\n\r "-0123456789INftn[{\0\xef\xfe\xff')  # of JSON, in any encoding
 _FRAME_BYTES = 5  # of a schema registry: a zero, and the id of the schema
 
 
@@ -83,9 +84,9 @@ def document_of(value: bytes | None) -> Any:
 
     Raises Undecidable for JSON that cannot be read.
     """
-    if value is None:
+    if not value or value[0] not in _FIRST_BYTES:
         return math.nan
-    for data in (value, value[_FRAME_BYTES:] if value[:1] == b"\0" else b""):
+    for data in (value, value[_FRAME_BYTES:]) if value[:1] == b"\0" else (value,):
         try:
             return json.loads(data)
         except (json.JSONDecodeError, UnicodeDecodeError):

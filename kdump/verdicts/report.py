@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kdump.checks.finding import Finding
+    from kdump.checks.finding import Finding, Start
 
 _SHOWN = 3  # findings that a report shows of itself
 
@@ -25,15 +25,18 @@ class Report:
     def __init__(self, path: str, level: str) -> None:
         self.path = path
         self.findings: list[Finding] = []
+        self.starts: list[Start] = []
         self.verdict = Verdict(level=level)
 
     def add(self, row: Row) -> None:
         """Add a row of a check."""
-        from kdump.checks.finding import Finding
+        from kdump.checks.finding import Finding, Start
 
         self.verdict.add(row)
         if isinstance(row, Finding):
             self.findings.append(row)
+        elif isinstance(row, Start):
+            self.starts.append(row)
 
     @property
     def exit_code(self) -> int:

@@ -25,6 +25,7 @@ from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
 from tests.support import without_modules
+from tests.work import work_of
 
 CASES = Path("golden_outputs/cases")
 COUNT = 100  # batches of a segment
@@ -168,14 +169,19 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     assert held == ["damaged"] * len(damaged)
 
 
+@pytest.mark.slow
 def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
     for row, offset in ((0, 0), (3, 30)):
         spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, None, None)
     made = PartitionMap("p")
     made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, None, [])]
-    extents = MapScale([made], "offset", 40).extents(made.segments[0], spans)
+    scale = MapScale([made], "offset", 40)
+    extents = scale.extents(made.segments[0], spans)
     assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
+    assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [0, 10, 30, 40]
+    many = [MapSpan("log", "sound", row, row + 1, None, None, None, None) for row in range(10_000)]
+    assert work_of(lambda: scale.place(9_999, many, [(0, 1)] * 10_000)).lines < 100, "each mark is placed"
 
 
 @each("width", [40, 80, 100, 120, 200])

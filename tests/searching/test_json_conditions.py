@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.searching.json_path import document_of
 from tests.builders.files import write_partition
 from tests.builders.messages import int16, int32, int64, string
 from tests.builders.records import Record, batch, record, transaction_marker
@@ -47,6 +48,12 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     search = kdump.grep(None, path, where=conditions)
     hits = [hit.offset for hit in search]
     return hits, search.verdict.verdict, search.verdict.exit_code
+
+
+@each("encoding", ["utf-8", "utf-8-sig", *(f"utf-{bits}{order}" for bits in (16, 32) for order in ("", "-le", "-be"))])
+def test_json_is_recognized_in_any_encoding(encoding: str) -> None:
+    texts = ("\n1", "\t-1", "\r0", ' "a"', "{}", "[9]", "true", "false", "null", "NaN", "Infinity", "-Infinity")
+    assert [repr(document_of(text.encode(encoding))) for text in texts] == [repr(json.loads(text)) for text in texts]
 
 
 @each(

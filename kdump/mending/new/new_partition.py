@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from kdump.checks.partition_facts import PartitionFacts
     from kdump.mending.inputs import Inputs
     from kdump.mending.new.new_directory import NewDirectory
     from kdump.tables import Row
@@ -226,9 +227,7 @@ class NewPartition:
             and kept.by_every_start(facts, self._rules.max_index_size)
         )
         if self._bases and not is_kept:
-            self._require_kept(CLEAN, None)
-            if scans and not self._is_plain:
-                self._require_kept(UNCLEAN, ZERO)
+            self._require_kept((CLEAN, UNCLEAN) if scans and not self._is_plain else (CLEAN,), facts)
 
     def _note_error(self, row: Row) -> None:
         if isinstance(row, Finding) and row.severity == ERROR and not (self._level == FULL and self._is_of_records(row)):
@@ -238,12 +237,14 @@ class NewPartition:
         """Whether an error is one inside of old messages, which do not concern companions."""
         return self._has_old and any(error.code == fault.code for fault in records.FAULTS)
 
-    def _require_kept(self, stop: str, recovery_point: str | None) -> None:
-        from kdump.forecasts.forecast import Request, of_path  # slow to load, and seldom needed
+    def _require_kept(self, stops: Sequence[str], facts: PartitionFacts | None) -> None:
+        from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load, and seldom needed
+        from kdump.forecasts.log_directory import LogDirectory
         from kdump.forecasts.outcome import KEEP, STRAY
 
-        request = Request(after=(stop,), recovery_point=recovery_point, config=self._rules.of_start)
-        for row in of_path(self._job.path, request):
+        path, walked = self._job.path, None if facts is None else facts.walked
+        request = Request(after=stops, recovery_point=ZERO, config=self._rules.of_start)
+        for row in of_partition(path, LogDirectory(log_directory_of(path)), request, walked=walked):
             if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):
                 why = f": {row.reason}" if row.reason else ""
                 message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {self.log_end}{why}"

@@ -254,7 +254,9 @@ class Headers:
                 if before is not None:
                     first = (piece.first, piece.first, None if piece.is_legacy else piece.first_epoch)
                     head = piece.part(piece.start, position, first, before, batches, records)
-                extent = extent if extent[2] is not None else self.extent_at(piece.log, position)
+                if extent[2] is None:  # the header of a wrapper says its last offset only
+                    is_first = position == piece.start
+                    extent = (piece.first, extent[1], None) if is_first else self.extent_at(piece.log, position)
                 one = piece.part(position, end, extent, extent, 1, count)
                 self._note(one, marks, batches_before + batches, records_before + records)
                 rest = None
@@ -469,10 +471,7 @@ class Walk:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
         if summary is not None and _are_fit(summary) and not (summary.is_legacy and summary.codecs & ~_NOT_COMPRESSED):
-            if summary.gaps or summary.sparse or summary.overfull:
-                records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
-            else:
-                records = summary.last_offset - summary.first_offset + 1
+            records = summary.count if summary.is_legacy else summary.records
             epoch = None if summary.is_legacy else summary.first_leader_epoch
             piece = Piece(
                 self._log,

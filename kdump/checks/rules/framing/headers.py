@@ -33,13 +33,14 @@ class Headers:
         self._empty_count = 0
 
     def are_ordinary(self, summary: BatchSummary) -> bool:
-        """Whether there is nothing to report about intact batches, except that some are empty."""
-        magic, before = summary.lowest_magic, self._magic
+        """Whether there is no more to report about intact batches than a change of the magic, and that some are empty."""
+        magic = summary.lowest_magic
         if magic != summary.highest_magic or not self._are_plain(summary):
             return False
-        if magic != before >= 0:
-            return False
-        self._magic = magic
+        if magic != self._magic:
+            start = summary.positions[0]
+            first, last, end = summary.extent_at(start)
+            self._take_magic(magic, start, end, (last if summary.is_legacy else first, last))
         self._count_empty(summary)
         return True
 
@@ -88,17 +89,19 @@ class Headers:
         if magics.count(self._magic) == len(magics):
             return
         for row, status in enumerate(section.statuses):
-            magic = magics[row]
-            if status == salvage.DAMAGED or magic == self._magic:
-                continue
-            before, self._magic = self._magic, magic
-            if before < 0:
-                continue
-            code = MAGIC_CHANGES[magic < before]
-            batch = section.chunk.batches.row(row)
-            words = "newer" if magic > before else "older"
-            message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
-            report_batch(self._context, code, batch, message, expected=before, found=magic)
+            if status != salvage.DAMAGED and magics[row] != self._magic:
+                batch = section.chunk.batches.row(row)
+                end = batch.position + batch.size
+                self._take_magic(magics[row], batch.position, end, (batch.first_offset, batch.last_offset))
+
+    def _take_magic(self, magic: int, start: int, end: int, offsets: tuple[int, int]) -> None:
+        """Report that another magic begins with the batch in these bytes."""
+        before, self._magic = self._magic, magic
+        code, words = MAGIC_CHANGES[magic < before], "newer" if magic > before else "older"
+        if before < 0 or self._context.counts_only(code, start, end):
+            return
+        message = f"From {offset_range(*offsets)} on, batches have the {words} magic {magic}; before, it was {before}."
+        self._context.report(code, start, end, message, offsets=offsets, expected=before, found=magic)
 
     def _report_large(self, chunk: Chunk) -> None:
         limit = self._context.settings.max_message_bytes
