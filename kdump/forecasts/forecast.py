@@ -183,7 +183,7 @@ def of_partition(
     logs = WalkedLogs(directory, walked, is_wanted=finds_damage)
     forecasts = _Partition(directory, key, log_directory, request, logs)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
-    kind, is_of_metadata = places.kind_of(path), tree.is_metadata_log(path)
+    kind, is_of_metadata = places.kind_of(path), request.rules.knows_metadata_log and tree.is_metadata_log(path)
     for row in rows:
         row.kind = kind
         if is_of_metadata:

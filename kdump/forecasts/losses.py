@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from kdump.reading.walked_log import STRETCH, UNEXAMINED, UNOPENED, found_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kdump.forecasts.damage import WalkedLogs
     from kdump.forecasts.directory import Directory
@@ -110,6 +110,13 @@ class IntactBatches:
         if is_cut_short:
             cut_short.append(file)
 
+    def may_have(self, file: File, first: int, last: int) -> bool:
+        """Whether a batch in it may have one of these offsets, `last` inclusive; so it may where nothing is known of them."""
+        found = self._walked.found(file.path, file.start, file.start + min(file.size, MAX_LOG_SIZE))
+        return found is None or any(
+            one.records == UNOPENED or one.first_offset <= last and first <= one.last_offset for one in found
+        )
+
 
 def of(directory: Directory, intact: IntactBatches) -> Losses:
     """The losses between the directory as it was listed and as it is now.
@@ -151,13 +158,12 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
-    logs = sorted((offset_of(name), name) for name in directory.files if is_read_log(name))
-    lost = _not_covered(directory, logs, _merged(ranges), intact)
+    lost = _not_covered(directory, _merged(ranges), intact)
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, logs, _merged(held), intact)
+        left = _not_covered(directory, _merged(held), intact)
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
@@ -308,20 +314,10 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(
-    directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range], intact: IntactBatches
-) -> list[Range]:
-    """The ranges without the offsets of intact batches in `logs`: base offsets and names of twenty digits, ascending.
-
-    Logs that cannot contain them, by their names, are not read.
-    """
-    start = max(0, bisect_right(logs, ranges[0][0], key=itemgetter(0)) - 1) if ranges else 0
-    for row in range(start, len(logs)):
-        base, name = logs[row]
-        if not ranges or base > ranges[-1][1]:
-            break
-        file = directory.files[name]
-        if not file.path or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
+def _not_covered(directory: Directory, ranges: list[Range], intact: IntactBatches) -> list[Range]:
+    """The ranges without the offsets of intact batches in the logs that a broker reads, whatever the names of these say."""
+    for name, file in directory.files.items():
+        if not (ranges and is_read_log(name) and file.path and intact.may_have(file, ranges[0][0], ranges[-1][1])):
             continue
         covered: list[Range] = []
         for batch in intact.within(directory, file, []):

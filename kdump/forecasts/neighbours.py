@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NAME = properties.META_PROPERTIES
 _UNREADABLE = "meta-unreadable"
 _UNKNOWN = ("file-io-error", "file-shrank", "file-permission")  # to us: the broker may read it
-_UNREAD_IN_2_8 = ("meta-directory-id-malformed", "meta-id-missing")
+_UNREAD_IN_2_8 = "meta-directory-id-malformed"
 _TOGETHER, _PERHAPS, _APART = range(3)
 """Whether two log directories are assumed to belong to one broker."""
 
@@ -212,7 +212,7 @@ class Neighbours:
         """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""
         if self._rules.bad_properties_are_offline:
             ends = member.has_metadata_log and self._is_of_kraft
-        elif fault.code in _UNREAD_IN_2_8:
+        elif fault.code == _UNREAD_IN_2_8:
             return
         else:
             ends = fault.code != _UNREADABLE
@@ -250,7 +250,7 @@ class Neighbours:
             return f"there is no {_NAME} in {(one if one.values is None else other).path}", RUNTIME
         assert one.properties is not None and other.properties is not None
         first, second = one.properties, other.properties
-        if not self._rules.bad_properties_are_offline and not self._is_of_kraft and one.values != other.values:
+        if not self._rules.bad_properties_are_offline and one.values != other.values:
             names = sorted(name for name in {*one.values, *other.values} if one.values.get(name) != other.values.get(name))
             return f"{_name_both(one, other)} differ in {', '.join(names)}", INCONSISTENT_METADATA
         if None not in (first.cluster_id, second.cluster_id) and first.cluster_id != second.cluster_id:

@@ -58,7 +58,7 @@ class Overview:
         self.partitions: list[PartitionSum] = []
         self.transactions: list[OpenTransaction] = []
         self.groups: list[Group] = []
-        self.unseen: list[Unseen] = []
+        self._unseen: dict[str, Unseen] = {}
         self.seconds = 0.0
 
     def rows(self) -> Iterator[Row]:
@@ -66,6 +66,11 @@ class Overview:
         for rows in (self.places, self.spaces, self.topics, self.partitions, self.transactions, self.groups, self.unseen):
             yield from rows
         yield self.summary
+
+    @property
+    def unseen(self) -> list[Unseen]:
+        """What could not be looked at, each path once: some are met on the way to what is in them, and to what fills them."""
+        return list(self._unseen.values())
 
     @property
     def exit_code(self) -> int:
@@ -99,16 +104,17 @@ class Overview:
             self.groups.append(found)
         elif isinstance(found, Space):
             self.spaces.append(found)
-        elif isinstance(found, Unseen):
-            self.unseen.append(found)
-        elif isinstance(found, Finding):  # a process died
-            self.unseen.append(Unseen(found.path, found.message))
+        elif isinstance(found, (Unseen, Finding)):  # or a process died
+            self._miss(found.path, found.message)
+
+    def _miss(self, path: str, message: str) -> None:
+        self._unseen.setdefault(path, Unseen(path, message))
 
     def add_places(self, all_jobs: Sequence[Job], paths: Sequence[str], *, is_wanted: Wanted | None = None) -> None:
         """Add the log directories, partitions and files that were named or found, and what fills them, when all was read."""
         for path in paths:
             if not system.has_name(path):
-                self.unseen.append(Unseen(path, "there is no such file or directory"))
+                self._miss(path, "there is no such file or directory")
         by_directory: dict[str, list[PartitionSum]] = {}
         for one in self.partitions:
             by_directory.setdefault(tree.parent(one.path.rstrip("/") or one.path), []).append(one)
@@ -135,7 +141,7 @@ class Overview:
             self.places.append(places.place_of(path, what, log_directory, sums))
             space_of(path, self.take)
         except Unreadable as error:
-            self.unseen.append(Unseen(path, error.message))
+            self._miss(path, error.message)
         if what == LOG_DIRECTORY:
             self.topics += topic_sums(path, sums)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 UNOPENED = -1
 """In place of a number of records: the messages in a wrapper, whose header has only the last of their offsets."""
 STRETCH = -2
-"""In place of a number of records: these bytes are sound batches one after the other."""
+"""In place of a number of records: these bytes are sound batches one after the other, from `first_offset` or later on."""
 UNEXAMINED = -3
 """In place of a number of records: the search for batches in these bytes was cut short."""
 
@@ -55,7 +55,8 @@ class Found(NamedTuple):
     crc: int
 
 
-_WIDTH, _SIZE = len(Found._fields), Found._fields.index("size")
+_WIDTH = len(Found._fields)
+_FIRST, _LAST, _SIZE = map(Found._fields.index, ("first_offset", "last_offset", "size"))
 
 
 class WalkedLog:
@@ -75,6 +76,8 @@ class WalkedLog:
         for found in found_in(item):
             if found.records == STRETCH and self._numbers and found.position == self._end_of_stretch:
                 self._numbers[_SIZE - _WIDTH] += found.size
+                self._numbers[_FIRST - _WIDTH] = min(self._numbers[_FIRST - _WIDTH], found.first_offset)
+                self._numbers[_LAST - _WIDTH] = max(self._numbers[_LAST - _WIDTH], found.last_offset)
             else:
                 self._numbers.extend(found)
             if found.records == STRETCH:
@@ -123,8 +126,10 @@ def found_in(item: Section | Damage | Patches, *, is_each: bool = False) -> Iter
     elif isinstance(item, Damage):
         yield from _found_in_damage(item)
     elif item.summary is not None and not is_each:
-        start = item.summary.positions[0]
-        yield Found(start, 0, 0, STRETCH, item.summary.end - start, 0)
+        summary = item.summary
+        start = summary.positions[0]
+        first = 0 if summary.is_legacy else summary.first_offset  # wrappers may begin before the offsets in their headers
+        yield Found(start, first, summary.last_offset, STRETCH, summary.end - start, 0)
     else:
         yield from _batches_in(item, range(len(item.statuses)))
 

@@ -49,6 +49,9 @@ BAD_PROPERTIES_ARE_OFFLINE = {FIRST: False, "3.9.1": True}
 IS_ALWAYS_KRAFT = {FIRST: False, "4.3.1": True}
 """Whether brokers with metadata in ZooKeeper no longer exist. Kafka: since 4.0."""
 
+KNOWS_METADATA_LOG = {FIRST: False, "3.9.1": True}
+"""Whether __cluster_metadata-0 is the metadata log; in 2.8 it is @metadata-0, and this a partition. Kafka: since 3.0."""
+
 TRANSACTION_VERSION_IS_A_BYTE = {FIRST: True, "4.4.0": False}
 """Whether only the first of the two bytes of the version of an aborted transaction is read, and may be negative."""
 
@@ -80,6 +83,7 @@ class StartRules:
         self.exception_names = then.at(EXCEPTION_NAMES)
         self.bad_properties_are_offline = then.at(BAD_PROPERTIES_ARE_OFFLINE)
         self.is_always_kraft = then.at(IS_ALWAYS_KRAFT)
+        self.knows_metadata_log = then.at(KNOWS_METADATA_LOG)
         self.knows_strays = then.at(KNOWS_STRAYS)
         self.keeps_deleted_checkpoints = then.at(KEEPS_DELETED_CHECKPOINTS)
 

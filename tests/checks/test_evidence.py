@@ -371,6 +371,11 @@ def test_an_index_of_another_log_attests_nothing(tmp_path: Path) -> None:
         entries = [(row, row * len(batches[0]) + shift) for row in range(1, 60, 2)]
         (directory / file_name(0, ".index")).write_bytes(index_of(entries=entries))
         assert _cut_off(directory) == lost
+    for suffix in (".log", ".index", ".timeindex"):  # a renamed segment: all count from its former base offset
+        (directory / file_name(0, suffix)).rename(directory / file_name(100, suffix))
+    assert _cut_off(directory) == []
+    _remove(directory, 100, ".index")
+    assert _cut_off(directory) == []
 
 
 @each(("end", "lost"), [(19, []), (20, []), (21, [(20, 20)]), (35, [(20, 34)])])

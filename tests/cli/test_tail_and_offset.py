@@ -248,6 +248,22 @@ def test_what_is_around_a_missing_offset_is_reported(tmp_path: Path, listed: Lis
     assert listed.err == f"kdump: {path / file_name(file, '.log')}: no batch has offset {offset}: {words}\n"
 
 
+@each(
+    "offset, file",
+    [(3, 50), (10, 50), (41, 20), (60, 20), (9, 50), (8, None), (30, None), (51, None), (70, None)],
+)
+def test_an_offset_in_a_segment_of_another_name_is_found(tmp_path: Path, listed: Lister, offset: int, file: int | None) -> None:
+    """The last segment was renamed, and one before it goes on after the start of the next; the last of all begins too late."""
+    misnamed = message_set(messages=[message()], base_offset=3), wrapper(messages=[message(value=b"v")] * 2, base_offset=9)
+    segments = {20: [_batch(20), _batch(41), _batch(60)], 40: [_batch(40)], 50: list(misnamed), 70: [_batch(71)]}
+    path = files.write_partition(tmp_path, segments=segments)
+    status, rows = listed("--deep", "--offset", offset, path)
+    assert (status, rows) == (CLEAN, [] if file is None else [offset])
+    elsewhere = f"offset {offset} is here; by the names of the segments, it is in another one"
+    assert (elsewhere in listed.err, f"no batch has offset {offset}" in listed.err) == (file is not None, file is None)
+    assert listed.err.count("kdump: ") == 1
+
+
 @each("codec", ["none", "lz4"])
 def test_a_record_that_its_batch_does_not_claim_is_shown(codec: Codec, tmp_path: Path, listed: Lister) -> None:
     records = [record(key=b"key", value=b"value")] * 4

@@ -109,7 +109,7 @@ WITNESSES: dict[tuple[str, str], Sequence[tuple[str, str, int] | None]] = {
     ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
 }
 
-OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1")}
+OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1"), ("KNOWS_METADATA_LOG", "3.9.1")}
 """Rules that no start of a single partition shows; test_forecast_log_directories.py covers whole brokers."""
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1", "4.4.0")

@@ -126,7 +126,11 @@ def test_kraft_brokers_compare_log_directories(tmp_path: Path, release: str, sec
 
 
 def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
-    (_broker(tmp_path, {}, {}) / "d2/meta.properties").unlink()
+    both_die = [(name, "die", INCONSISTENT) for name, _, _ in BOTH_DIE]
+    assert (
+        _outcomes(_broker(tmp_path, {}, {}), broker="2.8.2") == both_die
+    )  # it wants all properties to be equal, directory.id too
+    (tmp_path / "d2/meta.properties").unlink()
     for release in ("3.9.1", "4.3.1"):
         assert _outcomes(tmp_path, broker=release) == BOTH_DIE
     reason = f"there is no meta.properties in {tmp_path}/d2"
@@ -176,7 +180,10 @@ def test_a_broker_with_zookeeper_starts_and_sets_nothing_aside_without(tmp_path:
 @each(
     "release, values, outcome",
     [
-        *(("2.8.2", values, ("die", RUNTIME)) for values in ({"version": "2"}, {"version": "x"}, {"broker_id": "x"})),
+        *(
+            ("2.8.2", {name: value}, ("die", RUNTIME))
+            for name, value in (*(("version", one) for one in "12x"), ("broker_id", "x"))
+        ),
         ("2.8.2", {"directory_id": "xyz"}, ("keep", None)),  # which it does not read
         ("3.9.1", {"directory_id": "xyz"}, ("offline", None)),
     ],
@@ -452,6 +459,7 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
     (path / name).write_bytes(data)
     fails, run = exception is not None, _run(path)
     assert {row.exception for row in kdump.forecast(path)} == {exception}
+    assert {row.exception for row in kdump.forecast(path, broker="2.8.2")} == {None}  # its metadata log has another name
     assert (kdump.verdict(path).words[0] == "does not start", run.returncode) == (fails, int(fails))
     assert "with a healthy replica" not in run.stdout
     assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)

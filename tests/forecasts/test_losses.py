@@ -106,6 +106,16 @@ def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_p
         assert (row.lost_records, row.lost_offsets) == (1, lost)
 
 
+@pytest.mark.parametrize("offsets", [(20, 21), (90, 91)])
+def test_offsets_that_a_log_has_outside_of_its_name_are_not_lost(tmp_path: Path, offsets: tuple[int, int]) -> None:
+    """The start scans the last log only, and cuts copies of batches that the log before has, lower than its name or beyond."""
+    damaged, *copies = _batches((50, *offsets))
+    logs = {f"{30:020}.log": b"".join(copies), f"{50:020}.log": flipped(damaged) + b"".join(copies)}
+    folder = _written(tmp_path / "t-0", {**logs, f"{30:020}.index": b""})
+    (row,) = forecast(str(folder), after="unclean", recovery_point=50)
+    assert (row.lost_records, row.lost_offsets) == (2, [])
+
+
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
     kept = {f"{5:020}.log": File(FIRST, 50, 40), f"{7:020}.log": File(FIRST, 5, 95)}
     directory = SimpleNamespace(before={FIRST: 110}, files=kept, path_of=str)

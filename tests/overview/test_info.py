@@ -89,7 +89,7 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
     assert foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
 
 
-@each("call, name", [("link_status", "orders-0/core.dump"), ("entries", "orders-0/odd")])
+@each("call, name", [("link_status", "orders-0/core.dump"), ("entries", "orders-0/odd"), ("entries", "orders-0")])
 def test_what_cannot_be_looked_at_is_not_left_out_silently(
     call: str, name: str, broker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,8 +102,9 @@ def test_what_cannot_be_looked_at_is_not_left_out_silently(
         return whole(given)
 
     monkeypatch.setattr(system, call, fails)
-    overview = kdump.info(broker)
-    assert ([one.path for one in overview.unseen], overview.exit_code) == ([path], 3)
+    for named in (broker, broker / "orders-0"):
+        overview = kdump.info(named)
+        assert ([one.path for one in overview.unseen], overview.exit_code) == ([path], 3)
 
 
 @pytest.mark.parametrize("level", ["headers", "full"])

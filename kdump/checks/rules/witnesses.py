@@ -28,6 +28,8 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
@@ -73,12 +75,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
     found = []
     for suffix, name, entry in _last_entries(partition, base_offset):
         offset = _offset_in(suffix, entry, base_offset)
-        points_past_end = False
-        if suffix == OFFSET_INDEX:
-            if _is_of_another(os.path.join(partition.path, name), context.source, base_offset):
-                continue
-            _, position = entry
-            points_past_end = position >= size > 0
+        points_past_end = suffix == OFFSET_INDEX and entry[1] >= size > 0
         if offset > last or points_past_end:
             found.append(Witness(name, max(offset, last + 1), is_by_position=offset <= last))
     if not context.is_newest:
@@ -147,11 +144,16 @@ def highest_known(partition: PartitionFacts, base_offset: int) -> int:
 
 
 def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The last entry of each index of a segment that has one: its suffix, its name, the entry."""
+    """The last entry of each index of a segment that has one: its suffix, its name, the entry.
+
+    Indexes whose offsets count from the base offset of another log attest to nothing; a transaction index has whole offsets.
+    """
     names = partition.files.segments.get(base_offset, {})
+    are_of_another = LOG in names and _are_of_another(partition.path, names, base_offset)
     found = []
     for suffix, layout in _LAYOUTS.items():
-        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if suffix in names else None
+        is_read = suffix in names and (suffix == TRANSACTION_INDEX or not are_of_another)
+        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if is_read else None
         if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset:
             found.append((suffix, names[suffix], entry))
     return found
@@ -177,18 +179,28 @@ def has_offset(extent: Extent | None, offset: int) -> bool:
     return extent is not None and extent[0] <= offset <= extent[1]
 
 
-def _is_of_another(index: str, log: Source, base_offset: int) -> bool:
-    """Whether an offset index is that of another log: of several entries from all over it none leads to a batch of its offset."""
+def _are_of_another(folder: str, names: Mapping[str, str], base_offset: int) -> bool:
+    """Whether the indexes of a log count from another base offset than that in its name, as those of a renamed segment do.
+
+    Of several entries from all over the offset index none leads to a batch of its offset; or, if it has no several, the log
+    begins before its base offset.
+    """
+    entries: list[tuple[int, ...]] = []
     try:
-        with Source(index) as source:
-            count = source.size // _INDEX_ENTRY.size
-            rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)})
-            read = (source.read(row * _INDEX_ENTRY.size, _INDEX_ENTRY.size) for row in rows)
-            entries = [_INDEX_ENTRY.unpack(data) for data in read if len(data) == _INDEX_ENTRY.size and any(data)]
+        if OFFSET_INDEX in names:
+            with Source(os.path.join(folder, names[OFFSET_INDEX])) as source:
+                count = source.size // _INDEX_ENTRY.size
+                rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)})
+                read = (source.read(row * _INDEX_ENTRY.size, _INDEX_ENTRY.size) for row in rows)
+                entries = [_INDEX_ENTRY.unpack(data) for data in read if len(data) == _INDEX_ENTRY.size and any(data)]
+        with Source(os.path.join(folder, names[LOG])) as log:
+            in_reach = [(base_offset + offset, position) for offset, position in entries if 0 <= position < log.size]
+            if len(in_reach) > 1:
+                return not any(has_offset(extent_at(log, position), offset) for offset, position in in_reach)
+            first = extent_at(log, 0)
+            return first is not None and first[1] < base_offset
     except Unreadable:
         return False
-    in_reach = [(base_offset + offset, position) for offset, position in entries if 0 <= position < log.size]
-    return len(in_reach) > 1 and not any(has_offset(extent_at(log, position), offset) for offset, position in in_reach)
 
 
 def _end_of_kraft_snapshot(name: str) -> int:

@@ -143,5 +143,5 @@ def _chosen(run: Run) -> Iterable[str | KdumpError]:
     if request.offset is not None:
         from kdump.cli.listing import one_offset
 
-        return one_offset.segments_for(list(found), request.offset)
+        return one_offset.segments_for(run, found, request.offset)
     return found

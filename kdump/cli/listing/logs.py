@@ -89,8 +89,11 @@ class LogLister:
                 if self._around is not None and self._around.note(item.chunk, item.statuses):
                     break
             self._list_held_damages()
-            if self._around is not None and not self._around.is_found and not self._list_outside(self._around):
-                self._explain(self._around, findings)
+            if self._around is not None:
+                if self._around.is_found or self._list_outside(self._around):
+                    self._say_where(self._around)
+                else:
+                    self._explain(self._around, findings)
         except (Enough, BrokenPipeError):  # what was found by then counts
             self._report()
             raise
@@ -128,7 +131,16 @@ class LogLister:
         path, position = self._source.path, around.damaged_position
         if position is not None:  # even its offsets may be wrong
             self._run.find(f"{path}, byte {position}", f"{batch_faults.WRONG_CRC} (crc-mismatch)")
-        self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
+        text = around.explanation(path, is_damaged=self._run.finding_count > findings)
+        self._run.explanation = self._run.explanation or f"{path}: {text}"
+
+    def _say_where(self, around: Around) -> None:
+        """Say that the offset is here, if it is not in the segment whose name says so."""
+        if self._run.explanation:
+            self._run.say(
+                f"{self._source.path}: offset {around.offset} is here; by the names of the segments, it is in another one"
+            )
+            self._run.explanation = ""
 
     # What a form does
 

@@ -5,36 +5,59 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
-from kdump.errors import CorruptData, Unreadable
+from kdump.binary.tolerant_source import TolerantSource
+from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import file_name
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.starts import first_offset_at, starts_from_the_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.binary.source import Source
+    from kdump.cli.listing.run import Run
     from kdump.formats.log import Chunk
 
 _GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, records are missing"
 
 
-def segments_for(paths: Sequence[str | Unreadable], offset: int) -> list[str | Unreadable]:
+def segments_for(run: Run, paths: Iterable[str | Unreadable], offset: int) -> Iterator[str | Unreadable]:
     """The segment of each directory in which a broker looks for an offset: the last one that starts at or before it.
 
-    Where all are, it is the first. Files whose names have no base offset stay.
+    Where all start after it, it is the first. If it was listed without the offset, others follow that may have it by the batches
+    at their ends, until one has. Files whose names have no base offset come first.
     """
     by_directory: dict[str, list[tuple[int, str]]] = {}
     for path in paths:
         base_offset = base_offset_of(path) if isinstance(path, str) else None
-        if base_offset is not None and isinstance(path, str):
+        if isinstance(path, str) and base_offset is not None:
             by_directory.setdefault(os.path.dirname(path), []).append((base_offset, path))
-    chosen = set()
+        else:
+            yield path
+            run.say_explanation()
     for segments in by_directory.values():
-        candidates = [segment for segment in segments if segment[0] <= offset]
-        chosen.add(max(candidates)[1] if candidates else min(segments)[1])
-    return [path for path in paths if isinstance(path, Unreadable) or base_offset_of(path) is None or path in chosen]
+        earlier = [segment for segment in segments if segment[0] <= offset]
+        _, named = max(earlier) if earlier else min(segments)
+        yield named
+        others = (path for _, path in sorted(segments) if path != named and _may_have(path, offset))
+        while run.explanation and (other := next(others, None)) is not None:
+            yield other
+        run.say_explanation()
+
+
+def _may_have(path: str, offset: int) -> bool:
+    """Whether a segment may have an offset whatever its name says, by its first batch and those near its end."""
+    try:
+        with TolerantSource(path) as source:
+            first = first_offset_at(source, 0)
+            if first is not None and first > offset:
+                return section_with(source, 0, offset) is not None
+            items = salvage.walk(source, next(starts_from_the_end(source)))
+            return any(isinstance(item, salvage.Section) and max(item.chunk.batches["last_offset"]) >= offset for item in items)
+    except KdumpError:
+        return True  # whoever lists it meets the same
 
 
 def base_offset_of(path: str) -> int | None:

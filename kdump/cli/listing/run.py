@@ -76,6 +76,7 @@ class Run:
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, ListingStart] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
+        self.explanation = ""  # why the one offset that is asked for is not in the logs of a directory that were listed
         self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
@@ -169,6 +170,12 @@ class Run:
             return
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
+
+    def say_explanation(self) -> None:
+        """Say why the offset that is asked for is not in any log of a directory, if so."""
+        if self.explanation:
+            self.say(self.explanation)
+            self.explanation = ""
 
     def find(self, path: str | None, message: str, *values: object) -> None:
         """Count a finding, and say it unless the file has too many; `values` are put into the message then."""
