@@ -657,10 +657,6 @@ def _are_fit(summary: BatchSummary) -> bool:
     """Whether all batches can be taken over, as far as sizes and offsets say."""
     if summary.last_offset == _HIGHEST_OFFSET:
         return False
-    return not summary.is_legacy or _smallest(summary) >= MESSAGE_HEADER_SIZE + _SIZES
-
-
-def _smallest(summary: BatchSummary) -> int:
-    """The size of the smallest message."""
-    ends = [*summary.positions[1:], summary.end]
-    return min(end - start for start, end in zip(summary.positions, ends, strict=True))
+    least = MESSAGE_HEADER_SIZE + _SIZES
+    positions = summary.positions if summary.highest_magic == 1 else ()
+    return not any(end - start < least and summary.magic_at(start) for start, end in pairwise([*positions, summary.end]))
