@@ -5,10 +5,11 @@
     python -m campaigns.hostile_files --only 'zeros*' --command 'check*' --runs 3
 
 A command may take one CPU second for each MiB that it reads and half a second more, of itself and its worker processes. A
-scan, which makes four tables of a log, may take four times as much, `redact`, which checks what it reads and what it writes,
-three times, and `report`, which checks and draws, twice. `sha256sum` of the same file shows what the machine does meanwhile. For
-any input, a command takes the memory of a sound file: 64 MiB, and 128 MiB where it reads records. Of files that come to much
-more than they are, only the memory counts.
+scan, which makes four tables of a log, may take four times as much, and `redact`, which checks what it reads and what it
+writes, three times; twice as much `report`, which checks and draws, `triage`, which checks and looks for remedies, and `slice`
+by keys, which reads logs twice. `sha256sum` of the same file shows what the machine does meanwhile. For any input, a command
+takes the memory of a sound file: 64 MiB, and 128 MiB where it reads records. Of files that come to much more than they are,
+only the memory counts.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from tests.builders.hostile_faults import FAULTS
 
 SECONDS_PER_MIB = 1.0
 SECONDS_PER_RUN = 0.5
-TIMES = {"scan": 4, "redact": 3, "report": 2}  # as much as others
+TIMES = {"scan": 4, "redact": 3, "report": 2, "triage": 2, "slice by key": 2}  # as much as others
 BASE = "0" * 20
 NOW = 1_700_000_500_000
 
@@ -71,6 +72,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "where": ((ANY,), ("where", "{topic}@5", "{directory}")),
     "where --key": ((ANY,), ("where", "--key", "nowhere in it", "{directory}")),
     "map": ((ANY,), ("map", "{directory}")),
+    "triage": ((ANY,), ("triage", "{directory}")),
     "report": ((ANY,), ("report", "{directory}", "-o", "{out}.html")),
     "scan": ((ANY,), ("scan", "--engine", "local", "--records", "--tables-to", "{out}", "{directory}")),
     "recover": ((ANY,), ("recover", "{directory}", "-o", "{out}")),

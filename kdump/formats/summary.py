@@ -15,6 +15,7 @@ from kdump.binary.batch_header import (
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
+    MAGIC_AT,
     MAX_TIMESTAMP,
     MESSAGE_HEADER,
 )
@@ -109,6 +110,10 @@ class BatchSummary:
         summary.before_first_gap, summary.before_last_gap = (self.positions[row] if rows else 0 for row in (first, last))
         summary.after_first_gap, summary.after_last_gap = (self.positions[row + 1] if rows else 0 for row in (first, last))
         return summary
+
+    def magic_at(self, position: int) -> int:
+        """The magic of the batch at this position of the file."""
+        return self._header_at(position)[MAGIC_AT]
 
     def extent_at(self, position: int) -> tuple[int, int, int]:
         """The first and last offset of the batch at this position of the file, and where it ends."""

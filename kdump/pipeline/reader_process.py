@@ -141,7 +141,7 @@ def _send(slices: Sequence[FileSlice], options: Options, read_slice: ReadSlice, 
         report = SliceReport(file_slice.path)
         batches = batches_of(read_slice(file_slice, options, report))
         first = list(islice(batches, 1))
-        waits = all(is_small(batch, options.batch_rows, options.batch_bytes) for batch in first)
+        waits = all(is_small(batch.num_rows, batch.nbytes, options.batch_rows, options.batch_bytes) for batch in first)
         if waits:
             first += islice(batches, 1)
             waits = len(first) < 2  # so all its rows are here

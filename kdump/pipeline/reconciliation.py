@@ -20,7 +20,7 @@ from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ERROR, NONE, Finding
 from kdump.checks.wording import counted
 from kdump.errors import KdumpError, Unreadable
-from kdump.output.arrow.builder import bounded, record_batch
+from kdump.output.arrow.builder import bounded, joined, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
@@ -204,7 +204,9 @@ class Reconciliation:
 
     def findings(self) -> Iterator[pa.RecordBatch]:
         """Missing and contradictory rows, as rows of the table of findings."""
-        yield from bounded(record_batch(columns_of("findings"), columns, count) for columns, count in self._finding_columns())
+        yield from bounded(
+            record_batch(columns_of("findings"), columns, count) for columns, count in joined(self._finding_columns())
+        )
 
     def _finding_columns(self) -> Iterator[tuple[dict[str, Any], int]]:
         """The columns of each finding, which is one row."""

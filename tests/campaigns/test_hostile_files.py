@@ -89,6 +89,7 @@ def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
     [  # and what it took before the bound
         ("leader epochs", 16_000, ("forecast",), 2),  # 4
         ("descending index", 200_000, ("recover", "-o", "{out}"), 6),  # 28
+        ("control batches", 5_000, ("recover", "-o", "{out}"), 9),  # 19
     ],
 )
 def test_a_command_does_not_hold_what_stands_beside_a_log(

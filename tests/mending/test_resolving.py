@@ -134,5 +134,5 @@ def test_of_copies_with_different_offsets_those_are_wrong_that_may_be_where_bett
     for rank, (low, offset) in enumerate(zip(lows, offsets, strict=True)):
         claim = offset, offset, 0
         piece = Piece(Log("a.log", rank=rank), 0, 70, claim)
-        copies.append(_Copy(piece, 0, claim, (0, 70, 1), (low - 1, low - 1, 5), 0))
+        copies.append(_Copy(piece, 0, claim, (low - 1, low - 1, 5), 0))
     assert [copies.index(copy) for copy in _with_wrong_offsets(copies)] == wrong

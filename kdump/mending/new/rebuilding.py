@@ -362,7 +362,7 @@ class Rebuilding:
                 fault.values["offset"] = header[BASE_OFFSET]
                 if self._refuse is None:
                     raise
-                self._refuse(fault)
+                self._refuse(fault.without_frames())
                 continue
             if aborted is not None:
                 indexes.add_aborted(aborted)

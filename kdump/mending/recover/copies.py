@@ -41,18 +41,16 @@ class _Copy:
         "high",
         "is_in_order",
         "is_joined",
-        "key",
         "low",
         "piece",
         "start",
     )
 
-    def __init__(self, piece: Piece, start: int, claim: Extent, key: Key, before: Extent | None, skipped: int | None) -> None:
+    def __init__(self, piece: Piece, start: int, claim: Extent, before: Extent | None, skipped: int | None) -> None:
         """`skipped` bytes before it are no whole batch; None if the batch before it is in another log."""
         self.piece = piece
         self.start = start
         self.claim = claim
-        self.key = key
         self.before = before
         self.after: Extent | None = None
         self.agreement = 0 if before is None else _agreement(before, claim)
@@ -130,14 +128,14 @@ def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[lis
 def _without_obviously_wrong(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """One round of comparing, with what is in the files at the moment as neighbours."""
     doubtful: dict[Key, list[_Copy]] = {}
-    for copy in _copies(pieces, headers):
+    for key, copy in _copies(pieces, headers):
         if copy.agreement < _SURE and len(doubtful) < _MOST_DOUBTFUL:
-            doubtful.setdefault(copy.key, []).append(copy)
+            doubtful.setdefault(key, []).append(copy)
     if not doubtful:
         return list(pieces), []
-    for copy in _copies(pieces, headers):
-        if copy.agreement >= _SURE and copy.key in doubtful:
-            doubtful[copy.key].append(copy)
+    for key, copy in _copies(pieces, headers):
+        if copy.agreement >= _SURE and key in doubtful:
+            doubtful[key].append(copy)
     several = [copies for copies in doubtful.values() if any(copy.claim != copies[0].claim for copy in copies)]
     wrong = [copy for copies in several for copy in _with_wrong_offsets(copies)]
     wrong = wrong or [copy for copies in several for copy in _with_wrong_epochs(copies)]
@@ -240,11 +238,11 @@ def _offsets_of(extent: Extent) -> Offsets:
     return extent[:2]
 
 
-def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
-    """Each batch of all pieces."""
+def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[tuple[Key, _Copy]]:
+    """Each batch of all pieces, with what the same batch has in other replicas."""
     before: Extent | None = None
     log: Log | None = None
-    held: _Copy | None = None
+    held: tuple[Key, _Copy] | None = None
     read = 0
     for piece in pieces:
         is_apart = piece.log.is_spare and log is not piece.log
@@ -254,9 +252,9 @@ def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
             skipped = start - read if log is piece.log else None
             if held is not None:
                 if before is not None:
-                    held.precedes(extent, skipped)
+                    held[1].precedes(extent, skipped)
                 yield held
-            held = _Copy(piece, start, extent, (crc, end - start, count), before, skipped)
+            held = (crc, end - start, count), _Copy(piece, start, extent, before, skipped)
             before, log, read = extent, piece.log, end
     if held is not None:
         yield held

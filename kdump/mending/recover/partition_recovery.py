@@ -164,7 +164,7 @@ class PartitionRecovery:
         """Leave out old messages in which a start would allocate more memory than a broker may have."""
         greedy: list[int] = []
         for piece in self._chain:
-            if piece.may_have_wrappers and not piece.changed:
+            if piece.may_have_wrappers and not (piece.messages or piece.changed):
                 greedy += _greedy_wrappers(self._headers.source(piece.log), piece)
         for offset in greedy:
             reason = "the last message inside claims more memory than a broker may have; a start fails where it opens it"
@@ -332,7 +332,7 @@ class PartitionRecovery:
     def _note_piece(self, name: str, piece: Piece) -> None:
         """Report a piece that is in a new log."""
         path = os.path.join(self.name, name)
-        records = _record_count(self._headers.source(piece.log), piece) if piece.may_have_wrappers else piece.records
+        records = _record_count(self._headers.source(piece.log), piece)
         sums = (piece.size, piece.batches, records, piece.first, piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.is_assumed, piece.change))
@@ -640,7 +640,9 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
 
 
 def _record_count(source: Source, piece: Piece) -> int:
-    """How many messages a piece of magic 0 or 1 has, with those inside of wrappers."""
+    """How many records a piece has; of magic 0 and 1, messages, also those inside of wrappers."""
+    if not piece.may_have_wrappers or piece.messages and not piece.changed:
+        return piece.messages or piece.records
     if piece.changed:
         return _count_in(message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:]))
     count = 0

@@ -92,8 +92,9 @@ class Piece:
     them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes to
     be written in place of those from a position in the batch on, and `change` says why; `is_assumed` says that no other file
     confirms it. A compressed message, whose own offset is that of its last one, has the offsets of those in it. `has_gaps` says
-    that offsets may be missing between batches of it, `may_have_wrappers` that some may be compressed messages. `damaged_bytes`
-    and `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
+    that offsets may be missing between batches of it, `may_have_wrappers` that some may be compressed messages. `messages` are
+    those in these and beside them, 0 if that is not known or one of these does not end with a message. `damaged_bytes` and
+    `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
     """
 
     __slots__ = (
@@ -115,6 +116,7 @@ class Piece:
         "last_epoch",
         "log",
         "may_have_wrappers",
+        "messages",
         "records",
         "start",
     )
@@ -130,6 +132,7 @@ class Piece:
         self.first_epoch = self.last_epoch = NO_EPOCH if epoch is None else epoch
         self.batches = batches
         self.records = records
+        self.messages = 0
         self.is_sure = is_sure
         self.is_nested = self.is_assumed = False
         self.has_gaps = False
@@ -183,6 +186,7 @@ class Piece:
         self.end, self.last, self.last_epoch = other.end, other.last, other.last_epoch
         self.batches += other.batches
         self.records += other.records
+        self.messages = self.messages + other.messages if self.messages and other.messages else 0
         self.has_gaps |= other.has_gaps
         self.may_have_wrappers |= other.may_have_wrappers
         return True
@@ -198,14 +202,19 @@ class Piece:
         return part
 
 
-def extent_of_wrapper(wrapper: message_set.Message) -> Extent:
-    """The offsets of the messages in one. One that cannot be opened counts as one message."""
-    lowest = None
+def opened_wrapper(wrapper: message_set.Message) -> tuple[Extent, int]:
+    """The offsets of the messages in one, and how many there are, 0 if it does not end with one.
+
+    One that cannot be opened has its own offset.
+    """
+    lowest, count = None, 0
     try:
-        lowest = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD)).lowest_offset()
+        unwrapped = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD))
+        count = unwrapped.count if unwrapped.cut is None else 0
+        lowest = unwrapped.lowest_offset()
     except (CorruptData, MissingPackage):
         pass
-    return wrapper.offset if lowest is None else lowest, wrapper.offset, None
+    return (wrapper.offset if lowest is None else lowest, wrapper.offset, None), count
 
 
 class Headers:
@@ -307,7 +316,7 @@ class Headers:
         if not is_wrapper(header_bytes):
             return extent_of(header_bytes)
         data = source.read_exactly(position + LOG_OVERHEAD, batch_size(header_bytes) - LOG_OVERHEAD)
-        return extent_of_wrapper(message_set.Message(batch_offset(header_bytes), data))
+        return opened_wrapper(message_set.Message(batch_offset(header_bytes), data))[0]
 
     def crc(self, piece: Piece) -> int:
         """The stored CRC of the first batch."""
@@ -481,6 +490,7 @@ class Walk:
                 batches=summary.count,
                 records=records,
             )
+            piece.messages = records
             piece.has_gaps = summary.gaps > 0
             piece.may_have_wrappers = False
             if not summary.is_legacy:
@@ -493,10 +503,11 @@ class Walk:
             first, last = batches["base_offset"][row], batches["last_offset"][row]
             epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
             extent = (last if first is None else first, last, epoch)
-            records = 1 if count is None else max(count, 0)
+            records = messages = 1 if count is None else max(count, 0)
             is_wrapper = chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]
             if is_wrapper and status != DAMAGED:
-                extent = extent_of_wrapper(message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row)))
+                wrapper = message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row))
+                extent, messages = opened_wrapper(wrapper)
             if status == DAMAGED:
                 self._damaged_batch(chunk, row, start, start + size, extent, records)
                 continue
@@ -506,7 +517,7 @@ class Walk:
                 self.left_out.append(left)
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
-            piece.may_have_wrappers = is_wrapper
+            piece.may_have_wrappers, piece.messages = is_wrapper, messages
             piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
@@ -646,10 +657,6 @@ def _are_fit(summary: BatchSummary) -> bool:
     """Whether all batches can be taken over, as far as sizes and offsets say."""
     if summary.last_offset == _HIGHEST_OFFSET:
         return False
-    return not summary.is_legacy or _smallest(summary) >= MESSAGE_HEADER_SIZE + _SIZES
-
-
-def _smallest(summary: BatchSummary) -> int:
-    """The size of the smallest message."""
-    ends = [*summary.positions[1:], summary.end]
-    return min(end - start for start, end in zip(summary.positions, ends, strict=True))
+    least = MESSAGE_HEADER_SIZE + _SIZES
+    positions = summary.positions if summary.highest_magic == 1 else ()
+    return not any(end - start < least and summary.magic_at(start) for start, end in pairwise([*positions, summary.end]))

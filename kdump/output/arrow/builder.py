@@ -204,9 +204,8 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
     held: list[pa.RecordBatch] = []
     held_rows = held_size = 0
     for whole in batches:
-        for batch in _parts(whole, rows, size):
-            batch_size = batch.nbytes
-            is_held = is_small(batch, rows, size)
+        for batch, batch_size in _parts(whole, rows, size):
+            is_held = is_small(batch.num_rows, batch_size, rows, size)
             if held and (not is_held or held_rows + batch.num_rows > rows or held_size + batch_size > size):
                 yield _joined(held)
                 held, held_rows, held_size = [], 0, 0
@@ -222,22 +221,24 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
         yield _joined(held)
 
 
-def is_small(batch: pa.RecordBatch, rows: int, size: int) -> bool:
-    """Whether a batch is joined with others, where batches may have `rows` rows and `size` bytes."""
-    return bool(_SMALL_PART * batch.num_rows < rows and _SMALL_PART * batch.nbytes < size)
+def is_small(batch_rows: int, batch_size: int, rows: int, size: int) -> bool:
+    """Whether a batch of this many rows and bytes is joined with others, where batches may have `rows` rows and `size` bytes."""
+    return _SMALL_PART * batch_rows < rows and _SMALL_PART * batch_size < size
 
 
-def _parts(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
-    """A batch, halved until each part has at most `rows` rows and `size` bytes; a single row is never cut."""
-    if batch.num_rows <= 1 or batch.num_rows <= rows and batch.nbytes <= size:
+def _parts(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """A batch, halved until each part has at most `rows` rows and `size` bytes, with the size; a single row is never cut."""
+    batch_size = batch.nbytes  # which takes long
+    if batch.num_rows <= 1 or batch.num_rows <= rows and batch_size <= size:
         if batch.num_rows:
-            yield batch
+            yield batch, batch_size
         return
-    if batch.nbytes <= size:
+    if batch_size <= size:
         count = -(-batch.num_rows // rows)
         edges = [batch.num_rows * part // count for part in range(count + 1)]
         for start, end in pairwise(edges):
-            yield batch.slice(start, end - start)
+            part = batch.slice(start, end - start)
+            yield part, part.nbytes
         return
     half = batch.num_rows // 2
     yield from _parts(batch.slice(0, half), rows, size)

@@ -6,6 +6,8 @@ so, whatever the data: readers in other languages find one schema, and Spark nee
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
 
 from kdump.output.arrow.rows import columns_of
@@ -45,11 +47,13 @@ TYPES: dict[str, pa.DataType] = {
 _LIST = "list["
 
 
+@cache
 def arrow_type(name: str) -> pa.DataType:
     """Arrow's type for a column of this type; text, if it has none for it."""
     return _TEXT if is_json(name) else _native_type(name)
 
 
+@cache
 def is_json(name: str) -> bool:
     """Whether Arrow has no type for a column of this type, so that its values become JSON text."""
     return name.replace(_LIST, "").rstrip("]") not in TYPES

@@ -33,14 +33,14 @@ class Headers:
         self._empty_count = 0
 
     def are_ordinary(self, summary: BatchSummary) -> bool:
-        """Whether there is no more to report about intact batches than a change of the magic, and that some are empty."""
-        magic = summary.lowest_magic
-        if magic != summary.highest_magic or not self._are_plain(summary):
+        """Whether there is no more to report about intact batches than changes of the magic, and that some are empty."""
+        if not self._are_plain(summary):
             return False
-        if magic != self._magic:
-            start = summary.positions[0]
-            first, last, end = summary.extent_at(start)
-            self._take_magic(magic, start, end, (last if summary.is_legacy else first, last))
+        is_mixed = summary.lowest_magic != summary.highest_magic
+        for start in summary.positions if is_mixed else summary.positions[:1]:
+            if (magic := summary.magic_at(start)) != self._magic:
+                first, last, end = summary.extent_at(start)
+                self._take_magic(magic, start, end, (last if summary.is_legacy else first, last))
         self._count_empty(summary)
         return True
 

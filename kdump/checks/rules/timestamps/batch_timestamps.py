@@ -51,13 +51,18 @@ class BatchTimestamps(SegmentRule):
         else:
             timestamps: Sequence[int] = section.chunk.batches["timestamp"]
             lowest, highest = min(timestamps), max(timestamps)
-        are_plausible = lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)
-        if are_plausible or lowest == highest == NO_TIMESTAMP:
+        latest = min(self._latest, _YEAR_5000_MS)
+        if lowest >= _END_OF_JANUARY_1970_MS and highest <= latest or lowest == highest == NO_TIMESTAMP:
+            return
+        timestamps = section.sound["timestamp"] if summary is None else summary.timestamps
+        odd = [
+            row for row, time in enumerate(timestamps) if time != NO_TIMESTAMP and not _END_OF_JANUARY_1970_MS <= time <= latest
+        ]
+        if not odd:  # messages of magic 0 among those of magic 1
             return
         batches = section.sound
-        for row, timestamp in enumerate(batches["timestamp"]):
-            if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
-                continue
+        for row in odd:
+            timestamp = timestamps[row]
             if timestamp < NO_TIMESTAMP:
                 self._report_negative(batches.row(row))
                 continue
