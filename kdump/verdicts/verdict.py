@@ -136,6 +136,7 @@ class Verdict:
         """Add a number of findings of one code. With `fails` of them a broker does not start, `unreadable` of them keep consumers
         from records."""
         self._is_anything = True
+        self._is_more_unreadable |= code == FLOOD
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:

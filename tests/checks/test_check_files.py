@@ -438,7 +438,10 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     if told:
         newest = f"the newest one ends at {max(ends)}" if ends else "there is none"
         assert found[0].message == f"The log starts at offset 7, so a snapshot must reach up to there; {newest}."
-    assert findings_of(_partition(tmp_path, {7: [_batch(7)]}), "snapshot-gap-metadata") == []  # which other topics do not need
+    other = _partition(tmp_path, {7: [_batch(7)]})
+    assert findings_of(other, "snapshot-gap-metadata") == []  # which other topics do not need
+    (other / "quorum-state").write_bytes(b"")  # a copy of the metadata log under another name
+    assert len(findings_of(other, "snapshot-gap-metadata")) == 1
 
 
 def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from kdump.checks.finding import ByteCoverage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
-from kdump.formats import file_name, record
+from kdump.formats import file_name, record, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def check_directory(partition: PartitionFacts) -> None:
             "checkpoint-leftover", 0, 0, f"{some} left by a broker that stopped while it was writing or deleting a snapshot."
         )
     log_start = min(partition.files.logs, default=0)
-    if not log_start or not is_of_metadata(partition.path):
+    if not log_start or not tree.is_metadata_log(partition.path):
         return
     ends = [end for name in partition.files.others if (end := _end_offset(name)) is not None]
     if max(ends, default=-1) < log_start:
@@ -140,14 +140,6 @@ def check_directory(partition: PartitionFacts) -> None:
         message = f"The log starts at offset {log_start:,}, so a snapshot must reach up to there; {newest}."
         log = partition.files.segments[log_start][file_name.LOG]
         context_in(partition, log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
-
-
-def is_of_metadata(path: str) -> bool:
-    """Whether a directory is that of the metadata topic."""
-    from kdump.formats import tree
-
-    name = tree.directory_name(path)
-    return name is not None and name.topic == tree.METADATA_TOPIC
 
 
 def _end_offset(name: str) -> int | None:
