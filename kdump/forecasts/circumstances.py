@@ -168,6 +168,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         elif topics.names[row.topic_id] != name.topic:
             condition = f"its topic id is that of topic {topics.names[row.topic_id]}{by}: the broker does not serve it"
             _depend(row, condition, is_likely=is_evidence)
+    if is_evidence:
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
@@ -175,7 +176,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
             f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
         )
         _depend(row, f"{text}: the broker marks those whose id is not the topic's as -stray", is_likely=True)
-    else:
+    elif topics is None:
         row.conditions.append(
             f"there is no {METADATA_DIRECTORY} to compare its topic id with: if it is not that of the topic, or this is not its "
             "broker, the directory is marked -stray"

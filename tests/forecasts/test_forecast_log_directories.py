@@ -419,6 +419,8 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
     row = _only(tmp_path / "monday")
     assert (row.outcome, row.is_safe) == ("keep", True)
     assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
+    _partition(tmp_path / "monday/orders-1", topic_id=PAYMENTS)
+    assert {row.is_safe for row in kdump.forecast(tmp_path / "monday")} == {False}  # one of the two has the wrong id
 
 
 @each(
