@@ -50,7 +50,10 @@ _FAILS = "fails"
 LOSING = (_FAILS, "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
-_END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad", "quorum-state-bad", "snapshot-gap-metadata")
+_END_STARTS = (
+    *("checkpoint-bad-batch", "checkpoint-no-header", "log-dir-file-bad", "dir-odd", "partition-metadata-bad"),
+    *("quorum-state-bad", "snapshot-gap-metadata"),
+)
 """Faults of single files and names that end each start in the same way, whatever the logs contain."""
 
 _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
