@@ -13,7 +13,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.live_source import CheckAborted, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
-from kdump.checks.rules.files import file_object, foreign_segments
+from kdump.checks.rules.files import file_object, foreign_segments, unrecognized
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
@@ -91,8 +91,6 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
     if others:
-        from kdump.checks.rules.files import unrecognized
-
         unrecognized.report_others(_directory_context(path, settings, emit), others)
 
 
@@ -148,7 +146,7 @@ def _check_open_file(
     if source is None:
         return 0
     with source:
-        if partition is None and root is not None and suffix == file_name.LOG and base_offset is None and _is_alien(source, path):
+        if partition is None and root is not None and unrecognized.is_of_program(source, path):
             suffix, file_type = "", name
         context = FileContext(
             source,
@@ -188,16 +186,6 @@ def _check_open_file(
         return source.size
 
 
-def _is_alien(source: Source, path: str) -> bool:
-    """Whether a file *.log is that of a program, such as a server.log, in a log directory of a broker, which leaves it alone."""
-    from kdump.checks.rules.files import unrecognized
-
-    try:
-        return not unrecognized.is_like_log(source) and tree.is_log_directory(tree.parent(path))
-    except Unreadable:
-        return False
-
-
 def _can_be_listed(path: str) -> bool:
     """Whether a directory can be listed, or a file has a status."""
     try:
@@ -215,8 +203,6 @@ def _swap_check() -> Callable[[FileContext], None]:
 
 
 def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:
-    from kdump.checks.rules.files import unrecognized
-
     name = os.path.basename(context.path)
     if not is_named and (unrecognized.is_of_broker(name) or not context.source.size):
         return

@@ -130,14 +130,14 @@ def topics_in(log_directory: str) -> Topics | None:
 
 
 def _topics(path: str, names: list[str]) -> Topics | None:
-    snapshots = [name for name in names if name.endswith(file_name.CHECKPOINT) and _is_snapshot(name)]
+    snapshots = file_name.kraft_snapshots(names)
     logs = [name for name in names if name.endswith(file_name.LOG) and tree.base_offset_of(name) is not None]
     if not logs:
         return None
     topics, start = Topics(path), 0
     if snapshots:
-        start, _ = file_name.snapshot_id(snapshots[-1])
-        _replay(topics, snapshots[-1:], 0)
+        start, _, newest = snapshots[-1]
+        _replay(topics, [newest], 0)
         topics.last_offset, topics.timestamp = start - 1, -1  # its batches have offsets of their own
     if file_name.base_offset(logs[0]) > start:
         return None  # the first records are missing
@@ -172,14 +172,6 @@ def _records(topics: Topics, names: list[str], start: int) -> Iterator[tuple[int
                     topics.last_offset, topics.timestamp = batches["last_offset"][-1], batches["timestamp"][-1]
                 for part in records.read(source, chunk):
                     yield from _records_of(part, start)
-
-
-def _is_snapshot(name: str) -> bool:
-    try:
-        file_name.snapshot_id(name)
-    except CorruptData:
-        return False
-    return True
 
 
 def _records_of(part: RecordChunk, start: int) -> Iterator[tuple[int, dict[str, Value]]]:

@@ -6,11 +6,14 @@ import os
 
 from kdump.binary.paths import absolute
 from kdump.binary.source import Source
+from kdump.checks import check
+from kdump.checks.jobs import Job
+from kdump.checks.settings import Settings, current_time
 from kdump.checks.wording import metadata_words, offset_range
 from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions
-from kdump.forecasts.exceptions import ILLEGAL_STATE, INCONSISTENT_TOPIC_ID, RUNTIME, UNCHECKED_IO
+from kdump.forecasts.exceptions import ILLEGAL_STATE, INCONSISTENT_TOPIC_ID, NO_SUCH_ELEMENT, RUNTIME, UNCHECKED_IO, InvalidBatch
 from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
 from kdump.formats import file_name, quorum_state, text_checkpoint, tree
 from kdump.formats.log import Log
@@ -31,6 +34,7 @@ _INSTEAD = {
     text_checkpoint.LOG_START_OFFSETS: "the first segment of a log for its start",
 }
 _METADATA_ID = bytes(15) + b"\x01"  # Kafka: Uuid.METADATA_TOPIC_ID
+_SNAPSHOT_EXCEPTIONS = {"checkpoint-bad-batch": InvalidBatch.name, "checkpoint-no-header": ILLEGAL_STATE}
 _QUORUM_EXCEPTIONS = {"quorum-version-unknown": ILLEGAL_STATE, "quorum-field-bad": RUNTIME}
 
 
@@ -82,10 +86,16 @@ def _note_dead_links(row: Forecast) -> None:
 def _judge_metadata(row: Forecast) -> None:
     """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore."""
     files = tree.PartitionFiles(row.path)
-    start = max(map(_snapshot_end, files.others), default=0)
+    *_, (start, _, newest) = ((0, 0, ""), *file_name.kraft_snapshots(files.others))
     log_start = min(files.logs, default=0)
     if start < log_start:
         _fail(row, ILLEGAL_STATE, f"the metadata log starts at offset {log_start:,}, and no snapshot reaches up to there")
+    job = Job(Job.FILE, os.path.join(row.path, newest))
+    for error in check.errors(job, Settings(now=current_time())) if newest else ():
+        if error.code in _SNAPSHOT_EXCEPTIONS:
+            is_empty = error.code == "checkpoint-no-header" and error.expected is None
+            exception = NO_SUCH_ELEMENT if is_empty else _SNAPSHOT_EXCEPTIONS[error.code]
+            _fail(row, exception, f"{newest}: {error.message.removesuffix('.')}")
     try:
         with Source(os.path.join(row.path, tree.QUORUM_STATE)) as source:
             quorum_state.read(source.read(0, quorum_state.MAX_SIZE))
@@ -111,14 +121,6 @@ def _note_missing_metadata(row: Forecast, files: tree.PartitionFiles, start: int
         )
         _depend(row, f"{missing}: what a node makes of the records that follow cannot be told", is_likely=True)
         row.lacks_metadata = True
-
-
-def _snapshot_end(name: str) -> int:
-    """The offset up to which a snapshot has the metadata; 0 for other names."""
-    try:
-        return file_name.snapshot_id(name)[0] if name.endswith(file_name.CHECKPOINT) else 0
-    except CorruptData:
-        return 0
 
 
 def _gaps(files: tree.PartitionFiles) -> Iterator[tuple[int, int]]:
@@ -168,6 +170,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         elif topics.names[row.topic_id] != name.topic:
             condition = f"its topic id is that of topic {topics.names[row.topic_id]}{by}: the broker does not serve it"
             _depend(row, condition, is_likely=is_evidence)
+    if is_evidence:
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
@@ -175,7 +178,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
             f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
         )
         _depend(row, f"{text}: the broker marks those whose id is not the topic's as -stray", is_likely=True)
-    else:
+    elif topics is None:
         row.conditions.append(
             f"there is no {METADATA_DIRECTORY} to compare its topic id with: if it is not that of the topic, or this is not its "
             "broker, the directory is marked -stray"

@@ -70,6 +70,7 @@ class UnreadableFile(StorageFailure):
 
 ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 ILLEGAL_STATE = "java.lang.IllegalStateException"
+NO_SUCH_ELEMENT = "java.util.NoSuchElementException"
 NULL_POINTER = "java.lang.NullPointerException"
 NUMBER_FORMAT = "java.lang.NumberFormatException"
 BUFFER_UNDERFLOW = "java.nio.BufferUnderflowException"

@@ -7,6 +7,10 @@ import os
 from kdump.binary.paths import parent
 from kdump.errors import CorruptData
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 LOG, CHECKPOINT, PRODUCER_SNAPSHOT = ".log", ".checkpoint", ".snapshot"
 OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX = ".index", ".timeindex", ".txnindex"
 SEGMENT_SUFFIXES = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
@@ -59,6 +63,18 @@ def snapshot_id(name: str) -> tuple[int, int]:
             raise CorruptData("snapshot-name-short", message, start=start, end=end, length=len(name))
         numbers.append(parse_number(name[start:end], bits))
     return numbers[0], numbers[1]
+
+
+def kraft_snapshots(names: Iterable[str]) -> list[tuple[int, int, str]]:
+    """The end offset, the epoch and the name of each KRaft snapshot among some files, the newest last."""
+    found = []
+    for name in names:
+        try:
+            if name.endswith(CHECKPOINT):
+                found.append((*snapshot_id(name), name))
+        except CorruptData:
+            pass  # bootstrap.checkpoint, or nothing that KRaft loads
+    return sorted(found)
 
 
 def topic(path: str) -> str:

@@ -25,10 +25,9 @@ def place_of(path: str, what: str, log_directory: str, sums: Iterable[PartitionS
     meta = _properties(log_directory)
     magics = {magic for one in sums for magic in one.magics}
     mode = broker = cluster = stop = None
-    if meta is not None:
+    if meta is not None and meta.node_id is not None:  # an empty file says nothing of either
         mode = _KRAFT if meta.version else _ZOOKEEPER
-        broker = None if meta.node_id is None else str(meta.node_id)
-        cluster = meta.cluster_id
+        broker, cluster = str(meta.node_id), meta.cluster_id
     if tree.is_log_directory(log_directory):
         is_clean = system.exists(os.path.join(log_directory, tree.CLEAN_SHUTDOWN))
         is_running = system.is_locked(os.path.join(log_directory, tree.LOCK))

@@ -37,8 +37,8 @@ _BLOCK = 512  # bytes, of those that the system counts
 def kind_of(name: str) -> str:
     """What a file is for, by its name."""
     suffix = file_name.suffix(name)
-    if suffix in _MARKS:
-        return _MARKS[suffix]
+    if suffix in _MARKS or name.startswith(".nfs"):  # what NFS keeps of a deleted file until the broker closes it
+        return _MARKS.get(suffix, DELETED)
     if suffix == file_name.LOG:
         return LOGS if tree.base_offset_of(name) is not None else FOREIGN
     if suffix in _INDEXES and tree.base_offset_of(name) is not None:

@@ -344,7 +344,7 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
     unreadable = list(_unreadable(triage, {**later, **worst}))
     yield from unreadable
     yield from _stuck(triage)
-    shown_already = {*worst, *(event.path for event in unreadable)}
+    shown_already = {path for path, start in worst.items() if start.verdict in LOSING} | {event.path for event in unreadable}
     yield from (_loss(start, row.ALSO) for path, start in later.items() if start.verdict in LOSING and path not in shown_already)
     yield from _others(triage)
 

@@ -9,6 +9,7 @@ from kdump.binary.paths import absolute
 from kdump.checks import catalogue
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
+from kdump.checks.rules.files import unrecognized
 from kdump.checks.settings import DEEP, FULL, HEADERS, QUICK
 from kdump.checks.wording import counted
 from kdump.formats import tree
@@ -49,7 +50,10 @@ _FAILS = "fails"
 LOSING = (_FAILS, "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
-_END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad", "quorum-state-bad", "snapshot-gap-metadata")
+_END_STARTS = (
+    *("checkpoint-bad-batch", "checkpoint-no-header", "log-dir-file-bad", "dir-odd", "partition-metadata-bad"),
+    *("quorum-state-bad", "snapshot-gap-metadata"),
+)
 """Faults of single files and names that end each start in the same way, whatever the logs contain."""
 
 _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
@@ -57,7 +61,6 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 
 _OPEN_TRANSACTION = "txn-open"
 _DIRECTORY = "directory"  # the type of a finding that is about one
-_MARKED = ".deleted"  # how the names of files end that brokers are about to delete
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
 _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
@@ -136,6 +139,7 @@ class Verdict:
         """Add a number of findings of one code. With `fails` of them a broker does not start, `unreadable` of them keep consumers
         from records."""
         self._is_anything = True
+        self._is_more_unreadable |= code == FLOOD
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:
@@ -155,9 +159,10 @@ class Verdict:
         unreplayed = unreplayed_in(report)
         if unreplayed is not None:
             self.leave_unreplayed(unreplayed)
-        if report.bytes_not_examined:
+        name = os.path.basename(report.path)
+        if report.bytes_not_examined and name not in unrecognized.UNCHECKED:
             self._files_left += 1
-            self._marked_left += report.path.endswith(_MARKED)
+            self._marked_left += unrecognized.is_going(name)
             self._bytes_left += report.bytes_not_examined
 
     def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:

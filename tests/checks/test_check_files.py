@@ -403,6 +403,9 @@ def _data(**fields: object) -> bytes:
         ([flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
         ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),
+        ([HEADER, _data(), FOOTER[:-9]], [("checkpoint-no-footer", 1)]),  # Kafka's reader takes what is before that for all
+        ([HEADER, _data(), FOOTER[:9]], [("checkpoint-no-footer", 1)]),
+        ([HEADER[:-9]], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), flipped(FOOTER)], [("checkpoint-bad-batch", 2), ("checkpoint-no-footer", 1)]),
     ],
 )
@@ -438,7 +441,14 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     if told:
         newest = f"the newest one ends at {max(ends)}" if ends else "there is none"
         assert found[0].message == f"The log starts at offset 7, so a snapshot must reach up to there; {newest}."
-    assert findings_of(_partition(tmp_path, {7: [_batch(7)]}), "snapshot-gap-metadata") == []  # which other topics do not need
+    for end in ends:  # a start reads the newest only
+        (directory / f"{end:020d}-0000000000.checkpoint").write_bytes(flipped(HEADER) + FOOTER)
+    words = [one.broker_forecast for one in findings_of(directory, "checkpoint-bad-batch")]
+    assert words == (["ignore"] * (len(ends) - 1) + ["die"] if ends else [])
+    other = _partition(tmp_path, {7: [_batch(7)]})
+    assert findings_of(other, "snapshot-gap-metadata") == []  # which other topics do not need
+    (other / "quorum-state").write_bytes(b"")  # a copy of the metadata log under another name
+    assert len(findings_of(other, "snapshot-gap-metadata")) == 1
 
 
 def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:

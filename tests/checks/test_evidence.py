@@ -399,7 +399,7 @@ def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_t
     (directory / file_name(10, ".index")).write_bytes(bytes(80))
     (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
     for one in (found := findings_of(directory, "index-orphan")):
-        assert (one.severity, one.message.endswith("That log was the newest: its contents are lost.")) == ("error", True)
+        assert (one.severity, one.message.endswith("No log here reaches so far: its contents are lost.")) == ("error", True)
     assert found
 
 

@@ -19,7 +19,8 @@ from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.files import partition_metadata, write_partition
-from tests.builders.records import batch, record
+from tests.builders.fleets import flipped
+from tests.builders.records import batch, record, snapshot_header_record
 from tests.loops import each
 from tests.support import run_here
 
@@ -29,6 +30,8 @@ DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
 ERRORS = "org.apache.kafka.common.errors"
+SNAPSHOT = "00000000000000000009-0000000001.checkpoint"
+SNAPSHOT_HEADER = batch(records=[snapshot_header_record()], is_control=True)
 WRITTEN = "2023-11-14 22:13:20.000 UTC"  # the builders' TIMESTAMP
 Values = dict[str, str | None]  # of meta.properties, with _ for .
 Outcome = tuple[str, str, str | None]
@@ -419,6 +422,8 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
     row = _only(tmp_path / "monday")
     assert (row.outcome, row.is_safe) == ("keep", True)
     assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
+    _partition(tmp_path / "monday/orders-1", topic_id=PAYMENTS)
+    assert {row.is_safe for row in kdump.forecast(tmp_path / "monday")} == {False}  # one of the two has the wrong id
 
 
 @each(
@@ -431,7 +436,7 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
 def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str) -> None:
     path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
     if snapshot is not None:
-        (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(b"")
+        (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(SNAPSHOT_HEADER)
     row = _only(path)
     assert row.is_safe == (not gap)
     assert any(condition.startswith(f"{gap} of the metadata") for condition in row.conditions) == bool(gap)
@@ -439,7 +444,8 @@ def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[in
     assert (run.returncode, "kdump check" in run.stdout.partition("Next")[2]) == ((1, True) if gap else (0, False))
 
 
-# What a node of 4.3.1 throws in FileQuorumStateStore, KafkaRaftLog.recoverSnapshots and UnifiedLog.initializeTopicId.
+# What a node of 4.3.1 throws in FileQuorumStateStore, KafkaRaftLog.recoverSnapshots, RecordsSnapshotReader and
+# UnifiedLog.initializeTopicId.
 @each(
     "start, name, data, exception",
     [
@@ -449,7 +455,10 @@ def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[in
         (0, "quorum-state", b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":1}', "java.lang.RuntimeException"),
         (0, "partition.metadata", partition_metadata(topic_id=ORDERS), f"{ERRORS}.InconsistentTopicIdException"),
         (9, "00000000000000000008-0000000001.checkpoint", b"", "java.lang.IllegalStateException"),
-        (9, "00000000000000000009-0000000001.checkpoint", b"", None),
+        (9, SNAPSHOT, SNAPSHOT_HEADER, None),
+        (9, SNAPSHOT, b"", "java.util.NoSuchElementException"),
+        (9, SNAPSHOT, _batch(0), "java.lang.IllegalStateException"),
+        (9, SNAPSHOT, flipped(_batch(0)), f"{ERRORS}.CorruptRecordException"),
     ],
 )
 def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(

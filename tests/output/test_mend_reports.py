@@ -81,21 +81,23 @@ def test_each_number_of_a_report_stands_in_its_place() -> None:
 NOTHING_LOST, WITHOUT = "Nothing is lost of what was there.", "without 1 segment marked as deleted (10 bytes)"
 LEFT = ("What was taken over as it is has {}: kdump check lists {}.").format
 LOST = {"holes": 1, "offsets_missing": 3, "bytes_lost": 5}
-ENDS: list[tuple[dict[str, int], int, str, str]] = [
-    ({}, 0, NOTHING_LOST, "Complete and verified"),
-    ({}, 1, "Nothing is lost but what is marked as deleted.", f"Verified, {WITHOUT}"),
-    ({"remaining_errors": 1}, 0, LEFT("1 error", "it"), "Complete, but 1 error left"),
-    ({"remaining_errors": 2}, 1, LEFT("2 errors", "them"), f"Made, {WITHOUT}, but 2 errors left"),
-    ({"bytes_lost": 5}, 0, "Lost: 5 bytes.", "Complete and verified, but 5 bytes lost"),
-    (LOST, 0, "Lost: 5 bytes; 3 offsets in 1 hole.", "Complete and verified, but 3 offsets missing, 5 bytes lost"),
+GONE = row.Dropped("a.log.deleted", 0, 10, 10, 0, 0, None, None, is_lost=False, code="leftover-deleted", reason="r")
+EMPTY = row.Dropped("quorum-state", 0, 0, 0, 0, 0, None, None, is_lost=True, code="quorum-state-bad", reason="r")
+ENDS: list[tuple[dict[str, int], list[row.Dropped], str, str]] = [
+    ({}, [], NOTHING_LOST, "Complete and verified"),
+    ({}, [GONE], "Nothing is lost but what is marked as deleted.", f"Verified, {WITHOUT}"),
+    ({}, [EMPTY], "Lost: 1 empty file.", "Complete and verified, but 1 empty file left out"),
+    ({"remaining_errors": 1}, [], LEFT("1 error", "it"), "Complete, but 1 error left"),
+    ({"remaining_errors": 2}, [GONE], LEFT("2 errors", "them"), f"Made, {WITHOUT}, but 2 errors left"),
+    ({"bytes_lost": 5}, [], "Lost: 5 bytes.", "Complete and verified, but 5 bytes lost"),
+    (LOST, [], "Lost: 5 bytes; 3 offsets in 1 hole.", "Complete and verified, but 3 offsets missing, 5 bytes lost"),
 ]
 
 
-@each("fields, deleted, sentence, end", ENDS)
-def test_a_recovery_says_what_is_lost_or_left(fields: dict[str, int], deleted: int, sentence: str, end: str) -> None:
-    gone = row.Dropped("a.log.deleted", 0, 10, 10, 0, 0, None, None, is_lost=False, code="leftover-deleted", reason="r")
+@each("fields, dropped, sentence, end", ENDS)
+def test_a_recovery_says_what_is_lost_or_left(fields: dict[str, int], dropped: list[Row], sentence: str, end: str) -> None:
     counts = dict.fromkeys(("bytes_lost", "holes", "offsets_missing", "remaining_errors", "partitions_left_out"), 0)
-    said = _report("recover", [gone] * deleted, _numbered(row.RecoverSummary, path="/new", **counts | fields))
+    said = _report("recover", dropped, _numbered(row.RecoverSummary, path="/new", **counts | fields))
     assert "1,002 partitions, 1,003 segments, 1,004 bytes, 1,005 batches, 1,006 records. 0.5 s." in said
     assert [line for line in said if line.startswith(("Nothing", "Lost", "What"))] == [sentence]
     assert f"{end}: /new. Exit status 7." in said

@@ -226,6 +226,7 @@ STOPPED = [
     *(("clean", [CRASHED, CLEANLY], [(LOSES, 3)]), ("unclean", [CLEANLY, CRASHED], [(LOSES, 9)])),
     *(("clean", [CRASHED], [(ALSO, 9)]), ("clean", [MILD], []), ("unclean", [CRASHED, MILD], [(LOSES, 9)])),
     ("unclean", [("unclean", "fails", 1), CRASHED], [(FAILS, None)]),
+    *(("clean", [("clean", "safe", 0), CRASHED], [(ALSO, 9)]), ("unclean", [("unclean", "trims", 0), CLEANLY], [(ALSO, 3)])),
     ("unclean", [CRASHED, ("unclean", "loss", 20, 1)], [(LOSES, 20), (LOSES, 9)]),
 ]
 

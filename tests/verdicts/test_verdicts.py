@@ -74,9 +74,12 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
             id="the worst first",
         ),
         pytest.param(
-            [_report(not_examined=5, path="/a-0/x.deleted")],
+            [
+                _report(not_examined=5, path=f"/a-0/{name}")
+                for name in ("x.deleted", "x.cleaned", ".nfs0a1", "remote_log_snapshot")
+            ],
             "fine, except for files that brokers are about to delete",
-            ["not examined: 5 bytes in 1 file"],
+            ["not examined: 15 bytes in 3 files"],
             0,
             id="files that brokers are about to delete are Kafka's",
         ),
@@ -276,6 +279,8 @@ def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_cou
     verdict = kdump.verdict(partition)
     assert (verdict.text, verdict.exit_code) == ("fine, except for files that are not Kafka's", 0)
     assert verdict.reasons[0] == "not examined: 9 bytes in 1 file"
+    (partition / ".nfs0000a1").write_bytes((partition / NEWEST).read_bytes())  # which NFS keeps until the broker closes it
+    assert kdump.verdict(partition).text == f"{verdict.text} and files that brokers are about to delete"
     assert _exit_codes(partition, capfd) == (0, 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.fault_kind import DELETE, DIE, IGNORE, OFFLINE, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, DELETE, DIE, IGNORE, OFFLINE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _DELETED = "its tool reports it on stderr and exits 0; a broker deletes the file, and reads an older one or the log instead"
@@ -212,10 +212,10 @@ EPOCH_AND_METADATA_FAULTS = (
     FaultKind(
         "checkpoint-no-footer",
         ERROR,
-        DIE,
+        BLIND,
         "a KRaft snapshot has no footer.",
         cause="an interrupted write, an incomplete copy",
-        kafka="its tool does not show it; a controller loads part of the metadata, or refuses the snapshot",
+        kafka="its tool does not show it; a node loads the metadata as far as it goes, and lacks the rest",
         loss="the metadata that only this snapshot holds",
         remedy="copy the snapshot from another controller, or use an older one if the log still reaches back to its end",
         see=("checkpoint-no-header",),

@@ -9,17 +9,15 @@ from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import Unreadable
 from kdump.formats import transaction_index
 from kdump.formats.file_name import (
-    BOOTSTRAP_CHECKPOINT,
-    CHECKPOINT,
     LOG,
     OFFSET_INDEX,
     PRODUCER_SNAPSHOT,
     TIME_INDEX,
     TRANSACTION_INDEX,
-    snapshot_id,
+    kraft_snapshots,
 )
 from kdump.formats.text_checkpoint import HIGH_WATERMARKS, RECOVERY_POINTS
 from kdump.reading.plausible import may_be_header
@@ -84,8 +82,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
     highest = partition.files.newest_snapshot
     if highest is not None and highest > last + 1:
         found.append(Witness(files[highest][PRODUCER_SNAPSHOT], highest - 1))
-    for name in partition.files.others:
-        end_offset = _end_of_kraft_snapshot(name)
+    for end_offset, _, name in kraft_snapshots(partition.files.others):
         if end_offset > last + 1:
             found.append(Witness(name, end_offset - 1))
     for orphan in orphans(partition):
@@ -201,15 +198,6 @@ def _are_of_another(folder: str, names: Mapping[str, str], base_offset: int) -> 
             return first is not None and first[1] < base_offset
     except Unreadable:
         return False
-
-
-def _end_of_kraft_snapshot(name: str) -> int:
-    """The offset up to which a KRaft snapshot holds the metadata, by its name; -1 for all other names."""
-    try:
-        is_snapshot = name.endswith(CHECKPOINT) and name != BOOTSTRAP_CHECKPOINT
-        return snapshot_id(name)[0] if is_snapshot else -1
-    except CorruptData:
-        return -1
 
 
 def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:

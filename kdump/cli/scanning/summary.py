@@ -20,7 +20,6 @@ from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.writer import ReportWriter, wrapped
 from kdump.tables import Declared
-from kdump.verdicts.unreadable import FLOOD
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
 
 if TYPE_CHECKING:
@@ -78,8 +77,7 @@ class ScanSummary(Declared):
             is_error = severity == ERROR
             fails, lost = (counts.get(code, 0) * is_error for counts in (self.failing_starts, self.unreadable.codes))
             verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
-        is_least = self.unreadable.is_least or any(code == FLOOD for (code, _), _ in self.codes)
-        verdict.count_unreadable(self.unreadable.records, is_least=is_least)
+        verdict.count_unreadable(self.unreadable.records, is_least=self.unreadable.is_least)
         verdict.add_files(self.files)
         verb = "checked" if _RECORDS in self.rows else "read"
         verdict.leave_unread(self.records_not_read, is_least=self.are_more_not_read, verb=verb)

@@ -25,12 +25,14 @@ class RecoverReport(MendReport):
     all_in = "ndjson"
     _records = 0
     _deleted = _deleted_bytes = 0  # segments that are marked as deleted
+    _empty = 0  # files that no broker reads
     _assumed = 0  # batches of which an offset is assumed
 
     def row(self, row: Row) -> None:
         if isinstance(row, Dropped) and row.code == DELETED:
             self._deleted += 1
             self._deleted_bytes += row.bytes
+        self._empty += isinstance(row, Dropped) and row.is_lost and not row.bytes
         self._assumed += isinstance(row, Rewritten) and row.is_assumed
         if isinstance(row, LostRecord):
             self._records += 1
@@ -100,6 +102,8 @@ class RecoverReport(MendReport):
         lost = [size_text(summary.bytes_lost)] if summary.bytes_lost else []
         if summary.holes:
             lost.append(f"{counted(summary.offsets_missing, 'offset')} in {counted(summary.holes, 'hole')}")
+        if self._empty:
+            lost.append(counted(self._empty, "empty file"))
         if lost:
             self._out.wrapped(f"Lost: {'; '.join(lost)}.")
         elif not summary.remaining_errors:
@@ -119,6 +123,7 @@ class RecoverReport(MendReport):
             what = f"{'Made' if summary.remaining_errors else 'Verified'}, without {deleted}"
         but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
         but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
+        but += [f"{counted(self._empty, 'empty file')} left out"] if self._empty else []
         but += [f"{counted(self._assumed, 'offset')} assumed"] if self._assumed else []
         but += [f"{counted(summary.remaining_errors, 'error')} left"] if summary.remaining_errors else []
         text = f"{what}{', but ' if but else ''}{', '.join(but)}: {summary.path}. Exit status {summary.exit_code}."

@@ -10,6 +10,8 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing.file_kinds import kind_of_file
 from kdump.checks.wording import counted
+from kdump.errors import Unreadable
+from kdump.formats import file_name, tree
 from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
-_OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
-"""Names of broker files that need no check: they are empty, temporary, or about to be deleted."""
+UNCHECKED = (".lock", "remote_log_snapshot")
+"""Files of brokers that need no check."""
+
+_GOING = re.compile(r".*\.(deleted|cleaned|part|tmp)|\.nfs[0-9a-f]+")
+"""Names of files that are about to go: temporary ones, and what NFS keeps of a deleted file until the broker closes it."""
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
@@ -29,10 +34,25 @@ _MAX_SHOWN_NAMES = 3  # names in a message
 
 def is_of_broker(name: str) -> bool:
     """Whether brokers leave files of this name, which need no check."""
-    return bool(_OF_BROKERS.fullmatch(name))
+    return name in UNCHECKED or is_going(name)
 
 
-def is_like_log(source: Source) -> bool:
+def is_going(name: str) -> bool:
+    """Whether files of this name are about to be deleted."""
+    return bool(_GOING.fullmatch(name))
+
+
+def is_of_program(source: Source, path: str) -> bool:
+    """Whether a file *.log is that of a program, such as a server.log, in a log directory of a broker, which leaves it alone."""
+    if not path.endswith(file_name.LOG) or tree.base_offset_of(os.path.basename(path)) is not None:
+        return False
+    try:
+        return not _is_like_log(source) and tree.is_log_directory(tree.parent(path))
+    except Unreadable:
+        return False
+
+
+def _is_like_log(source: Source) -> bool:
     """Whether a file starts with what may be the header of a batch."""
     return is_plausible(source.read(0, BATCH_HEADER_SIZE), source.size)
 
@@ -43,7 +63,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     name = os.path.basename(context.path)
     head = source.read(0, 512)
     kind = kind_of_file(head)
-    is_log = is_like_log(source)
+    is_log = _is_like_log(source)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:

@@ -32,7 +32,7 @@ def missing_indexes(partition: PartitionFacts) -> None:
                     message = f"{names[suffix]} has no {base_offset:020d}.log; a restart deletes it."
                     is_newest = base_offset in lost and base_offset > newest
                     if is_newest:
-                        message += " That log was the newest: its contents are lost."
+                        message += " No log here reaches so far: its contents are lost."
                     _report(partition, names[suffix], "index-orphan", message, ERROR if is_newest else None)
         elif file_name.OFFSET_INDEX not in names:
             message = f"{log} has no .index. {_forecast(partition, base_offset)}"

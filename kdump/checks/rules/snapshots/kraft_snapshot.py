@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, COMPRESSION_MASK
+from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.context import context_in
 from kdump.checks.finding import ByteCoverage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
-from kdump.formats import file_name, record
+from kdump.formats import file_name, record, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
 
 _CHECKPOINT = file_name.CHECKPOINT.removeprefix(".")
 _LEFTOVERS = (".checkpoint.part", ".checkpoint.deleted")
+_CUT_OFF = ("torn-header", "torn-tail")
 _NAME_LENGTH = 20 + 1 + 10
 
 
@@ -40,6 +42,9 @@ class Snapshot(SegmentRule):
         self._last: tuple[int, int, int | None] | None = None
         self._damage: tuple[int, int] | None = None
         self._starts_with_damage = False
+        others = file_name.kraft_snapshots(() if context.partition is None else context.partition.files.others)
+        is_older = any(name == os.path.basename(context.path) for _, _, name in others[:-1])
+        self._forecast = IGNORE if is_older else None  # a start reads the newest snapshot
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
@@ -60,7 +65,8 @@ class Snapshot(SegmentRule):
             self._last = batch.position, end, types[-1]
 
     def damage(self, damage: Damage) -> None:
-        self._record_damage(damage.start, damage.end)
+        if damage.code not in _CUT_OFF:  # a node reads what is before that as if it were all
+            self._record_damage(damage.start, damage.end)
 
     def _record_damage(self, start: int, end: int) -> None:
         if self._damage is None:
@@ -71,17 +77,22 @@ class Snapshot(SegmentRule):
         context, size = self.context, self.context.source.size
         if self._damage is not None:
             start, end = self._damage
-            context.report(
-                "checkpoint-bad-batch", start, end, "A batch of the snapshot is damaged. KRaft does not load the snapshot."
-            )
+            message = "A batch of the snapshot is damaged. KRaft does not load the snapshot."
+            context.report("checkpoint-bad-batch", start, end, message, forecast=self._forecast)
         if self._first is None:
-            if not size:
-                context.report("checkpoint-no-header", 0, 0, "The file is empty.")
+            if self._damage is None:
+                message = "The first batch is cut off." if size else "The file is empty."
+                context.report("checkpoint-no-header", 0, size, message, forecast=self._forecast)
             return
         start, end, control_type = self._first
         if control_type != SNAPSHOT_HEADER and not self._starts_with_damage:
             message = "The first record is not a snapshot header. This is not a snapshot, or its start is missing."
-            context.report("checkpoint-no-header", start, end, message, expected=SNAPSHOT_HEADER, found=control_type)
+            context.report(
+                *("checkpoint-no-header", start, end, message),
+                expected=SNAPSHOT_HEADER,
+                found=control_type,
+                forecast=self._forecast,
+            )
         assert self._last is not None
         start, end, control_type = self._last
         if control_type != SNAPSHOT_FOOTER:
@@ -101,7 +112,8 @@ class Snapshot(SegmentRule):
         if bad:
             offsets = batch.first_offset, batch.last_offset
             message = f"The batch of {offset_range(*offsets)} {bad}. Snapshots contain no such batches."
-            self.context.report("checkpoint-bad-batch", batch.position, batch.position + batch.size, message, offsets=offsets)
+            end = batch.position + batch.size
+            self.context.report("checkpoint-bad-batch", batch.position, end, message, offsets=offsets, forecast=self._forecast)
 
 
 RULES: tuple[type[SegmentRule], ...] = (Snapshot,)
@@ -131,32 +143,15 @@ def check_directory(partition: PartitionFacts) -> None:
             "checkpoint-leftover", 0, 0, f"{some} left by a broker that stopped while it was writing or deleting a snapshot."
         )
     log_start = min(partition.files.logs, default=0)
-    if not log_start or not is_of_metadata(partition.path):
+    if not log_start or not tree.is_metadata_log(partition.path):
         return
-    ends = [end for name in partition.files.others if (end := _end_offset(name)) is not None]
+    ends = [end for end, _, _ in file_name.kraft_snapshots(partition.files.others)]
     if max(ends, default=-1) < log_start:
         newest = f"the newest one ends at {max(ends):,}" if ends else "there is none"
         first_missing = max(ends, default=0)
         message = f"The log starts at offset {log_start:,}, so a snapshot must reach up to there; {newest}."
         log = partition.files.segments[log_start][file_name.LOG]
         context_in(partition, log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
-
-
-def is_of_metadata(path: str) -> bool:
-    """Whether a directory is that of the metadata topic."""
-    from kdump.formats import tree
-
-    name = tree.directory_name(path)
-    return name is not None and name.topic == tree.METADATA_TOPIC
-
-
-def _end_offset(name: str) -> int | None:
-    if not name.endswith(file_name.CHECKPOINT) or name == file_name.BOOTSTRAP_CHECKPOINT:
-        return None
-    try:
-        return file_name.snapshot_id(name)[0]
-    except CorruptData:
-        return None
 
 
 def _control_types(source: Source, chunk: Chunk, row: int) -> Iterator[int | None]:
