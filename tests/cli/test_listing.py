@@ -132,6 +132,16 @@ def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) 
     assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
 
 
+def test_an_empty_range_is_answered_with_all_offsets_unless_damage_may_have_it(tmp_path: Path, listed: Listed) -> None:
+    last, first = (tmp_path / file_name(base, ".log") for base in (60, 0))
+    last.write_bytes(_batch(60) + _batch(61))
+    first.write_bytes(_batch(5) + _batch(6))  # though its name says 0
+    assert listed("log", "--from-offset", "70", last, first) == (CLEAN, [])
+    assert listed.err == f"kdump: {tmp_path}: this range is empty; the logs have offsets 5 to 61\n"
+    last.write_bytes(_batch(60) + _torn(61))
+    assert (listed.text("log", "--from-offset", "70", last), "is empty" in listed.err) == (FINDINGS, False)
+
+
 @each("damaged", [_torn, _flipped, _spoiled], ids=["torn", "flipped", "spoiled"])
 def test_damaged_rows_count_for_the_limit(tmp_path: Path, listed: Listed, damaged: Any) -> None:
     path = _log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
