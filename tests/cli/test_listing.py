@@ -82,9 +82,9 @@ def _flipped(offset: int) -> bytes:
     return flipped(_batch(offset))
 
 
-def _spoiled(offset: int) -> bytes:
+def _spoiled(offset: int, *, at: int | None = None) -> bytes:
     """A batch whose CRC does not fit, though its record can be read."""
-    return flipped(_batch(offset)[:-2]) + _batch(offset)[-2:]
+    return flipped(_batch(offset, at=at)[:-2]) + _batch(offset)[-2:]
 
 
 def _of_length(data: bytes, length: int) -> bytes:
@@ -207,6 +207,11 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
 )
 def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
     assert listed.only("baseOffset", "log", *options.split(), _log(tmp_path, *_threes())) == (CLEAN, offsets)
+
+
+def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
+    assert listed.only("baseOffset", "log", "--to-time", str(TIMESTAMP), path) == (FINDINGS, [0, 1])
 
 
 @each("codec", ["none", "gzip"])
@@ -340,6 +345,10 @@ def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(t
     for limit, other in (("1", path), ("2", path), ("1", missing)):
         assert listed.only("baseOffset", "log", "--limit", limit, path, other) == (CLEAN, [*range(int(limit))])
     assert listed.only("baseOffset", "log", "--limit", "3", path, path) == (CLEAN, [0, 1, 0])
+    path = _log(tmp_path, _batch(0), _spoiled(1, at=TIMESTAMP + 1))
+    for limit, status in (("1", CLEAN), ("2", FINDINGS)):
+        options = ("--deep", "--to-time", str(TIMESTAMP), "--limit", limit)
+        assert listed.only("offset", "log", *options, path) == (status, [0])
 
 
 def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
