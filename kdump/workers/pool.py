@@ -113,7 +113,7 @@ class Pool:
             self._begin_some(waiting)
             if not self._runs:
                 return
-            self._receive_some(in_order=in_order)
+            self._receive_some()
             yield from self._news(in_order=in_order)
 
     def again(self, task: object) -> None:
@@ -147,9 +147,9 @@ class Pool:
             self._workers.append(Worker(self._do, self._workers))
         return self._workers[-1]
 
-    def _receive_some(self, *, in_order: bool) -> None:
+    def _receive_some(self) -> None:
         """Wait for a moment, and receive what workers have sent."""
-        is_full = in_order and self._held >= _MAX_HELD_BYTES
+        is_full = self._held >= _MAX_HELD_BYTES  # only where an order is asked for: else nothing is held
         busy = [worker for worker in self._workers if worker.run is not None]
         for worker in busy:
             worker.is_heard = not is_full or worker.run is self._runs[0]

@@ -182,11 +182,15 @@ def _of_txn(directory: Path) -> list[Finding]:
 
 
 @each(
-    ("minutes", "code", "severity"),
-    [(20, "txn-open", "info"), (20 + 1 / MINUTE, "txn-hanging", "error"), (90, "txn-hanging", "error")],
+    ("minutes", "code", "severity", "time"),
+    [
+        *((20, "txn-open", "info", "20 min"), (20 + 1 / MINUTE, "txn-hanging", "error", "20 min")),
+        *((90, "txn-hanging", "error", "1 h 30 min"), (47 * 60 + 59, "txn-hanging", "error", "47 h 59 min")),
+        (48 * 60, "txn-hanging", "error", "2 days"),
+    ],
 )
-def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float, code: str, severity: str) -> None:
-    start = -100.0
+def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float, code: str, severity: str, time: str) -> None:
+    start = -3000.0
     segments = {
         0: [_in_txn(0, 0, minutes=start - 50), _in_txn(1, 1, count=2, minutes=start)],
         3: [_plain(3, minutes=start)],
@@ -195,6 +199,7 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
     (one,) = _of_txn(write_partition(tmp_path, segments=segments))
     assert (one.code, one.severity, Path(one.path).name) == (code, severity, LOG)
     assert (one.start, one.offset_first, one.offset_last) == (0, 0, 2)
+    assert f"he log continues for {time} and 2 offsets" in one.message
     if minutes == 90:
         assert one.message.startswith(
             "Producer 7, epoch 0: its transaction is open since offset 0, and the log continues for 1 h 30 min and 2 offsets "

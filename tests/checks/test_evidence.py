@@ -88,6 +88,7 @@ def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compact
         f"Lost between {file_name(0, '.log')} and {file_name(20, '.log')}: offsets 10 to 19. "
         "Compaction does not explain this: no other offset is missing anywhere."
     )
+    assert _told(_partition(tmp_path / "rolled", {0: _ten(0), 20: _ten(20), 30: []})) == LOST  # which is empty for another reason
 
 
 @each("segment", [0, 20])

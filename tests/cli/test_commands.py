@@ -336,11 +336,12 @@ def test_an_interrupt_ends_a_command_that_waits_for_its_reader(large: Path) -> N
 @each("output", FORMS)
 def test_a_terminal_gets_control_characters_escaped_and_a_pipe_does_not(tmp_path: Path, output: str) -> None:
     path = tmp_path / "00000000000000000000\x1b[31m.log"
-    path.write_bytes(batch(records=[record(key=b"\x1b[2J", value=b"\x9b\x07")]) + b"torn")
     arguments = ["log", "--print-data-log", "--output", output, str(path)]
-    shown = on_terminal(*arguments)
-    assert not any(word in shown for word in (b"\x1b[2J", b"\x1b[31m.log", b"\x07"))
-    assert b"[2J" in shown
+    for after in (b"torn", b""):  # the kernel writes the lines of what is intact
+        path.write_bytes(batch(records=[record(key=b"\x1b[2J", value=b"\x9b\x07")]) + after)
+        shown = on_terminal(*arguments)
+        assert not any(word in shown for word in (b"\x1b[2J", b"\x1b[31m.log", b"\x07"))
+        assert b"[2J" in shown
     if output == "kafka":
         assert b"key: \x1b[2J payload: \xef\xbf\xbd\x07" in run_here(*arguments)[1]
 

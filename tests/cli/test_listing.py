@@ -82,9 +82,9 @@ def _flipped(offset: int) -> bytes:
     return flipped(_batch(offset))
 
 
-def _spoiled(offset: int) -> bytes:
+def _spoiled(offset: int, *, at: int | None = None) -> bytes:
     """A batch whose CRC does not fit, though its record can be read."""
-    return flipped(_batch(offset)[:-2]) + _batch(offset)[-2:]
+    return flipped(_batch(offset, at=at)[:-2]) + _batch(offset)[-2:]
 
 
 def _of_length(data: bytes, length: int) -> bytes:
@@ -130,6 +130,16 @@ def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) 
         assert (found, len(given)) == (status, count), position
     path = _log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
     assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
+
+
+def test_an_empty_range_is_answered_with_all_offsets_unless_damage_may_have_it(tmp_path: Path, listed: Listed) -> None:
+    last, first = (tmp_path / file_name(base, ".log") for base in (60, 0))
+    last.write_bytes(_batch(60) + _batch(61))
+    first.write_bytes(_batch(5) + _batch(6))  # though its name says 0
+    assert listed("log", "--from-offset", "70", last, first) == (CLEAN, [])
+    assert listed.err == f"kdump: {tmp_path}: this range is empty; the logs have offsets 5 to 61\n"
+    last.write_bytes(_batch(60) + _torn(61))
+    assert (listed.text("log", "--from-offset", "70", last), "is empty" in listed.err) == (FINDINGS, False)
 
 
 @each("damaged", [_torn, _flipped, _spoiled], ids=["torn", "flipped", "spoiled"])
@@ -197,6 +207,11 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
 )
 def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
     assert listed.only("baseOffset", "log", *options.split(), _log(tmp_path, *_threes())) == (CLEAN, offsets)
+
+
+def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
+    assert listed.only("baseOffset", "log", "--to-time", str(TIMESTAMP), path) == (FINDINGS, [0, 1])
 
 
 @each("codec", ["none", "gzip"])
@@ -330,6 +345,10 @@ def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(t
     for limit, other in (("1", path), ("2", path), ("1", missing)):
         assert listed.only("baseOffset", "log", "--limit", limit, path, other) == (CLEAN, [*range(int(limit))])
     assert listed.only("baseOffset", "log", "--limit", "3", path, path) == (CLEAN, [0, 1, 0])
+    path = _log(tmp_path, _batch(0), _spoiled(1, at=TIMESTAMP + 1))
+    for limit, status in (("1", CLEAN), ("2", FINDINGS)):
+        options = ("--deep", "--to-time", str(TIMESTAMP), "--limit", limit)
+        assert listed.only("offset", "log", *options, path) == (status, [0])
 
 
 def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:

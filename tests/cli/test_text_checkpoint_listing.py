@@ -81,7 +81,8 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, run: Run, text:
 
 
 def test_a_bad_header_is_not_a_row_and_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
-    assert run("--output", "ndjson", _file(tmp_path, "1\n0\n"))[:2] == (FINDINGS, "")
+    for header in ("1\n0\n", "0\nx\n"):
+        assert run("--output", "ndjson", _file(tmp_path, header))[:2] == (FINDINGS, "")
     status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
     assert status == NOT_EXAMINED and "bytes were read, because hardly any line is an entry" in err
 
@@ -107,6 +108,8 @@ def test_offsets_narrow_and_a_limit_ends_the_listing(tmp_path: Path, run: Run) -
     path = _file(tmp_path, OFFSETS)
     assert run("--from-offset", 50, "--to-offset", 100, path)[1].splitlines()[1:] == ["topic: orders partition: 1 offset: 80"]
     assert run("--limit", 1, path)[1].splitlines()[1:] == ["topic: orders partition: 0 offset: 1200"]
+    epochs = _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
+    assert run("--from-offset", 1, epochs)[1].splitlines()[1:] == ["epoch: 3 startOffset: 77"]
 
 
 def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run) -> None:

@@ -42,6 +42,17 @@ def test_kdump_prints_what_kafka_prints(case: str, kernel_in_use: str, all_cases
     assert not differences, "\n".join([f"{len(differences)} runs differ", *differences[:SHOWN_DIFFERENCES]])
 
 
+@each(
+    "case",
+    [
+        *("consumer-offsets-all-groups-4.3.0", "consumer-offsets-streams-group-4.3.0"),
+        *("cluster-metadata-random-records", "share-group-state-random-records"),
+    ],
+)
+def test_the_newest_release_shows_each_field_of_internal_topics_as_kafka_does(case: str) -> None:
+    assert goldens.unexpected_differences(case, NEWEST) == []
+
+
 def test_releases_that_printed_the_same_are_compared_at_their_ends_and_once_in_between() -> None:
     same, other = Golden("a", ("x",), 0, b"same\n", b""), Golden("a", ("x",), 0, b"other\n", b"")
     few = [("9", other), ("8", same), ("7", same), ("6", same), ("5", other)]

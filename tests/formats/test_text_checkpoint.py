@@ -12,6 +12,7 @@ from kdump.formats import text_checkpoint
 from kdump.formats.text_checkpoint import EPOCH_FIELDS, Line, TextCheckpoint
 from tests.builders.files import checkpoint
 from tests.loops import each
+from tests.support import opened
 
 
 def _lines(path: Path, data: bytes, fields: tuple[tuple[str, int], ...] = EPOCH_FIELDS) -> list[Line]:
@@ -45,6 +46,23 @@ def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, 
 )
 def test_what_is_wrong_is_reported_apart(tmp_path: Path, data: bytes, codes: list[str]) -> None:
     assert _codes(tmp_path / "x", data) == codes
+
+
+@each(
+    ("data", "message", "is_reset"),
+    [
+        *((b"0\n1\n", "line 2 says that 1 entry follows, but 0 do", False), (b"0\n-1\n", "says that -1 entries follow", True)),
+        *((b"0\n0\n7 7\n", "that 0 entries follow, but 1 does", False), (b"0\n1\n7 x\n", "start offset in line 3", True)),
+        *((b"0\n1\n7 7 7\n", "line 3 has 3 words", False), (b"x\n0\n", "line 1 should be", False)),
+    ],
+)
+def test_a_count_below_zero_and_a_word_for_a_number_make_a_start_forget_all_offsets(
+    tmp_path: Path, data: bytes, message: str, is_reset: bool
+) -> None:
+    (line,) = [line for line in _lines(tmp_path / "x", data) if line.fault is not None]
+    assert line.fault is not None and message in line.fault.message and line.is_reset is is_reset
+    with opened(b"0\n2\n0 0\n7 7\n") as source:
+        assert [line.fault for line in TextCheckpoint(source, EPOCH_FIELDS, end=8).lines()] == [None]  # the rest is not counted
 
 
 def test_reading_ends_after_very_many_bad_lines(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.jobs import Job, jobs
-from kdump.formats import properties, tree
+from kdump.errors import CorruptData
+from kdump.formats import file_name as file_names
+from kdump.formats import meta_properties, properties, tree
+from kdump.formats.partition_metadata import text_of
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.records import batch, record
 from tests.checks.findings import findings_of
@@ -25,12 +28,25 @@ def _partition(folder: Path) -> Path:
         ("orders-3.0123456789abcdef0123456789abcdef-delete", ("orders", 3, "delete")),
         ("orders.eu-3.0123456789abcdef0123456789abcdef-future", ("orders.eu", 3, "future")),
         *(("orders-3-delete", None), ("orders-3.-stray", None), ("orders", None), ("-3", None), ("orders-", None)),
-        ("lost+found", None),
+        *(("lost+found", None), ("orders-٣", ("orders", 3, "")), ("orders-𝟑", None)),  # Java: a digit of 16 bits, and not
     ],
 )
 def test_names_of_directories_are_read_as_a_broker_does(name: str, expected: tuple[str, int, str] | None) -> None:
     found = tree.directory_name(name)
     assert (None if found is None else (found.topic, found.partition, found.state)) == expected
+
+
+@each(
+    ("name", "code"),
+    [
+        *(("12345678.checkpoint", "snapshot-name-short"), ("123456789.checkpoint", "number-malformed")),
+        *((f"{5:020}checkpoint", "snapshot-name-short"), (f"{5:020}.checkpoint", "number-malformed")),
+    ],
+)
+def test_a_name_that_is_too_short_for_a_snapshot_is_another_fault_than_one_without_numbers(name: str, code: str) -> None:
+    with pytest.raises(CorruptData) as caught:
+        file_names.snapshot_id(name)
+    assert caught.value.code == code
 
 
 def test_a_copy_of_the_metadata_log_is_known_by_its_quorum_state(tmp_path: Path) -> None:
@@ -120,3 +136,8 @@ def test_names_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
 def test_properties_are_read_as_java_writes_them() -> None:
     text = b"#\n#Tue Nov 14\n !node.id=2\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n"
     assert properties.read(text) == {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}
+
+
+def test_version_0_may_lack_ids_and_the_first_hundred_ids_of_directories_are_reserved() -> None:
+    found = [meta_properties.of({"directory.id": text_of(number.to_bytes(16, "big"))}) for number in (99, 100)]
+    assert [(one.version, one.node_id, one.has_reserved_directory_id) for one in found] == [(0, None, True), (0, None, False)]

@@ -255,7 +255,7 @@ def test_json_escapes_quotes_backslashes_and_control_characters_only(text: str, 
 
 
 DOUBLES = [(1e10, "1.0E10"), (1e-5, "1.0E-5"), (1e16, "1.0E16"), (math.nan, '"NaN"'), (math.inf, '"Infinity"')]
-DOUBLES += [(1234567.0, "1234567.0"), (0.1, "0.1"), (100.0, "100.0"), (-0.0, "-0.0")]
+DOUBLES += [(1234567.0, "1234567.0"), (0.1, "0.1"), (100.0, "100.0"), (-0.0, "-0.0"), (1e-3, "0.001"), (1e7, "1.0E7")]
 
 
 @each("value, text", DOUBLES)

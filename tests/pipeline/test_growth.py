@@ -111,10 +111,10 @@ def test_the_end_of_a_damaged_segment_is_read_when_it_is_closed(tmp_path: Path) 
     assert _offsets(reader.step()) == [2, 3, 4, 5]
 
 
-def test_a_batch_of_which_blocks_are_missing_at_the_end_is_not_delivered(tmp_path: Path) -> None:
+@each("odd", [_one(2)[:-4] + bytes(4), _one(0)], ids=["blocks missing", "offsets again"])
+def test_a_batch_of_which_blocks_are_missing_at_the_end_or_that_goes_back_is_not_delivered(tmp_path: Path, odd: bytes) -> None:
     reader = Reader(tmp_path)
-    torn = _one(2)
-    path = _append(tmp_path / "a-0", 0, _one(0), torn[:-4] + bytes(4))
+    path = _append(tmp_path / "a-0", 0, _one(0), odd)
     assert _offsets(reader.step()) == [0, 1]
     os.truncate(path, len(_one(0)))  # as a broker at its next start
     _append(tmp_path / "a-0", 0, _one(2, count=3, value=b"other"))
@@ -212,14 +212,15 @@ def test_a_segment_that_is_being_replaced_is_there_once(tmp_path: Path, renamed:
 
 def test_segments_that_are_deleted_after_a_step_was_planned_end_it(tmp_path: Path) -> None:
     readers = [Reader(tmp_path), Reader(tmp_path, failOnDataLoss="false")]
-    path = _append(tmp_path / "a-0", 0, _one(0), _one(2))
-    _append(tmp_path / "a-0", 4, _one(4))
+    paths = _append(tmp_path / "a-0", 0, _one(0), _one(2)), _append(tmp_path / "a-0", 4, _one(4))
+    _append(tmp_path / "a-0", 6, _one(6))
     planned = [growth.steps(Options(reader.given), {}, growth.ends(Options(reader.given), {})) for reader in readers]
-    path.rename(f"{path}.deleted")
+    for path in paths:
+        path.rename(f"{path}.deleted")
     with pytest.raises(KdumpError, match="offsets 0 to 3 were deleted before they were read"):
         list(growth.read(planned[0][0], readers[0].given))
     rows = [row for batch in growth.read(planned[1][0], readers[1].given) for row in batch.to_pylist()]
-    assert _offsets(rows) == [4, 5]
+    assert _offsets(rows) == [6, 7]
 
 
 def _write_again(path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -293,12 +293,15 @@ def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:
     assert len(_offsets(data)) == PARTITIONS * OFFSETS + 3
 
 
-def _disagreements(data: Path, table: str, start: int, end: int, *, rows: int = 0, batches: int = 0) -> list[str]:
-    """What is said of a log of 20 bytes, of which some are read, with some batches in so many rows."""
+def _disagreements(
+    data: Path, table: str, start: int, end: int, *, rows: int = 0, batches: int = 0, skipped: Sequence[Skipped] = ()
+) -> list[str]:
+    """What is said of a log of 20 bytes, of which some are read, with some batches in so many rows, without what is skipped."""
     report = SliceReport(str(_log(data, 0)))
     report.size, report.inode, report.rows = 20, 1, rows
     report.cover(start, end)
     report.count(batches, 3 * batches)
+    report.skipped += skipped
     whole = Reconciliation(str(data))
     whole._logs[report.path] = {table: report}
     whole.finish()
@@ -317,6 +320,21 @@ def test_the_table_of_batches_has_a_row_for_each_batch_and_each_byte_is_read(dat
         assert _disagreements(data, "segments", start, end) == words
     for start, end in itertools.product(range(3), range(18, 23)):
         assert bool(_disagreements(data, "batches", start, end)) == ((start, end) != (0, 20)), "one byte is enough"
+
+
+def test_records_that_do_not_decode_count_as_far_as_anybody_knows_how_many_they_are(data: Path) -> None:
+    words = ["4 records by the table records, 6 by the table records"]
+    for missing, said in (((), words), ((2,), []), ((1,), ["5" + words[0][1:]]), ((None,), []), ((1, None), [])):
+        skipped = [Skipped("some-code", "why", 7, records, True) for records in missing]
+        assert _disagreements(data, "records", 0, 20, rows=4, batches=2, skipped=skipped) == said
+
+
+def test_rows_are_missing_up_to_the_end_of_the_file_or_from_where_it_ended(data: Path) -> None:
+    item = next(discovery.discover(str(_log(data, 0))))
+    for position, end, bounds in ((None, None, (0, item.size)), (7, 9, (7, 9)), (item.size + 1, None, (item.size + 1,) * 2)):
+        whole = Reconciliation(str(data))
+        whole.skipped.append((item, "records", Skipped("some-code", "why", position, None, False, end)))
+        assert [(row["start"], row["end"]) for found in whole.findings() for row in found.to_pylist()] == [bounds]
 
 
 def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> None:

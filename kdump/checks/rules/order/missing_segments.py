@@ -154,7 +154,7 @@ class CleanerEvidence:
         segments = partition.segments.values()
         may_hide_traces = partition.settings.level != DEEP and any(facts.has_wrappers for facts in segments)
         known = [] if may_hide_traces else [facts for facts in segments if facts.last_offset is not None]
-        self.seen = sum(max(0, (facts.last_offset or 0) + 1 - max(facts.first_offset or 0, self.cleaned_to)) for facts in known)
+        self.seen = sum(max(0, (facts.last_offset or 0) + 1 - (facts.first_offset or 0)) for facts in known)
         of_segments = partition.files.segments.items()
         self._snapshots = sorted(
             (base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names and file_name.LOG not in names

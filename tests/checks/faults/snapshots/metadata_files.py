@@ -65,7 +65,7 @@ _QUORUM = "__cluster_metadata-0/quorum-state"
 _NO_ID, _ID = "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
 _STATE = b'{"leaderId":1,"leaderEpoch":41,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
 _OLD_STATE = (
-    b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'
+    b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":8589934592,'
     b'"currentVoters":[{"voterId":1}],"data_version":0}'
 )
 _KRAFT_META = {"meta.properties": b"node.id=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\nversion=1\n"}
