@@ -6,8 +6,10 @@ Whole batches are copied as they are. A batch that keeps only some of its record
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from contextlib import contextmanager
 from itertools import pairwise
+from operator import itemgetter
 
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from kdump.mending.new.log_writer import LogWriter
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
+
+    Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
 
@@ -117,7 +121,7 @@ class Slicing:
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
                 log = SlicedLog(source, base, self._writer, self.log_end, is_after_gap=self._left_out)
-                for chunk in self._chunks(source, base, end, self._is_done):
+                for chunk in self._chunks(source, base, end, log.has):
                     self._take(log, chunk)
                 log.flush()
                 if end is None and self._reaches_end and base >= max(self.log_end, self._wanted.from_offset):
@@ -146,9 +150,13 @@ class Slicing:
             if end is None or end > self._wanted.from_offset:
                 yield base, end
 
-    def _chunks(self, source: Source, base: int, end: int | None, is_done: Callable[[int], bool]) -> Iterator[Chunk]:
-        """The batches of a log that may be wanted, all intact. Raises CorruptData for damage among them."""
+    def _chunks(self, source: Source, base: int, end: int | None, is_there: Callable[[int], bool]) -> Iterator[Chunk]:
+        """The batches of a log, all intact: those of the range may follow later ones. Raises CorruptData for damage in it.
+
+        `is_there` says of the last offset of a batch whether one before it has it.
+        """
         damage: CorruptData | None = None
+        hole: Damaged | None = None  # in the range, unless its offsets come later
         next_offset = base
         position = 0
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
@@ -156,26 +164,43 @@ class Slicing:
                 damage = damage or CorruptData(item.code, item.message, path=source.path, position=item.start)
                 continue
             for chunk, is_intact in _runs(item.statuses, item.chunk) if not item.is_intact else ((item.chunk, True),):
+                first, last, chunk_end = extent(chunk)
                 if not is_intact:
                     damage = damage or _doubtful(source, chunk)
+                    if last < next_offset and not is_there(last):
+                        self._require_outside(damage, first, last)
                     continue
-                first, last, chunk_end = extent(chunk)
-                self._require_outside(damage, next_offset, first - 1)
+                if chunk.is_legacy and (damage or hole):
+                    first = _first_offset(source, chunk)
+                hole = hole and self._left_of(hole, first, last)
+                if self._open or hole:
+                    self._require_outside(damage, next_offset, first - 1)
+                elif damage and self._wanted.holds_offsets(next_offset, first - 1):
+                    hole = damage, next_offset, first - 1
                 damage, next_offset = None, last + 1
                 self._progress.advance(chunk_end - position)
                 position = chunk_end
                 yield chunk
-                if is_done(next_offset):
-                    return
+        if hole:
+            self._require_outside(*hole)
         self.ends[base] = next_offset
         is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
         if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
             return
         self._require_outside(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1)
 
+    def _left_of(self, hole: Damaged, first: int, last: int) -> Damaged | None:
+        """What is left of damage in the range after later batches with these offsets, as after a page of another log."""
+        damage, start, stop = hole
+        if first > stop:
+            return hole
+        self._require_outside(damage, start, first - 1)
+        start = max(start, last + 1)
+        return (damage, start, stop) if start <= stop and self._wanted.holds_offsets(start, stop) else None
+
     def _require_outside(self, damage: CorruptData | None, first: int, last: int) -> None:
         """Raises the damage between two batches if offsets from `first` to `last`, which are missing there, are in the range."""
-        if damage is None:
+        if damage is None or last < first:
             return
         if self._wanted.holds_offsets(first, last):
             raise damage
@@ -194,7 +219,7 @@ class Slicing:
         for base, end in self._segments(is_done):
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
-                for chunk in self._chunks(source, base, end, is_done):
+                for chunk in self._chunks(source, base, end, lambda _: True):
                     is_skipped = chunk.is_legacy or extent(chunk)[1] < wanted.from_offset
                     for header in () if is_skipped else chunk.headers:
                         first, last = _offsets(header)
@@ -246,12 +271,17 @@ class Slicing:
 
     def _take(self, log: SlicedLog, chunk: Chunk) -> None:
         """Take what is wanted of these batches."""
-        if extent(chunk)[1] < self._wanted.from_offset:
+        first, last, _ = extent(chunk)
+        is_after = self._is_done(log.next_offset) and first >= log.next_offset
+        log.next_offset = last + 1
+        if last < self._wanted.from_offset or is_after:
             log.leave_out_all(chunk)
             return
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
             log.at(position, size)
-            if chunk.is_legacy:
+            if log.has(chunk.batches["last_offset"][row]):
+                log.leave_out()
+            elif chunk.is_legacy:
                 self._take_messages(log, chunk, row)
             elif chunk.headers[row][ATTRIBUTES] & CONTROL_BIT:
                 self._take_control(log, chunk.headers[row])
@@ -354,18 +384,28 @@ class SlicedLog:
         """Whether batches after the last one that was written were left out."""
         self.position = 0
         """Where the batch at hand starts."""
+        self.next_offset = base_offset
+        """The offset after the last batch that was read."""
         self.log_end = log_end
         """The offset after the last batch that was written."""
         self._base_offset = base_offset
         self._writer = writer
         self.row = SlicedSegment(None, os.path.basename(source.path), None, None, *[0] * 10)
         self._size = 0
+        self._runs: list[tuple[int, int]] = []  # first and last of the offsets that were written
         self._copied: tuple[int, int, int, int] | None = None  # start and end of a stretch, its first and its last offset
 
     def at(self, position: int, size: int) -> None:
         """Go on to the batch at this position of the log."""
         self.position, self._size = position, size
         self.row.batches += 1
+
+    def has(self, offset: int) -> bool:
+        """Whether a batch with this offset was written, as where a log was joined with itself."""
+        if offset >= self.log_end or not self._runs:
+            return False
+        row = bisect_right(self._runs, offset, key=itemgetter(0)) - 1
+        return row >= 0 and offset <= self._runs[row][1]
 
     def count(self, *, is_in_range: bool, has_key: bool) -> bool:
         """Count a record of the batch. Returns whether it is kept."""
@@ -422,6 +462,8 @@ class SlicedLog:
             self.start(self._base_for(first))
             self.row.first_offset = first
         self.row.last_offset = last
+        start = self._runs.pop()[0] if self._runs and first == self.log_end else first
+        self._runs.append((start, last))
         self.log_end = last + 1
         self.has_gap = False
 
@@ -471,6 +513,12 @@ def extent(chunk: Chunk) -> tuple[int, int, int]:
     batches = chunk.batches
     end = batches["position"][-1] + batches["size"][-1]
     return batches.row(0).first_offset, batches["last_offset"][-1], end
+
+
+def _first_offset(source: Source, chunk: Chunk) -> int:
+    """The first offset in the messages of a chunk. Raises CorruptData if they cannot be read."""
+    message = Message(chunk.headers[0][MESSAGE_OFFSET], bytes_of(source, chunk, 0)[LOG_OVERHEAD:])
+    return next(iter(unwrap(message))).offset if message.codec else message.offset
 
 
 def _doubtful(source: Source, chunk: Chunk) -> CorruptData:
