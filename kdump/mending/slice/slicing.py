@@ -6,10 +6,8 @@ Whole batches are copied as they are. A batch that keeps only some of its record
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from contextlib import contextmanager
 from itertools import pairwise
-from operator import itemgetter
 
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -39,6 +37,7 @@ from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import INTACT, Damage
+from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ class Slicing:
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
                 log = SlicedLog(source, base, self._writer, self.log_end, is_after_gap=self._left_out)
-                for chunk in self._chunks(source, base, end, log.has):
+                for chunk in self._chunks(source, base, end, log):
                     self._take(log, chunk)
                 log.flush()
                 if end is None and self._reaches_end and base >= max(self.log_end, self._wanted.from_offset):
@@ -150,13 +149,13 @@ class Slicing:
             if end is None or end > self._wanted.from_offset:
                 yield base, end
 
-    def _chunks(self, source: Source, base: int, end: int | None, is_there: Callable[[int], bool]) -> Iterator[Chunk]:
-        """The batches of a log, all intact: those of the range may follow later ones. Raises CorruptData for damage in it.
+    def _chunks(self, source: Source, base: int, end: int | None, log: SlicedLog | None = None) -> Iterator[Chunk]:
+        """The batches of a log, all intact: those of the range may follow later ones.
 
-        `is_there` says of the last offset of a batch whether one before it has it.
+        Raises CorruptData for damage in the range, unless what may have been there comes elsewhere in the `log`.
         """
         damage: CorruptData | None = None
-        hole: Damaged | None = None  # in the range, unless its offsets come later
+        damaged: list[Damaged] = []
         next_offset = base
         position = 0
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
@@ -164,47 +163,37 @@ class Slicing:
                 damage = damage or CorruptData(item.code, item.message, path=source.path, position=item.start)
                 continue
             for chunk, is_intact in _runs(item.statuses, item.chunk) if not item.is_intact else ((item.chunk, True),):
-                first, last, chunk_end = extent(chunk)
                 if not is_intact:
                     damage = damage or _doubtful(source, chunk)
-                    if last < next_offset and not is_there(last):
-                        self._require_outside(damage, first, last)
                     continue
-                if chunk.is_legacy and (damage or hole):
-                    first = _first_offset(source, chunk)
-                hole = hole and self._left_of(hole, first, last)
-                if self._open or hole:
-                    self._require_outside(damage, next_offset, first - 1)
-                elif damage and self._wanted.holds_offsets(next_offset, first - 1):
-                    hole = damage, next_offset, first - 1
+                first, last, chunk_end = extent(chunk)
+                if damage is not None:
+                    first = _first_offset(source, chunk) if chunk.is_legacy else first
+                    self._note_damage(damage, next_offset if next_offset <= first else base, first - 1, damaged)
                 damage, next_offset = None, last + 1
                 self._progress.advance(chunk_end - position)
                 position = chunk_end
                 yield chunk
-        if hole:
-            self._require_outside(*hole)
         self.ends[base] = next_offset
         is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
         if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
-            return
-        self._require_outside(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1)
+            damage = None
+        if damage is not None:
+            self._note_damage(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1, damaged)
+        for fault, first, last in damaged:
+            if log is not None and not log.has(max(first, self._wanted.from_offset), min(last, self._wanted.to_offset)):
+                raise fault
 
-    def _left_of(self, hole: Damaged, first: int, last: int) -> Damaged | None:
-        """What is left of damage in the range after later batches with these offsets, as after a page of another log."""
-        damage, start, stop = hole
-        if first > stop:
-            return hole
-        self._require_outside(damage, start, first - 1)
-        start = max(start, last + 1)
-        return (damage, start, stop) if start <= stop and self._wanted.holds_offsets(start, stop) else None
+    def _note_damage(self, damage: CorruptData, first: int, last: int, damaged: list[Damaged]) -> None:
+        """Note damage between two batches if offsets in the range, from `first` to `last`, are missing there.
 
-    def _require_outside(self, damage: CorruptData | None, first: int, last: int) -> None:
-        """Raises the damage between two batches if offsets from `first` to `last`, which are missing there, are in the range."""
-        if damage is None or last < first:
+        Raises it if the end of a transaction of the slice may be among them.
+        """
+        if last < first:
             return
         if self._wanted.holds_offsets(first, last):
-            raise damage
-        if self._open and first > self._wanted.to_offset:
+            damaged.append((damage, first, last))
+        elif self._open and first > self._wanted.to_offset:
             damage.message += "; the end of a transaction that the slice holds may have been here"
             raise damage
 
@@ -219,7 +208,7 @@ class Slicing:
         for base, end in self._segments(is_done):
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
-                for chunk in self._chunks(source, base, end, lambda _: True):
+                for chunk in self._chunks(source, base, end):
                     is_skipped = chunk.is_legacy or extent(chunk)[1] < wanted.from_offset
                     for header in () if is_skipped else chunk.headers:
                         first, last = _offsets(header)
@@ -279,7 +268,8 @@ class Slicing:
             return
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
             log.at(position, size)
-            if log.has(chunk.batches["last_offset"][row]):
+            last = chunk.batches["last_offset"][row]
+            if log.has(last, last):
                 log.leave_out()
             elif chunk.is_legacy:
                 self._take_messages(log, chunk, row)
@@ -392,7 +382,7 @@ class SlicedLog:
         self._writer = writer
         self.row = SlicedSegment(None, os.path.basename(source.path), None, None, *[0] * 10)
         self._size = 0
-        self._runs: list[tuple[int, int]] = []  # first and last of the offsets that were written
+        self._written = Ranges()
         self._copied: tuple[int, int, int, int] | None = None  # start and end of a stretch, its first and its last offset
 
     def at(self, position: int, size: int) -> None:
@@ -400,12 +390,9 @@ class SlicedLog:
         self.position, self._size = position, size
         self.row.batches += 1
 
-    def has(self, offset: int) -> bool:
-        """Whether a batch with this offset was written, as where a log was joined with itself."""
-        if offset >= self.log_end or not self._runs:
-            return False
-        row = bisect_right(self._runs, offset, key=itemgetter(0)) - 1
-        return row >= 0 and offset <= self._runs[row][1]
+    def has(self, first: int, last: int) -> bool:
+        """Whether batches with all of these offsets were written, as where a log was joined with itself."""
+        return last < self.log_end and self._written.hold(first, last)
 
     def count(self, *, is_in_range: bool, has_key: bool) -> bool:
         """Count a record of the batch. Returns whether it is kept."""
@@ -462,8 +449,7 @@ class SlicedLog:
             self.start(self._base_for(first))
             self.row.first_offset = first
         self.row.last_offset = last
-        start = self._runs.pop()[0] if self._runs and first == self.log_end else first
-        self._runs.append((start, last))
+        self._written.add(first, last)
         self.log_end = last + 1
         self.has_gap = False
 
