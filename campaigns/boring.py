@@ -271,16 +271,12 @@ def judge_forecast(case: Case) -> Iterator[str]:
 def judge_recover(case: Case) -> Iterator[str]:
     """All intact batches are taken over, in place, and nothing else; exit code 0 only if nothing is lost."""
     truth = case.truth
-    out = case.directory.parent / "out" / case.directory.name
-    shutil.rmtree(out.parent, ignore_errors=True)
-    out.parent.mkdir()
-    answer = said("recover", "--output", "ndjson", case.directory, "-o", out)
+    answer, files = _made(case, "recover")
     yield from _sentences(answer.out + answer.err)
-    if not out.exists():
+    if not files:
         yield f"refused with exit code {answer.exit_code}: {answer.err[-300:]}"
         return
-    data = {int(path.stem): path.read_bytes() for path in sorted(out.glob("*.log"))}
-    shutil.rmtree(out.parent)
+    data = _logs(files)
     made: dict[int, bytes] = {}
     previous = -1
     for base, log in sorted(data.items()):
@@ -325,6 +321,55 @@ def judge_recover(case: Case) -> Iterator[str]:
     for name, value in sums.items():
         if summary[name] != value:
             yield f"the summary has {summary[name]} {name} instead of {value}"
+
+
+def _made(case: Case, *command: str) -> tuple[Said, dict[str, bytes]]:
+    """What a command said that makes a new directory, and the files in it; none if it refused."""
+    with tempfile.TemporaryDirectory(dir=case.directory.parent) as folder:
+        out = Path(folder) / case.directory.name
+        answer = said(*command, "--output", "ndjson", case.directory, "-o", out)
+        return answer, {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else {}
+
+
+def _logs(files: dict[str, bytes]) -> dict[int, bytes]:
+    """The logs among files, by base offset."""
+    return {int(name[:20]): files[name] for name in sorted(files) if name.endswith(".log")}
+
+
+# --- slice
+
+
+def judge_slice(case: Case) -> Iterator[str]:
+    """A range without damage becomes exactly its batches; one with damage is refused, or kept as it is if that is asked for."""
+    truth, chance = case.truth, case.chance
+    kept = [one for one in truth.found if one.is_exact and not one.is_foreign and (one.base, one.position) not in truth.nested]
+    by_last = {batch.last: batch for batch in truth.batches}
+    for options in [(), ("--with-damage",)] * 3 if kept else []:
+        row = chance.randrange(len(kept))
+        run = kept[row : row + chance.choice((1, 3, 30, 300))]
+        low, high = sorted(chance.randint(one.batch.first, one.batch.last) for one in (run[0], run[-1]))
+        answer, files = _made(case, "slice", "--from-offset", str(low), "--to-offset", str(high), *options)
+        about = f"offsets {low} to {high}{' with damage' if options else ''}, exit code {answer.exit_code}"
+        inside = {last: batch.data for last, batch in by_last.items() if last >= low and batch.first <= high}
+        is_sound = [one.batch.last for one in run if one.position == one.batch.position] == list(inside)
+        is_sound &= row == 0 or kept[row - 1].batch.last + 1 == run[0].batch.first  # else the first one is doubtful
+        if not files:
+            if options or answer.exit_code != 3 or is_sound and "end of a transaction" not in answer.err:
+                yield f"{about}: refused: {answer.err[-300:]}"
+            continue
+        logs = _logs(files)
+        if options:
+            if alien := [base for base, log in logs.items() if not any(log in data for data in truth.data.values())]:
+                yield f"{about}: the excerpt {alien[0]} is no part of a log"
+            if is_sound and (missing := [last for last, data in inside.items() if not any(data in log for log in logs.values())]):
+                yield f"{about}: {len(missing)} intact batches are not in it, such as that with last offset {missing[0]}"
+            continue
+        made = {batch.last_offset: log[batch.position : batch.end] for log in logs.values() for batch in walk(log)}
+        if sum(map(len, made.values())) != sum(map(len, logs.values())):
+            yield f"{about}: the new logs are damaged, or have batches twice"
+        markers = {last for last in made if last > high and last in by_last and not by_last[last].keys}
+        if {last: data for last, data in made.items() if last not in markers} != inside:
+            yield f"{about}: batches with last offsets {_brief(joined((last, last) for last in made))}, sound: {is_sound}"
 
 
 # --- grep, where
@@ -379,11 +424,12 @@ def judge_where(case: Case) -> Iterator[str]:
         expected = "present" if batch.keys else "control"
         if row["answer"] != expected and not (case.kind != "sound" and row["answer"] in ("open-transaction", "aborted")):
             yield f"offset {offset} is {row['answer']} instead of {expected}: {row['evidence'][:200]}"
-    gone = [(first, min(last, truth.last_kept)) for first, last in truth.gone if first < truth.last_kept]
-    gone = without(gone, truth.passing_offsets)
+    gone = without(truth.gone, truth.passing_offsets)
     for first, last in case.chance.sample(gone, min(3, len(gone))):
         offset = case.chance.randint(first, last)
         (row,) = said("where", f"{case.directory.name}@{offset}", case.directory, "--output", "ndjson").rows
+        if offset > truth.last_kept and "bytes" in row["evidence"]:
+            continue  # whether anything was written after what is there, no file needs to know: the bytes there are named
         if row["answer"] in ("present", *DENIALS) and case.kind not in ("missing-batches", "missing-segment"):
             yield f"offset {offset}, which is damaged, is {row['answer']}: {row['evidence'][:200]}"
 
@@ -433,13 +479,8 @@ def judge_parts(case: Case) -> Iterator[str]:
 
 def judge_reindex(case: Case) -> Iterator[str]:
     """Of sound logs, the companions are made again as a start makes them; damaged ones are refused."""
-    out = case.directory.parent / "out" / case.directory.name
-    shutil.rmtree(out.parent, ignore_errors=True)
-    out.parent.mkdir()
-    answer = said("reindex", "--output", "ndjson", case.directory, "-o", out)
+    answer, made = _made(case, "reindex")
     yield from _sentences(answer.out + answer.err)
-    made = {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else {}
-    shutil.rmtree(out.parent)
     if case.kind != "sound" and not case.kind.startswith(("index", "timeindex")):
         if made and _has_damage(case) and case.kind != "preallocated":
             yield f"not refused, exit code {answer.exit_code}"
@@ -460,6 +501,7 @@ COMMANDS: dict[str, Judge] = {
     "grep": judge_grep,
     "where": judge_where,
     "parts": judge_parts,
+    "slice": judge_slice,
     "reindex": judge_reindex,
 }
 

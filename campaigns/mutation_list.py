@@ -482,7 +482,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("64-a02", "searching/copies.py", "known[0][1] <= offset and epoch < ", "epoch < "),
     ("62-d06", "searching/copies.py", " <= header", " < header"),
     ("62-d09", "searching/copies.py", "return _base_offset(logs[following]) if following < len(logs) else None", "return None"),
-    ("64-a13", "searching/copies.py", "damaged and not self.", ""),
+    ("64-a13", "searching/copies.py", " and not is_damaged", ""),
     ("data-of-internal-topics", "searching/decoding.py", ', found["data"]] if has_data else [found]', "]"),
     ("undecodable-is-text", "searching/decoding.py", "text is None and one.fault is not None", "one.fault is None"),
     ("62-d20", "searching/decoding.py", "part == VALUE and ", ""),

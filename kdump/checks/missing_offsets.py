@@ -44,6 +44,7 @@ class MissingOffsets:
         self._bounds = firsts  # first offsets, ascending, up to which offsets may be missing at the end
         base = facts.base_offset or 0
         end = _HIGHEST if facts.base_offset is None else base + SEGMENT_REACH if next_base_offset is None else next_base_offset
+        self._end = end
         is_outside = bool(firsts) and (min(firsts) < base or max(lasts) >= end)
         if is_outside or any(first <= last for first, last in zip(islice(firsts, 1, None), lasts)):  # noqa: B905  # one is shorter
             runs = _runs(firsts, lasts)
@@ -72,6 +73,7 @@ class MissingOffsets:
         row_before, row_after = self._rows_around(row)
         if row_before < row == row_after and self._is_of_batch(row, start):
             return claimed, True
+        claimed = None if claimed is not None and claimed[0] >= self._end else claimed
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
         is_last = row == len(facts.positions)

@@ -138,8 +138,8 @@ class Marker(NamedTuple):
 class Copy:
     """A partition below one path. `look` walks its logs once, for some offsets; then all else is known.
 
-    `damaged` are the ranges of offsets that could not be read, `holes` those that were looked for in intact batches without
-    result, `not_read` says which files could not be read at all.
+    `damaged` are the ranges of offsets that could not be read (empty for zeros at the end), `holes` those that were looked for in
+    intact batches without result, `not_read` says which files could not be read at all.
     `epochs` are leader epochs and their first offsets, by the checkpoint of the partition and by the batches.
     """
 
@@ -194,7 +194,8 @@ class Copy:
     @property
     def is_whole(self) -> bool:
         """Whether the log begins at 0, was never cleaned, and could be read from end to end."""
-        return self.log_start == 0 and self.cleaned_to is None and not self.damaged and not self.not_read
+        is_damaged = any(damaged.offset < damaged.next_offset for damaged in self.damaged)
+        return self.log_start == 0 and self.cleaned_to is None and not is_damaged and not self.not_read
 
     def _all_epochs(self) -> list[tuple[int, int]]:
         found = dict(self._epochs)
@@ -298,7 +299,7 @@ class Copy:
             if isinstance(each, Stray):
                 self._note_stray(each, is_served=is_in_service)
             elif is_in_service or not self.served:
-                self._note_damaged(source, each, item)
+                self._note_damaged(source, each)
         if damaged.log_end > (item.base_offset or 0):
             self._extend(damaged.log_end - 1, is_served=is_in_service)
         self._note_bad_ranges(source)
@@ -313,13 +314,10 @@ class Copy:
         following = bisect_right(logs, item.base_offset or 0, key=_base_offset)
         return _base_offset(logs[following]) if following < len(logs) else None
 
-    def _note_damaged(self, source: TolerantSource, damaged: DamagedRange, item: FileItem) -> None:
+    def _note_damaged(self, source: TolerantSource, damaged: DamagedRange) -> None:
         """Note a damaged range. At the end of the log, a batch reaches no further than its header claims, if that agrees."""
         if damaged.next_offset == FOREVER:
-            if not damaged.is_batch:
-                return
-            if item in (self.served or self.marked):
-                damaged.next_offset = _claimed_end(source, damaged)
+            damaged.next_offset = _claimed_end(source, damaged)
         self.damaged.append(damaged)
 
     @property
@@ -615,9 +613,12 @@ def _are_between(numbers: list[int], first: int, last: int) -> bool:
 def _claimed_end(source: TolerantSource, damaged: DamagedRange) -> int:
     """The offset after all that a damaged range may hold; FOREVER if the fields of the header there are not in agreement.
 
-    They are no proof: it is what they say, or a record for each byte if that is more.
+    They are no proof: it is what they say, or a record for each byte if that is more. Zeros, as of a preallocated file, hold
+    nothing.
     """
     data = source.read(damaged.start, BATCH_HEADER_SIZE)
+    if not any(data):
+        return damaged.offset
     if len(data) < BATCH_HEADER_SIZE or data[MAGIC_AT] != 2:
         return FOREVER
     header = BATCH_HEADER.unpack(data)

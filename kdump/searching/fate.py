@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kdump.reading.damaged_offsets import DamagedRange
     from kdump.searching.copies import Copy, Hole, Marker, Sighting
 
     Has = tuple[Copy, Sighting]
@@ -156,10 +157,9 @@ class Verdict:
             damaged = copy.damage_at(self._offset)
             if damaged is None:
                 continue  # it was found by its key, in a batch whose header may claim any offset
-            until = "on" if damaged.next_offset == FOREVER else f"to {damaged.next_offset - 1:,}"
             where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
             why = f": {damaged.reason}" if isinstance(damaged, UnreadableRange) else ""
-            self._evidence.append(f"{damaged.log}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
+            self._evidence.append(f"{damaged.log}: {where} are damaged, offsets from {damaged.offset:,} {_until(damaged)}{why}")
             if damaged.offset >= (copy.log_end or 0):
                 self._evidence.append("it may also never have been written")
         self._evidence += [f"{_out_of_line(sighting)}; it claims this one" for _, sighting in self._doubtful]
@@ -280,12 +280,13 @@ class Verdict:
         ends = [copy.log_end or 0 for copy in self._served or self._copies]
         if self._offset >= max(ends):
             known = max((copy.highest_known for copy in self._served), default=-1)
-            if self._offset <= known:
-                self._evidence.append(f"the log ends at {max(ends):,}, but files beside it know of {known:,}: it is lost")
-                return fates.MISSING
-            self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
+            is_lost = self._offset <= known
+            lost = f", but files beside it know of {known:,}: it is lost"
+            self._evidence.append(
+                f"the log ends at {max(ends):,}{lost if is_lost else '; a record that all replicas truncated leaves no trace'}"
+            )
             self._note_damaged_end(max(ends))
-            return fates.NOT_WRITTEN
+            return fates.MISSING if is_lost else fates.NOT_WRITTEN
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"
@@ -293,13 +294,15 @@ class Verdict:
         return fates.MISSING
 
     def _note_damaged_end(self, end: int) -> None:
-        """Note a damaged batch after the end, whose header claims offsets below this one."""
+        """Note a damaged batch after the end, whose header claims other offsets than this one, and zeros there."""
         for copy in self._served or self._copies:
             for damaged in copy.damaged:
+                where = f"after it, bytes {damaged.start:,} to {damaged.end - 1:,} of {damaged.log} are"
                 if damaged.next_offset > end:
-                    claims = offset_range(damaged.offset, damaged.next_offset - 1)
-                    where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
-                    self._evidence.append(f"after it, {where} of {damaged.log} are damaged: they may hold {claims}")
+                    claims = f"offsets from {damaged.offset:,} {_until(damaged)}"
+                    self._evidence.append(f"{where} damaged: they may hold {claims}")
+                elif damaged.offset == damaged.next_offset == end:
+                    self._evidence.append(f"{where} zero: nobody can say what was there before")
 
     # What copies hold
 
@@ -346,6 +349,10 @@ def _place(sighting: Sighting) -> Place:
     batch = sighting.batch
     is_found = not sighting.is_outside_of_batch
     return Place(batch.path, batch.position, is_going=not sighting.is_served, is_found_by_offset=is_found)
+
+
+def _until(damaged: DamagedRange) -> str:
+    return "on" if damaged.next_offset == FOREVER else f"to {damaged.next_offset - 1:,}"
 
 
 def _out_of_line(sighting: Sighting) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import itemgetter
+
 from kdump.checks.wording import counted, span
 
 TYPE_CHECKING = False
@@ -45,6 +48,12 @@ class Ranges:
                     merged.append((first, last))
             self._ranges, self._merged = merged, True
         return self._ranges
+
+    def hold(self, first: int, last: int) -> bool:
+        """Whether all numbers from the first to the last one are in them."""
+        merged = self.merged()
+        row = bisect_right(merged, first, key=itemgetter(0)) - 1
+        return row >= 0 and last <= merged[row][1]
 
     def text(self, what: str, most: int) -> str:
         """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""

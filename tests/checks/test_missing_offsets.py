@@ -13,6 +13,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.missing_offsets import _HIGHEST, MissingOffsets, _believed
 from kdump.checks.packed_ints import PackedInts
 from kdump.cli.commands import main
+from tests.builders.files import offset_index
 from tests.builders.records import batch, record
 from tests.loops import each
 
@@ -79,6 +80,12 @@ def test_batches_with_offsets_of_no_batch_of_the_log_do_not_say_what_is_missing(
     path = _partition(tmp_path, b"".join(rows))
     (path / f"{600:020}.log").write_bytes(batch(base_offset=600, records=[record()]))
     assert _claims(path) == set(range(591, 594))
+
+
+@pytest.mark.both_kernels
+@each("tail", [b"".join(LOG[:100])[:-500], b"".join(offset_index(entries=[(40 * row, 8192 * row)]) for row in range(1, 15))])
+def test_the_end_of_a_copy_and_offsets_that_no_segment_reaches_are_not_missing(tail: bytes, tmp_path: Path) -> None:
+    assert _claims(_partition(tmp_path, b"".join(LOG) + tail)) == set()
 
 
 def _headline(path: Path, capfd: Capture) -> int:

@@ -22,6 +22,7 @@ from kdump.mending.slice.slicing import Wanted
 from kdump.output.text.slice import SliceReport
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import checkpoint, partition_metadata, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.support import skip_if
@@ -371,7 +372,41 @@ def test_a_batch_out_of_line_in_the_range_is_refused_and_kept_in_an_excerpt(tmp_
     assert not {"quorum-state"} & {found.name for found in (tmp_path / "a").iterdir()}
     (row,) = kdump.slice(path, tmp_path / "b", from_offset=8, to_offset=13, with_damage=True)
     assert isinstance(row, SlicedSegment)
-    assert (row.batches, row.kept, row.last_offset, _log_of(tmp_path / "b")) == (8, 4, 13, b"".join(batches[4:7]))
+    assert (row.batches, row.kept, row.last_offset, _log_of(tmp_path / "b")) == (10, 4, 13, b"".join(batches[4:7]))
+
+
+@each(
+    ("order", "first", "last", "excerpt"),
+    [
+        ([*range(4), 8, 9, *range(4, 8)], 5, 6, [4, 5, 6]),  # two at a wrong place; what follows them is doubtful
+        ([*range(4), 8, 9, *range(4, 8)], 3, 5, [3, 8, 9, 4, 5]),
+        ([*range(10), *range(5)], 3, 6, [3, 4, 5, 6]),  # joined with its first half
+        ([*range(10), *range(10)], 0, 3, [0, 1, 2, 3]),
+    ],
+)
+def test_batches_of_the_range_are_taken_after_later_ones_and_once(
+    order: list[int], first: int, last: int, excerpt: list[int], tmp_path: Path
+) -> None:
+    path = write_partition(tmp_path, topic="orders", segments={0: [_PLAIN[row] for row in order]})
+    kdump.slice(path, tmp_path / "excerpt", from_offset=2 * first, to_offset=2 * last, with_damage=True)
+    assert _log_of(tmp_path / "excerpt") == b"".join(_PLAIN[row] for row in excerpt)
+    if excerpt == sorted(excerpt):
+        kdump.slice(path, tmp_path / "out", from_offset=2 * first, to_offset=2 * last)
+        assert _log_of(tmp_path / "out") == b"".join(_PLAIN[first : last + 1])
+        return
+    with pytest.raises(CorruptData, match="follows damage, or does not fit the offsets around it"):
+        kdump.slice(path, tmp_path / "out", from_offset=2 * first, to_offset=2 * last)
+
+
+@each("magic", [0, 1])
+def test_a_range_inside_of_a_wrapper_after_damage_is_taken(magic: int, tmp_path: Path) -> None:
+    content = [message(magic=magic, value=b"v%d" % row) for row in range(4)]
+    wrappers = [wrapper(messages=content, magic=magic, codec="gzip", base_offset=first) for first in (0, 4, 8, 12)]
+    wrappers[1] = flipped(wrappers[1])
+    path = write_partition(tmp_path, topic="orders", segments={0: wrappers})
+    for name, is_excerpt, expected in (("out", False, wrappers[2]), ("excerpt", True, wrappers[1] + wrappers[2])):
+        kdump.slice(path, tmp_path / name, from_offset=9, to_offset=10, with_damage=is_excerpt)
+        assert _log_of(tmp_path / name) == expected, name
 
 
 @each(("count", "more"), [(50, 0), (51, 1)])

@@ -186,6 +186,18 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     assert _fate("a-0@99999", _partition(tmp_path / "two", _batch(0), torn)).answer == "damaged", "any later one"
 
 
+@each(("tail", "answer", "words"), [(b"garbage" * 99, "damaged", "damaged, offsets from 1"), (bytes(693), "not-written", "zero")])
+def test_what_follows_the_last_batch_is_named(tail: bytes, answer: str, words: str, tmp_path: Path) -> None:
+    first = _batch(0)
+    one = _partition(tmp_path / "one", first)
+    (one / "a-0" / f"{FIRST}.log").write_bytes(first + tail)
+    fate = _fate("a-0@1", one)
+    assert fate.answer == answer and f"bytes {len(first)} to {len(first + tail) - 1}" in fate.evidence
+    assert f"are {words}" in fate.evidence
+    fate = _fate("a-0@1", one, _partition(tmp_path / "two", first, _batch(1)))
+    assert fate.answer == ("present" if answer == "damaged" else "only-on"), "another copy has it"
+
+
 def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     torn = batch(base_offset=2, records=[record(offset_delta=delta) for delta in range(3)])[:-5]
     data = _partition(tmp_path / "one", _batch(0), _batch(1), torn)
@@ -195,7 +207,7 @@ def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Pa
     assert commands.main(["where", "a-0@99999", str(data)]) == 1
     out = capfd.readouterr().out
     assert out.startswith("a-0@99999   beyond the end (not-written)\n")
-    assert f"are damaged: they may hold offsets 2 to {last}" in " ".join(out.split())
+    assert f"are damaged: they may hold offsets from 2 to {last}" in " ".join(out.split())
 
 
 DELETED = "old/a-0/00000000000000000000.log.deleted"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.batch_header import RECORD_COUNT
+from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.source import Source
 from kdump.checks.wording import byte_range
 from kdump.errors import UsageError
@@ -54,8 +55,8 @@ class Excerpt:
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
             if isinstance(item, Damage):
                 log.damage(item.start, item.end)
-            elif not log.take(item, self._wanted):
-                break
+            else:
+                log.take(item, self._wanted)
         start, stop = log.start, source.size if log.stop is None else log.stop
         if start >= stop:
             return
@@ -118,53 +119,57 @@ class _Log:
         self.batches = self.taken = self.records = 0
         self.damaged: list[_Place] = []
         self._closed = 0  # places before this one have their last offset
+        self._is_found = False  # an intact batch of the range
 
     def damage(self, start: int, end: int) -> None:
         self.damaged.append(_Place(start, end, self.last + 1))
 
-    def take(self, section: salvage.Section, wanted: Wanted) -> bool:
-        """Take the next batches. Returns whether more may be in the range."""
+    def take(self, section: salvage.Section, wanted: Wanted) -> None:
+        """Take the next batches. Those of the range may follow later ones, such as a page that was written to a wrong place."""
         chunk = section.chunk
         if section.is_intact:
             first, last, end = extent(chunk)
-            if last < wanted.from_offset:
-                self._pass(first, last, end, len(chunk))
-                return True
+            is_after = first > wanted.to_offset and (not chunk.is_legacy or self.last >= wanted.to_offset)
+            if last < wanted.from_offset or is_after:
+                start = chunk.batches["position"][0] if section.summary is None else section.summary.positions[0]
+                self._pass(first, last, start, end, len(chunk), is_after=is_after)
+                return
         batches = chunk.batches
         for row, (status, position, size) in enumerate(zip(section.statuses, batches["position"], batches["size"], strict=True)):
-            batch = batches.row(row)
-            if status != INTACT:  # only what is intact says where the range starts and ends
-                self.batches += 1
-                if status == DAMAGED:
-                    self.damage(position, position + size)
-                elif batch.first_offset is not None and self.last < batch.first_offset <= wanted.to_offset:
-                    self._close(batch.first_offset)
-                    self.last = self.last_taken = batch.last_offset
+            first, last = batches.row(row).first_offset, batches["last_offset"][row]
+            if chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]:  # only its messages say where it starts
+                first = min(first, self.last + 1)
+            if status == DAMAGED:
+                self.damage(position, position + size)
+            elif status == INTACT and (last < wanted.from_offset or first > wanted.to_offset):
+                self._pass(first, last, position, position + size, 1, is_after=first > wanted.to_offset)
+                continue
+            elif self.last < last and (status == INTACT or first <= wanted.to_offset):  # else it is there already
+                self._close(first)
+                if status == INTACT:  # only what is intact says where the range starts and ends
+                    self.stop, self._is_found = None, True
+                if last >= wanted.from_offset:
                     self.taken += 1
                     self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
-                continue
-            if batch.last_offset < wanted.from_offset:
-                self._pass(batch.first_offset, batch.last_offset, position + size, 1)
-                continue
-            self._close(batch.first_offset)
+                self.last = self.last_taken = last
             self.batches += 1
-            if batch.first_offset is not None and batch.first_offset > wanted.to_offset:
-                self.stop = position
-                return False
-            self.taken += 1
-            self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
-            self.last = self.last_taken = batch.last_offset
-        return True
 
-    def _pass(self, first: int | None, last: int, end: int, count: int) -> None:
-        """Pass over intact batches before the range."""
+    def _pass(self, first: int, last: int, start: int, end: int, count: int, *, is_after: bool) -> None:
+        """Pass over intact batches outside of the range, which starts after those before it, and ends at those after it."""
         self._close(first)
         self.batches += count
-        self.last = self.last_taken = last
-        self.start, self.offset = end, last + 1
+        is_kept = self.taken > 0 or bool(self.damaged) and self.damaged[-1].start >= self.start
+        if self._is_found or is_after and is_kept:
+            self.stop = start if self.stop is None else self.stop
+            return
+        self.start, self.stop = end, None
+        self.taken = self.records = 0
+        if not is_after:
+            self.last = self.last_taken = last
+            self.offset = last + 1
 
-    def _close(self, first: int | None) -> None:
+    def _close(self, first: int) -> None:
         """An intact batch follows the damage."""
         for place in self.damaged[self._closed :]:
-            place.until = place.first if first is None else first - 1
+            place.until = first - 1
         self._closed = len(self.damaged)

@@ -37,6 +37,7 @@ from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import INTACT, Damage
+from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from kdump.mending.new.log_writer import LogWriter
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
+
+    Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
 
@@ -117,7 +120,7 @@ class Slicing:
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
                 log = SlicedLog(source, base, self._writer, self.log_end, is_after_gap=self._left_out)
-                for chunk in self._chunks(source, base, end, self._is_done):
+                for chunk in self._chunks(source, base, end, log):
                     self._take(log, chunk)
                 log.flush()
                 if end is None and self._reaches_end and base >= max(self.log_end, self._wanted.from_offset):
@@ -146,9 +149,13 @@ class Slicing:
             if end is None or end > self._wanted.from_offset:
                 yield base, end
 
-    def _chunks(self, source: Source, base: int, end: int | None, is_done: Callable[[int], bool]) -> Iterator[Chunk]:
-        """The batches of a log that may be wanted, all intact. Raises CorruptData for damage among them."""
+    def _chunks(self, source: Source, base: int, end: int | None, log: SlicedLog | None = None) -> Iterator[Chunk]:
+        """The batches of a log, all intact: those of the range may follow later ones.
+
+        Raises CorruptData for damage in the range, unless what may have been there comes elsewhere in the `log`.
+        """
         damage: CorruptData | None = None
+        damaged: list[Damaged] = []
         next_offset = base
         position = 0
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
@@ -160,26 +167,33 @@ class Slicing:
                     damage = damage or _doubtful(source, chunk)
                     continue
                 first, last, chunk_end = extent(chunk)
-                self._require_outside(damage, next_offset, first - 1)
+                if damage is not None:
+                    first = _first_offset(source, chunk) if chunk.is_legacy else first
+                    self._note_damage(damage, next_offset if next_offset <= first else base, first - 1, damaged)
                 damage, next_offset = None, last + 1
                 self._progress.advance(chunk_end - position)
                 position = chunk_end
                 yield chunk
-                if is_done(next_offset):
-                    return
         self.ends[base] = next_offset
         is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
         if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
-            return
-        self._require_outside(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1)
+            damage = None
+        if damage is not None:
+            self._note_damage(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1, damaged)
+        for fault, first, last in damaged:
+            if log is not None and not log.has(max(first, self._wanted.from_offset), min(last, self._wanted.to_offset)):
+                raise fault
 
-    def _require_outside(self, damage: CorruptData | None, first: int, last: int) -> None:
-        """Raises the damage between two batches if offsets from `first` to `last`, which are missing there, are in the range."""
-        if damage is None:
+    def _note_damage(self, damage: CorruptData, first: int, last: int, damaged: list[Damaged]) -> None:
+        """Note damage between two batches if offsets in the range, from `first` to `last`, are missing there.
+
+        Raises it if the end of a transaction of the slice may be among them.
+        """
+        if last < first:
             return
         if self._wanted.holds_offsets(first, last):
-            raise damage
-        if self._open and first > self._wanted.to_offset:
+            damaged.append((damage, first, last))
+        elif self._open and first > self._wanted.to_offset:
             damage.message += "; the end of a transaction that the slice holds may have been here"
             raise damage
 
@@ -194,7 +208,7 @@ class Slicing:
         for base, end in self._segments(is_done):
             with Source(os.path.join(self._part.path, self._part.logs[base])) as source:
                 self._inputs.note(source)
-                for chunk in self._chunks(source, base, end, is_done):
+                for chunk in self._chunks(source, base, end):
                     is_skipped = chunk.is_legacy or extent(chunk)[1] < wanted.from_offset
                     for header in () if is_skipped else chunk.headers:
                         first, last = _offsets(header)
@@ -246,12 +260,18 @@ class Slicing:
 
     def _take(self, log: SlicedLog, chunk: Chunk) -> None:
         """Take what is wanted of these batches."""
-        if extent(chunk)[1] < self._wanted.from_offset:
+        first, last, _ = extent(chunk)
+        is_after = self._is_done(log.next_offset) and first >= log.next_offset
+        log.next_offset = last + 1
+        if last < self._wanted.from_offset or is_after:
             log.leave_out_all(chunk)
             return
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
             log.at(position, size)
-            if chunk.is_legacy:
+            last = chunk.batches["last_offset"][row]
+            if log.has(last, last):
+                log.leave_out()
+            elif chunk.is_legacy:
                 self._take_messages(log, chunk, row)
             elif chunk.headers[row][ATTRIBUTES] & CONTROL_BIT:
                 self._take_control(log, chunk.headers[row])
@@ -354,18 +374,25 @@ class SlicedLog:
         """Whether batches after the last one that was written were left out."""
         self.position = 0
         """Where the batch at hand starts."""
+        self.next_offset = base_offset
+        """The offset after the last batch that was read."""
         self.log_end = log_end
         """The offset after the last batch that was written."""
         self._base_offset = base_offset
         self._writer = writer
         self.row = SlicedSegment(None, os.path.basename(source.path), None, None, *[0] * 10)
         self._size = 0
+        self._written = Ranges()
         self._copied: tuple[int, int, int, int] | None = None  # start and end of a stretch, its first and its last offset
 
     def at(self, position: int, size: int) -> None:
         """Go on to the batch at this position of the log."""
         self.position, self._size = position, size
         self.row.batches += 1
+
+    def has(self, first: int, last: int) -> bool:
+        """Whether batches with all of these offsets were written, as where a log was joined with itself."""
+        return last < self.log_end and self._written.hold(first, last)
 
     def count(self, *, is_in_range: bool, has_key: bool) -> bool:
         """Count a record of the batch. Returns whether it is kept."""
@@ -422,6 +449,7 @@ class SlicedLog:
             self.start(self._base_for(first))
             self.row.first_offset = first
         self.row.last_offset = last
+        self._written.add(first, last)
         self.log_end = last + 1
         self.has_gap = False
 
@@ -471,6 +499,12 @@ def extent(chunk: Chunk) -> tuple[int, int, int]:
     batches = chunk.batches
     end = batches["position"][-1] + batches["size"][-1]
     return batches.row(0).first_offset, batches["last_offset"][-1], end
+
+
+def _first_offset(source: Source, chunk: Chunk) -> int:
+    """The first offset in the messages of a chunk. Raises CorruptData if they cannot be read."""
+    message = Message(chunk.headers[0][MESSAGE_OFFSET], bytes_of(source, chunk, 0)[LOG_OVERHEAD:])
+    return next(iter(unwrap(message))).offset if message.codec else message.offset
 
 
 def _doubtful(source: Source, chunk: Chunk) -> CorruptData:

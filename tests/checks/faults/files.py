@@ -17,7 +17,7 @@ from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.support import without_packages
 
-from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, place
+from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, place, warning
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
@@ -225,7 +225,7 @@ CASES = (
         b"".join(_AGED),
         info((len(_AGED[0]), 2 * len(_AGED[0])), found="1"),
         _AGED[0],
-        also={"timestamp-negative": error((0, len(_AGED[0])), offsets=(0, 0), expected="-1", found="-2")},
+        also={"timestamp-negative": warning((0, len(_AGED[0])), offsets=(0, 0), expected="-1", found="-2")},
         near_also={"timestamp-negative"},
         settings={"max_findings": 1},
     ),

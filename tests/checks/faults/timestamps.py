@@ -91,19 +91,19 @@ CASES = (
     case(
         "timestamp-negative",
         _at(-2, -(2**63)),
-        (error(_row(0), offsets=(0, 0), expected="-1", found="-2"), error(_row(1), offsets=(1, 1), found=str(-(2**63)))),
+        (warning(_row(0), offsets=(0, 0), expected="-1", found="-2"), warning(_row(1), offsets=(1, 1), found=str(-(2**63)))),
         _at(-1, TIMESTAMP),
     ),
     case(
         "timestamp-negative: of-a-record",
         batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)]),
-        error(WHOLE_FILE, offsets=(1, 1), expected="-1", found="-5"),
+        warning(WHOLE_FILE, offsets=(1, 1), expected="-1", found="-5"),
         batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-1)]),
     ),
     case(
         "timestamp-negative: of-a-record-under-none",
         batch(records=[record(timestamp=-5)], max_timestamp=-1),
-        error(WHOLE_FILE, offsets=(0, 0), expected="-1", found="-5"),
+        warning(WHOLE_FILE, offsets=(0, 0), expected="-1", found="-5"),
         batch(records=[record(timestamp=-1)], max_timestamp=-1),
     ),
     case(
@@ -111,7 +111,7 @@ CASES = (
         {_LOG: batch(records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=_TOP, max_timestamp=2**62 - 10 - 2**63)},
         error(WHOLE_FILE, offsets=(0, 0)),
         {_LOG: batch(records=[record(value=b"v", timestamp_delta=-(_TOP - TIMESTAMP))], base_timestamp=_TOP)},
-        also={"timestamp-negative": error(WHOLE_FILE, offsets=(0, 0), found=str(2**62 - 10 - 2**63))},
+        also={"timestamp-negative": warning(WHOLE_FILE, offsets=(0, 0), found=str(2**62 - 10 - 2**63))},
     ),
     case(
         "log-append-time-odd: mixed",

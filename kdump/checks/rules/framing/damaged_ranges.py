@@ -169,7 +169,7 @@ class DamagedRanges:
             if not header[ATTRIBUTES] & COMPRESSION_MASK:
                 whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
                 message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
-            offsets = (first, last)
+            offsets = (first, last) if last > self._file_end.last_offset else None  # else it is a copy of one before
         words, gap = self._missing_at_end()
         if gap and offsets and self._up_to_next_segment() is None:
             (first, last), (first_missing, last_missing) = offsets, gap

@@ -44,7 +44,7 @@ _STAYS = frozenset(
     (
         *("record-count-negative", "record-count-too-high", "record-count-too-low", "record-count-zero-nonempty"),
         *("last-offset-delta-mismatch", "record-offset-order", "leader-epoch-regression", "sequence-duplicate"),
-        *("offset-gap", "segments-gap", "segment-missing", "timestamp-negative", "timestamp-overflow"),
+        *("offset-gap", "segments-gap", "segment-missing", "timestamp-overflow"),
         *("record-length-bad", "record-body-mismatch", "varint-too-long", "varint-truncated", "key-length-bad"),
         *("header-count-bad", "header-key-null", "header-bytes-odd", "payload-empty-compressed", "decompression-limit"),
         *("frame-bad-header", "frame-truncated", "frame-damaged", "frame-checksum-mismatch", "frame-trailing-bytes"),
