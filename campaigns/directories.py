@@ -275,7 +275,7 @@ def _read(case: Case, _: Seen) -> list[str]:
     return []
 
 
-def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[str, object]]:
+def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[str, Any]]:
     options = Options({"table": table, "path": str(directory), "targetBytes": target_bytes})
     return [row for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()]
 

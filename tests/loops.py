@@ -64,6 +64,11 @@ def each(
     return decorated
 
 
+def of_all_cases(*values: object) -> Any:
+    """A row of `pytest.mark.parametrize` that only runs with `--all-cases`, or where its module or test is named."""
+    return pytest.param(*values, marks=pytest.mark.all_cases)
+
+
 def samples(config: pytest.Config) -> bool:
     """Whether a share of the cases will do: tests that are named, by module or by `-k`, are run as a whole."""
     given = config.option

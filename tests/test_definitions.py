@@ -124,6 +124,7 @@ def test_the_exit_code_says_whether_something_is_new(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.oracle
+@pytest.mark.all_cases
 def test_schemas_agree_with_the_definitions_of_the_newest_release() -> None:
     if shutil.which("mvn") is None:
         pytest.skip("the definitions of Kafka need Maven")

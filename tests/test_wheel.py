@@ -64,6 +64,7 @@ def _names(wheel: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_a_wheel_has_the_kernel_man_pages_and_completions_and_no_sources(checkout: Path, tmp_path: Path) -> None:
     if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
         pytest.skip("no Python.h")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+from kdump.binary import zeros
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
@@ -68,11 +69,4 @@ def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:
 
 def used_entries(index: Source, entry_size: int) -> int:
     """How many entries there are before the zero tail."""
-    end = index.size - index.size % entry_size
-    while end > 0:
-        start = max(0, end - WINDOW_SIZE)
-        used = index.read(start, end - start).rstrip(b"\0")
-        if used:
-            return -(-(start + len(used)) // entry_size)
-        end = start
-    return 0
+    return -(-zeros.start_of_run(index, 0, index.size - index.size % entry_size) // entry_size)

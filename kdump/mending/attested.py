@@ -15,8 +15,8 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings, current_time
 from kdump.formats import offset_index, text_checkpoint, tree
+from kdump.formats.entries import used_entries
 from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT
-from kdump.reading import zeros
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
@@ -173,6 +173,6 @@ def _used_entries(path: str) -> tuple[array[int], array[int]]:
             more_offsets, more_positions = offset_index.columns_of(window)
             offsets += more_offsets
             positions += more_positions
-        used = -(-zeros.start_of_run(source, 0, len(offsets) * offset_index.ENTRY_SIZE) // offset_index.ENTRY_SIZE)
+        used = used_entries(source, offset_index.ENTRY_SIZE)
     del offsets[used:], positions[used:]
     return offsets, positions

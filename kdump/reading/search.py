@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import kernel
+from kdump.binary import kernel, zeros
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     CRC_COVERS_FROM,
@@ -15,7 +15,6 @@ from kdump.binary.batch_header import (
     stored_crc,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
-from kdump.reading import zeros
 from kdump.reading.plausible import (
     contents_in_header,
     holds_header,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 
+from kdump.binary import zeros
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
-from kdump.reading import zeros
 from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary import zeros
 from kdump.binary.batch_header import (
     BATCH_HEADER,
     BATCH_HEADER_SIZE,
@@ -20,7 +21,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
-from kdump.reading import damages, search, spans, zeros
+from kdump.reading import damages, search, spans
 from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches, row_of
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header

@@ -22,7 +22,7 @@ from campaigns import commands, disturbed
 from campaigns.commands import Bench, Outcome, Run, end_session, left_of, processes_of
 from campaigns.disturbed import FAILURES, HANDLED, SURROUNDINGS, Failure, Hold, Runs, can_be_made, in_surroundings
 from tests.builders.files import file_name
-from tests.loops import each
+from tests.loops import each, of_all_cases
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="a library is preloaded, processes are found in /proc"
@@ -45,7 +45,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@each("name", list(commands.COMMANDS)[::6])  # the campaign runs all
+@each("name", list(commands.COMMANDS)[::6], share=3)  # the campaign runs all
 def test_a_call_that_fails_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
     chance = random.Random(name)
     kind = chance.choice(("sound", "damaged"))
@@ -86,7 +86,7 @@ def test_a_scan_goes_on_after_a_block_that_cannot_be_read(bench: Bench, library:
 
 
 @pytest.mark.slow
-@each("call", ["open", "opendir", "stat"])
+@each("call", ["open", "opendir", "stat"], share=3)
 @each("name", ["check log directory", "check pattern", "scan json", "grep expression"])
 def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
     name: str, call: str, bench: Bench, library: Path
@@ -174,7 +174,7 @@ def test_the_reader_of_a_pipe_may_leave_but_the_verdict_stays() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["check", "log csv", "grep", "recover text", "drop-in"])  # the campaign runs all
+@pytest.mark.parametrize("name", ["check", *map(of_all_cases, ["log csv", "grep"]), "recover text", "drop-in"])
 def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
     runs = Runs(bench, name, library)
     for hold in disturbed.holds(runs, 3, random.Random(name)):
@@ -280,7 +280,7 @@ def _ending(bench: Bench, long: Path, name: str, number: signal.Signals, *, to_a
     return bench.run(name, partition=long, command=case.command, program=program, meanwhile=send)
 
 
-@each("name", CASES, share=2)
+@each("name", CASES, share=4)
 @each("number", HANDLED)
 @each("to_all", [False, True], ids=["to-one", "to-all"])
 def test_a_signal_ends_all_processes_and_leaves_nothing(
@@ -386,7 +386,7 @@ def usual(bench: Bench) -> dict[str, Outcome]:
 
 
 @pytest.mark.slow
-@each("surroundings", SURROUNDINGS)
+@each("surroundings", SURROUNDINGS, share=2)
 def test_a_command_works_or_says_what_it_lacks(surroundings: str, bench: Bench, usual: dict[str, Outcome]) -> None:
     """Two of the commands, in turn; the campaign runs all."""
     if not can_be_made(surroundings) or surroundings == "full /dev/shm" and bench.root.is_relative_to("/dev/shm"):

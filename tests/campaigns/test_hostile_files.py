@@ -15,7 +15,7 @@ from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
 from kdump.releases.profile import Profile
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_contents import CONTENTS, MUCH_IN_LITTLE
-from tests.loops import each
+from tests.loops import each, of_all_cases
 from tests.work import Work, work_of
 
 SMALL, LARGE = 40_000, 160_000
@@ -68,9 +68,9 @@ def _peak(work: Callable[[], object]) -> float:
 @pytest.mark.parametrize(
     ("name", "count", "level", "at_most"),
     [  # and what it took before the bound
-        ("zstd record of headers", 330_000, "deep", 8),  # 22
+        of_all_cases("zstd record of headers", 330_000, "deep", 8),  # 22
         ("long value", 8 * MIB, "deep", 16),  # 23: a second copy of 8 MiB
-        ("wrapper of messages", 400_000, "full", 8),  # 15
+        of_all_cases("wrapper of messages", 400_000, "full", 8),  # 15
         ("rising leader epochs", 30_000, "full", 13),  # 14.3
     ],
 )

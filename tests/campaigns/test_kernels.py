@@ -12,7 +12,6 @@ from tests.support import skip_if
 MUTANTS, MUTANTS_OF_ALL_CASES = 60, 150
 ROUNDS_OF_CALLS = 300
 ROUNDS_WITH_SANITIZERS, MUTANTS_WITH_SANITIZERS = 120, 30
-PART = 3  # of these rounds and mutants, by default
 SEED = 1
 
 
@@ -58,16 +57,18 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
     ("module", "option", "count"),
     [("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS), ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS)],
 )
-def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int, all_cases: bool) -> None:
-    code, text = sanitized.run(build, module, option, str(count if all_cases else count // PART), "--seed", str(SEED))
+def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int) -> None:
+    code, text = sanitized.run(build, module, option, str(count), "--seed", str(SEED))
     assert code == 0, text
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
     (tmp_path / "kdump").symlink_to(build / "kdump")
     # one byte after a buffer: what the sanitizers are for

@@ -13,6 +13,7 @@ from tests.support import skip_if
 
 
 @pytest.mark.oracle
+@pytest.mark.all_cases
 def test_a_stream_over_a_live_broker_delivers_each_record_once(tmp_path: Path) -> None:
     skip_if(live_broker.why_not_available())
     with live_broker.running(tmp_path) as (broker, clients):

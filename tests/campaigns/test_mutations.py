@@ -27,6 +27,7 @@ def test_the_list_fits_the_code_in_the_order_of_its_files_and_each_area_has_test
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_an_error_is_caught_and_what_changes_nothing_survives(tmp_path: Path) -> None:
     before = (ROOT / FILE).read_bytes()
     tests = ["tests/formats/test_transaction_index.py"]

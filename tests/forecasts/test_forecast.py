@@ -31,7 +31,7 @@ from tests.builders.records import batch, record
 from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
-from tests.support import run_here
+from tests.support import bytes_read, run_here
 
 Patch = pytest.MonkeyPatch
 Capture = pytest.CaptureFixture[str]
@@ -436,6 +436,9 @@ def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path)
     os.truncate(path / "00000000000000000001.log", 69)
     os.truncate(path / "00000000000000000001.index", 3 << 30)
     assert _only(path, after="clean").exception == "java.lang.IllegalArgumentException"
+    with bytes_read() as total:
+        assert "index-oversize" in {finding.code for finding in kdump.check(path)}
+    assert total() < 3 << 20
 
 
 def test_a_batch_that_says_it_is_one_byte_long_is_not_called_several(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kdump.binary import zeros
 from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.reading import search, zeros
+from kdump.reading import search
 from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section

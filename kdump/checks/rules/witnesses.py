@@ -7,10 +7,10 @@ from struct import Struct
 
 from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
-from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.source import Source
 from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import Unreadable
-from kdump.formats import transaction_index
+from kdump.formats import entries, transaction_index
 from kdump.formats.file_name import (
     LOG,
     OFFSET_INDEX,
@@ -204,18 +204,10 @@ def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
     """The last entry of an index that is not zero, unpacked; None if there is none, or no file."""
     try:
         with Source(path) as source:
-            end = source.size - source.size % layout.size
-            while end > 0:
-                start = max(0, end - WINDOW_SIZE // layout.size * layout.size)
-                data = source.read(start, end - start)
-                used = len(data.rstrip(b"\x00"))
-                if used:
-                    at = (used - 1) // layout.size * layout.size
-                    return layout.unpack_from(data, at) if at + layout.size <= len(data) else None
-                end = start
+            count = entries.used_entries(source, layout.size)
+            return entries.at(source, layout, count - 1) if count else None
     except Unreadable:
-        pass
-    return None
+        return None
 
 
 def _has_grown(context: FileContext) -> bool:

@@ -9,6 +9,7 @@ from itertools import groupby
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.finding import WARNING, ByteCoverage
 from kdump.checks.wording import counted
+from kdump.formats.entries import used_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class EntryFile:
         source = context.source
         self._end = source.size - source.size % entry_size
         self._extents = _extents(source)
-        self.count = -(-_used_size(source, self._end, self._extents) // entry_size)
+        self.count = used_entries(source, entry_size)
         self._zeros: tuple[int, int] | None = None
         self.zero_count = 0
 
@@ -139,19 +140,6 @@ class EntryFile:
         subject = f"Entry {first:,} is" if first == last else f"Entries {first:,} to {last:,} are"
         message = f"{subject} all zeros, but entries follow. Lookups that hit zeros go wrong."
         self.context.report("index-zero-entry-middle", start, end, message, found=last - first + 1)
-
-
-def _used_size(source: Source, end: int, extents: list[tuple[int, int]]) -> int:
-    """The position after the last byte before `end` that is not zero."""
-    for start, stop in reversed(extents):
-        position = min(stop, end)
-        while position > start:
-            window_start = max(start, position - WINDOW_SIZE)
-            used = source.read(window_start, position - window_start).rstrip(b"\0")
-            if used:
-                return window_start + len(used)
-            position = window_start
-    return 0
 
 
 def _extents(source: Source) -> list[tuple[int, int]]:

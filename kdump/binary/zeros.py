@@ -1,11 +1,10 @@
-"""Where runs of zeros end in a log, without reading holes of the file."""
+"""Where runs of zeros start and end in a file, without reading its holes."""
 
 from __future__ import annotations
 
 import os
 
 from kdump.binary.source import WINDOW_SIZE, Source
-from kdump.reading.recent import RecentBytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +38,12 @@ def end(source: SizedReadable, start: int, window_size: int = WINDOW_SIZE) -> in
 
 
 def start_of_run(source: SizedReadable, start: int, end: int, window_size: int = WINDOW_SIZE) -> int:
-    """Where the run of zeros starts that ends here, at `start` at the earliest."""
+    """Where the run of zeros starts that ends here, at `start` at the earliest; holes of a file are not read."""
     size = min(_FIRST_SIZE, window_size)
     while end > start:
         first = max(start, end - size)
-        rest = len(source.read(first, end - first).rstrip(b"\x00"))
-        if rest:
-            return first + rest
+        if _data_from(source, first) < end and not are_all_of(window := source.read(first, end - first)):
+            return first + len(window.rstrip(b"\x00"))
         end, size = first, min(4 * size, window_size)
     return start
 
@@ -69,7 +67,7 @@ def runs(source: SizedReadable, start: int, stop: int, window_size: int = WINDOW
 
 def _data_from(source: SizedReadable, position: int) -> int:
     """The next position that is not in a hole."""
-    file = source.source if isinstance(source, RecentBytes) else source
+    file = getattr(source, "source", source)  # of one that reads through a window
     if not isinstance(file, Source):
         return position
     try:
