@@ -233,7 +233,7 @@ def _set_aside(row: Forecast, reason: str) -> None:
 def _fail_as_duplicate(row: Forecast, other: str) -> None:
     """The start fails because the partition is in two log directories. Kafka: LogManager.loadLog."""
     row.duplicate = other
-    _fail(row, ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}")
+    _fail(row, ILLEGAL_STATE, f"another directory of this broker has the partition, too: {other}")
 
 
 def _fail(row: Forecast, exception: str, reason: str) -> None:

@@ -53,7 +53,11 @@ class Member:
         self.values: dict[str, str] | None = None
         self.properties: MetaProperties | None = None
         self.fault: CorruptData | None = None
-        self.partitions = dict(_partitions(path))
+        self.partitions: dict[str, str] = {}
+        self.doubles: list[tuple[str, str]] = []  # two directories of one partition, such as orders-0 and orders-00
+        for name, directory in _partitions(path):
+            if self.partitions.setdefault(name, directory) != directory:
+                self.doubles.append((self.partitions[name], directory))
         self.has_metadata_log = cluster_topics.METADATA_DIRECTORY in self.partitions
         try:
             with Source(os.path.join(path, _NAME)) as source:
@@ -117,6 +121,8 @@ class Neighbours:
         self._is_of_kraft = rules.is_always_kraft or any(member.is_of_kraft for member in members)
         for member in members:
             self._note_own(member)
+            for here, there in member.doubles:
+                self._duplicates |= {here: there, there: here}
         for one, other in combinations(members, 2):
             self._compare(one, other)
 

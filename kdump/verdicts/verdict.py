@@ -253,7 +253,7 @@ class Verdict:
             "findings that were left out": self._left_out,
             "a start that fails or loses records": self._starts_left_out,
             "files that are not Kafka's": self._files_left - self._marked_left,
-            "files that brokers are about to delete": self._marked_left,
+            "files that brokers are about to delete or rename": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
         }
         but = " and ".join(what for what, count in left.items() if count)

@@ -815,6 +815,9 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
         assert run.returncode == 1
         assert f"too: {tmp_path}/b/orders-0." in " ".join(run.stdout.split())
         assert f"  kdump log --output table {tmp_path}/a/orders-0 {tmp_path}/b/orders-0   #" in run.stdout
+    (tmp_path / "a/orders-1").rename(tmp_path / "a/orders-00")  # a partition's number may have zeros before it
+    shutil.rmtree(tmp_path / "b")
+    assert {row.outcome for row in kdump.forecast(tmp_path)} == {"die"}
 
 
 def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tmp_path: Path) -> None:

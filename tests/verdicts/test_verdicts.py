@@ -74,11 +74,8 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
             id="the worst first",
         ),
         pytest.param(
-            [
-                _report(not_examined=5, path=f"/a-0/{name}")
-                for name in ("x.deleted", "x.cleaned", ".nfs0a1", "remote_log_snapshot")
-            ],
-            "fine, except for files that brokers are about to delete",
+            [_report(not_examined=5, path=f"/a-0/{name}") for name in ("x.deleted", "x.swap", ".nfs0a1", "remote_log_snapshot")],
+            "fine, except for files that brokers are about to delete or rename",
             ["not examined: 15 bytes in 3 files"],
             0,
             id="files that brokers are about to delete are Kafka's",
@@ -280,7 +277,7 @@ def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_cou
     assert (verdict.text, verdict.exit_code) == ("fine, except for files that are not Kafka's", 0)
     assert verdict.reasons[0] == "not examined: 9 bytes in 1 file"
     (partition / ".nfs0000a1").write_bytes((partition / NEWEST).read_bytes())  # which NFS keeps until the broker closes it
-    assert kdump.verdict(partition).text == f"{verdict.text} and files that brokers are about to delete"
+    assert kdump.verdict(partition).text == f"{verdict.text} and files that brokers are about to delete or rename"
     assert _exit_codes(partition, capfd) == (0, 0)
 
 
@@ -810,7 +807,7 @@ def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: Cap
 @each(
     ("topics", "values", "message"),
     [
-        (("a", "b"), {}, "another log directory of this broker has the partition, too"),
+        (("a", "b"), {}, "another directory of this broker has the partition, too"),
         (("a", "c"), {"node.id": "2"}, "name two brokers, 1 and 2"),
         (("a", "c"), {"cluster.id": "d"}, "name two clusters, c and d"),
         (("a", "c"), {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}, "have the same directory.id"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNCHECKED = (".lock", "remote_log_snapshot")
 """Files of brokers that need no check."""
 
-_GOING = re.compile(r".*\.(deleted|cleaned|part|tmp)|\.nfs[0-9a-f]+")
+_GOING = re.compile(r".*\.(deleted|cleaned|swap|part|tmp)|\.nfs[0-9a-f]+")
 """Names of files that are about to go: temporary ones, and what NFS keeps of a deleted file until the broker closes it."""
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
@@ -38,7 +38,7 @@ def is_of_broker(name: str) -> bool:
 
 
 def is_going(name: str) -> bool:
-    """Whether files of this name are about to be deleted."""
+    """Whether files of this name are about to be deleted, or to get another one."""
     return bool(_GOING.fullmatch(name))
 
 
