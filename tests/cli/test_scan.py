@@ -27,7 +27,7 @@ from kdump.spark import session
 from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
-from tests.builders.fleets import data, write_fleet
+from tests.builders.fleets import data, flipped, write_fleet
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
 from tests.loops import each
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts, without_modules
@@ -148,6 +148,19 @@ def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Pa
     path = write_partition(tmp_path / "new", topic="__cluster_metadata", segments={0: [batch(records=[record(value=value)])]})
     verdict, _ = _verdict(path.parent, capsys, "--level", "deep", "--fail-on", "error")
     assert verdict == "fine; records of __cluster_metadata not replayed"
+
+
+def test_what_cannot_be_read_in_two_segments_is_counted_once_and_is_no_start_that_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = flipped(batch(records=[record(value=b"v")], base_offset=1))
+    marker = batch(records=[record(value=bytes(6))], base_offset=2, is_control=True, is_transactional=True, producer_id=7)
+    first = batch(records=[record(value=b"v")])
+    path = write_partition(tmp_path / "data", segments={0: [first, damaged], 1: [damaged, marker]})
+    assert _without_tables(path, "--output", "json") == 1
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["recordsUnreadable"], "does not start" in summary["verdict"]) == (1, False)
+    assert "control-key-null" in {found["code"] for found in summary["findings"]}  # which ends a start that reads the segment
 
 
 @each("output", ["text", "json"])
