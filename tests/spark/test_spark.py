@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,11 +96,6 @@ def _program(path: Path, text: str) -> Path:
     return path
 
 
-def _some(all_cases: bool) -> tuple[Sequence[str], int]:
-    """Some of the share, and the exit code of a scan of them: only of all cases, something cannot be examined."""
-    return (SHARE[::2], 3) if all_cases else (SHARE[::8], 1)
-
-
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """A log directory with one partition and three batches."""
@@ -147,12 +142,12 @@ def test_the_campaign_of_pieces_shows_what_differs(spark: "SparkSession", log: P
     assert lines[1:] == ["records in tasks of 1: 1 only by Spark:", first, "records in tasks of 1: 1 only here:", "one more"]
 
 
-def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path, all_cases: bool) -> None:
-    some, code = _some(all_cases)
+def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
+    some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
     of_others = {"SPARK_REMOTE": "sc://nowhere", "SPARK_API_MODE": "connect", "PYSPARK_PYTHON": "/nowhere/python3"}
     done = _scan(*some, "--tables-to", "out", "--master", "local[1]", *options, cwd=tmp_path, **of_others)
-    assert (done.returncode, done.stderr) == (code, "")
+    assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "files"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
     command = [sys.executable, "-m", "kdump", "check", "--level", "full", *some, "--output", "ndjson"]
@@ -168,15 +163,16 @@ def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_o
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, all_cases: bool) -> None:
-    some, code = _some(all_cases)
+@pytest.mark.all_cases
+def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    some = SHARE[::2]
     settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m"]
     settings.append(f"spark.executor.extraJavaOptions={JAVA_OPTIONS}")
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
     options += [argument for setting in settings for argument in ("--conf", setting)]
     with cluster(tmp_path_factory.mktemp("cluster"), workers=1) as url:
         done = _scan(*some, "--tables-to", "out", "--master", url, *options, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (code, "")
+    assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "segments"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
     of_check = [row for row in _written(tmp_path / "out", "findings").elements() if not any(f"'{code}'" in row for code in SCAN)]

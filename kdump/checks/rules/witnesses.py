@@ -26,7 +26,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
@@ -179,25 +179,36 @@ def has_offset(extent: Extent | None, offset: int) -> bool:
 def _are_of_another(folder: str, names: Mapping[str, str], base_offset: int) -> bool:
     """Whether the indexes of a log count from another base offset than that in its name, as those of a renamed segment do.
 
-    Of several entries from all over the offset index none leads to a batch of its offset; or, if it has no several, the log
-    begins before its base offset.
+    Of several entries from all over the offset index none may stand for the batches that it leads to; or, if it has no several,
+    the log begins before its base offset.
     """
-    entries: list[tuple[int, ...]] = []
+    pairs: list[list[tuple[int, ...]]] = []  # entries, each with the one after it, if any
     try:
         if OFFSET_INDEX in names:
             with Source(os.path.join(folder, names[OFFSET_INDEX])) as source:
-                count = source.size // _INDEX_ENTRY.size
-                rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)})
-                read = (source.read(row * _INDEX_ENTRY.size, _INDEX_ENTRY.size) for row in rows)
-                entries = [_INDEX_ENTRY.unpack(data) for data in read if len(data) == _INDEX_ENTRY.size and any(data)]
+                count = entries.used_entries(source, _INDEX_ENTRY.size)
+                rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)}) if count else ()
+                pairs = [[entries.at(source, _INDEX_ENTRY, at) for at in (row, row + 1) if at < count] for row in rows]
         with Source(os.path.join(folder, names[LOG])) as log:
-            in_reach = [(base_offset + offset, position) for offset, position in entries if 0 <= position < log.size]
+            in_reach = [pair for pair in pairs if 0 <= pair[0][1] < log.size]
             if len(in_reach) > 1:
-                return not any(has_offset(extent_at(log, position), offset) for offset, position in in_reach)
+                return not any(_may_lead(log, base_offset + pair[0][0], [position for _, position in pair]) for pair in in_reach)
             first = extent_at(log, 0)
             return first is not None and first[1] < base_offset
     except Unreadable:
         return False
+
+
+def _may_lead(log: Source, offset: int, positions: Sequence[int]) -> bool:
+    """Whether an entry of this offset may stand for the batches from the first position on, up to that of the next entry.
+
+    It may have the offset of any of them, as of an append that was many. A wrapper does not say what its first offset is.
+    """
+    extent, *following = (extent_at(log, position) for position in positions)
+    if extent is None:
+        return False
+    end = following[0][0] if following and following[0] is not None else extent[1] + 1
+    return (extent[0] <= offset or extent[2] is None) and offset < max(end, extent[1] + 1)
 
 
 def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
