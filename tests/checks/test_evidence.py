@@ -379,6 +379,19 @@ def test_an_index_of_another_log_attests_nothing(tmp_path: Path) -> None:
     assert _cut_off(directory) == []
 
 
+def test_an_index_of_appends_or_of_wrappers_attests_what_is_lost(tmp_path: Path) -> None:
+    """An entry of an append that was many batches has the last of their offsets, one of a wrapper may have the first."""
+    appended = [_batch(row) for row in range(40)]
+    messages = [message(value=b"v", magic=1)] * 2
+    wrappers = [wrapper(messages=messages, magic=1, codec="gzip", base_offset=row) for row in range(0, 40, 2)]
+    for number, (batches, each, offset) in enumerate(((appended, 2, 1), (wrappers, 1, 0))):
+        directory = _partition(tmp_path / str(number), {0: batches})
+        entries = [(2 * row + offset, each * row * len(batches[0])) for row in range(30)]
+        (directory / file_name(0, ".index")).write_bytes(index_of(entries=entries))
+        (directory / file_name(0, ".timeindex")).write_bytes(b"")
+        assert _cut_off(directory) == [(40, 58 + offset)]
+
+
 @each(("end", "lost"), [(19, []), (20, []), (21, [(20, 20)]), (35, [(20, 34)])])
 def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: list[tuple[int, int]]) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")
