@@ -39,7 +39,7 @@ def intact_text(run: Run, source: Source, *, is_plain: bool) -> IntactText | Non
         return None
     if request.offset is not None or not is_plain:
         return None
-    if request.limit is not None and _times_of_records(run) is not None:  # how many records the kernel lists is not known
+    if request.is_deep and request.limit is not None:  # the kernel does not count records
         return None
     plan = _plan_of_lines(run) if run.output is None else _plan_of_rows(run, source)
     if plan is None:
@@ -111,14 +111,6 @@ class IntactText:
             list_chunk(chunk)
             start = chunk.batches["position"][-1] + chunk.batches["size"][-1]
             position = self._write_windows(start, end)
-
-    def write_regular(self, summary: BatchSummary, rows: range) -> range:
-        """Write the rows of these batches up to the first that the kernel leaves; return the others, with that one.
-
-        Each that is written has as many records as its header says.
-        """
-        position = self._write_regular(summary, *_bounds(summary, rows))
-        return range(bisect_left(summary.positions, position, rows.start, rows.stop), rows.stop)
 
     def _write_regular(self, summary: BatchSummary, position: int, end: int) -> int:
         """Write the rows from here on. Returns where they end: at `end`, or at the first batch that the kernel leaves."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.one_offset import Around, may_hold, section_with
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from kdump.formats.record import Record
     from kdump.formats.summary import BatchSummary
     from kdump.output.kafka.lines import ContentsColumn
-
-
-_MAX_PAUSE = 1 << 10
 
 
 def _has_ascending_times(summary: BatchSummary) -> bool:
@@ -250,17 +246,14 @@ class LogLister:
     def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
         has_wrappers = summary.lowest_magic < 2 and summary.codecs != 1  # they say neither their first offset nor a count
-        needs_more = self._request.has_range or self._request.is_deep and self._request.limit is not None
-        return not self._held and not self._left_out and not (has_wrappers and needs_more)
+        return not self._held and not self._left_out and not (has_wrappers and self._request.has_range)
 
     def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
         """List a section of intact batches: at once those of which all is asked for."""
         asked = self._rows_asked_for(summary)
         whole = self._rows_asked_for_as_a_whole(text, summary, asked)
         self._list_intact(chunk, range(asked.start, whole.start))
-        if whole and self._request.is_deep and self._request.limit is not None:
-            whole = range(whole.start, self._list_within_limit(text, summary, chunk, whole).start)
-        elif whole:
+        if whole:
             whole = whole[: self._run.room(len(whole))]
             counted = 0
 
@@ -276,34 +269,6 @@ class LogLister:
         self._last_offset = summary.last_offset
         if self._request.range.has_offsets:
             self._hold(summary.first_offsets[0], summary.last_offset, summary.positions[0], is_first=is_first)
-
-    def _list_within_limit(self, text: IntactText, summary: BatchSummary, chunk: Chunk, rows: range) -> range:
-        """List the records of the first of these batches: those with which the limit is not passed. Returns the other batches.
-
-        Raises Enough when the limit is reached.
-        """
-        through = [0, *accumulate(max(0, count) for count in chunk.record_counts()[rows.start : rows.stop])]
-        before = rows.start  # the batch whose records come after the first number
-        pause = 1  # batches that are listed from tables after one that the kernel leaves
-        while rows:
-            listed = through[rows.start - before]
-            room = self._run.room(through[-1] - listed + 1)
-            end = rows.stop
-            if listed + room <= through[-1]:
-                end = before + bisect_left(through, listed + room)  # the first with which the limit is reached
-                end -= through[end - before] > listed + room
-            if end == rows.start:
-                break
-            left = text.write_regular(summary, range(rows.start, end))
-            written = left.start - rows.start
-            if written:
-                self._run.count(through[left.start - before] - listed)
-            rows = rows[written:]
-            if left:
-                pause = min(2 * pause, _MAX_PAUSE) if written <= pause else 1
-                self._list_intact(chunk, rows[:pause])
-                rows = rows[pause:]
-        return rows
 
     def _rows_asked_for(self, summary: BatchSummary) -> range:
         """The batches of a section outside of which nothing is asked for, by their positions and offsets."""
