@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.reading.trust import Extent
 
+    LastEntry = tuple[str, str, tuple[int, ...]]  # the suffix of an index, its name, its last entry
+
 _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
 _TRANSACTION_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
@@ -70,12 +72,15 @@ def after(context: FileContext, last: int) -> list[Witness]:
         return []
     if partition.is_being_deleted or _has_grown(context):
         return []
+    beyond = [
+        (suffix, name, entry)
+        for suffix, name, entry in _last_entries(partition, base_offset)
+        if _offset_in(suffix, entry, base_offset) > last or suffix == OFFSET_INDEX and entry[1] >= size > 0
+    ]
     found = []
-    for suffix, name, entry in _last_entries(partition, base_offset):
+    for suffix, name, entry in _counted_from(base_offset, partition, beyond):
         offset = _offset_in(suffix, entry, base_offset)
-        points_past_end = suffix == OFFSET_INDEX and entry[1] >= size > 0
-        if offset > last or points_past_end:
-            found.append(Witness(name, max(offset, last + 1), is_by_position=offset <= last))
+        found.append(Witness(name, max(offset, last + 1), is_by_position=offset <= last))
     if not context.is_newest:
         return found
     files = partition.files.segments
@@ -130,7 +135,8 @@ def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
 
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
     """The offsets in the last entries of the indexes of a segment."""
-    return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in _last_entries(partition, base_offset)}
+    own = _counted_from(base_offset, partition, _last_entries(partition, base_offset))
+    return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in own}
 
 
 def highest_known(partition: PartitionFacts, base_offset: int) -> int:
@@ -140,19 +146,22 @@ def highest_known(partition: PartitionFacts, base_offset: int) -> int:
     return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
 
 
-def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The last entry of each index of a segment that has one: its suffix, its name, the entry.
-
-    Indexes whose offsets count from the base offset of another log attest to nothing; a transaction index has whole offsets.
-    """
+def _last_entries(partition: PartitionFacts, base_offset: int) -> list[LastEntry]:
+    """The last entry of each index of a segment that has one."""
     names = partition.files.segments.get(base_offset, {})
-    are_of_another = LOG in names and _are_of_another(partition.path, names, base_offset)
     found = []
     for suffix, layout in _LAYOUTS.items():
-        is_read = suffix in names and (suffix == TRANSACTION_INDEX or not are_of_another)
-        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if is_read else None
+        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if suffix in names else None
         if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset:
             found.append((suffix, names[suffix], entry))
+    return found
+
+
+def _counted_from(base_offset: int, partition: PartitionFacts, found: list[LastEntry]) -> list[LastEntry]:
+    """Those entries whose offsets count from the base offset of their log; a transaction index has whole offsets."""
+    names = partition.files.segments.get(base_offset, {})
+    if found and LOG in names and _are_of_another(partition.path, names, base_offset):
+        return [one for one in found if one[0] == TRANSACTION_INDEX]
     return found
 
 
