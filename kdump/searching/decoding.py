@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.kernel import Headers
-    from kdump.decoding.decoded import Decoder
+    from kdump.decoding.decoded import Decoded, Decoder
     from kdump.decoding.log_decoder import LogDecoder
     from kdump.decoding.schema_decoder import SchemaDecoder
     from kdump.decoding.schemas_of_logs import SchemasOfLogs
@@ -120,12 +120,15 @@ class _InternalParts:
 
     def __init__(self, decode: Decoder) -> None:
         self._decode = decode
+        self._last: tuple[bytes | None, bytes | None, Decoded] | None = None
 
     def part(self, part: str, key: bytes | None, value: bytes | None, _headers: Headers | None) -> tuple[bool, Any]:
         """Whether there is a decoded value, and that value. Raises CorruptData."""
         import json
 
-        one = self._decode(key, value)
+        if self._last is None or self._last[0] is not key or self._last[1] is not value:
+            self._last = key, value, self._decode(key, value)
+        one = self._last[2]
         text = one.key if part == KEY else one.value
         if text is None and one.fault is not None:
             raise one.fault
@@ -187,7 +190,7 @@ class ConditionDecoder:
         except CorruptData as fault:
             if part == VALUE and isinstance(self._document_of(data), dict | list):
                 return False, None  # it is JSON without its schema
-            raise Undecidable(fault.code, fault.message) from fault
+            raise Undecidable(fault.code, fault.message) from fault.without_frames()
         if not has_value and part not in self._plain and _is_single_object(data):
             raise Undecidable("schema-fingerprint-unknown", f"the {part} is of Avro, but no schema has its fingerprint")
         return has_value, found

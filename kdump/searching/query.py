@@ -135,25 +135,32 @@ class Query:
     ) -> bool:
         """Whether each path leads to its value. Raises Undecidable if that cannot be said of some, and holds for the others."""
         known: dict[str, Sequence[Any]] = {}
-        unknown: Undecidable | None = None
+        reasons: dict[str, tuple[str, str]] = {}  # not the exceptions: with their frames, only a search for garbage frees them
+        unknown: tuple[str, str] | None = None
         fulfils = True
 
         def roots(part: str) -> Sequence[Any]:
+            if part in reasons:
+                raise Undecidable(*reasons[part])
             if part not in known:
-                known[part] = self._documents(part, key, value, headers, decoder)
+                try:
+                    known[part] = self._documents(part, key, value, headers, decoder)
+                except Undecidable as error:
+                    reasons[part] = error.code, error.message
+                    raise
             return known[part]
 
         for path in self.paths:
             try:
                 found = path.found(roots)
             except Undecidable as error:
-                unknown = error
+                unknown = error.code, error.message
                 continue
             if fields is not None:
                 fields.note(path, roots, is_found=bool(found))
             fulfils = fulfils and any(map(path.equals, found))
         if unknown is not None and fulfils:
-            raise unknown
+            raise Undecidable(*unknown)
         return fulfils
 
     def _documents(
@@ -190,17 +197,17 @@ class Query:
         """Where the pattern stands in decoded parts. Raises Undecidable if it stands nowhere in what is decoded."""
         assert self._contains_decoded is not None
         places = []
-        unknown: Undecidable | None = None
+        unknown: tuple[str, str] | None = None
         for part in self.decoded_parts:
             try:
                 found = (part, key if part == KEY else value) if decoder is None else decoder.text(part, key, value, headers)
             except Undecidable as error:
-                unknown = error
+                unknown = error.code, error.message
                 continue
             if found[1] is not None and self._contains_decoded(found[1]):
                 places.append(found[0])
         if unknown is not None and not places and not is_found:
-            raise unknown
+            raise Undecidable(*unknown)
         return places
 
 

@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import kdump
 from kdump.searching.json_path import document_of
+from kdump.searching.query import Query
+from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
 from tests.builders.messages import int16, int32, int64, string
 from tests.builders.records import Record, batch, record, transaction_marker
@@ -160,6 +164,19 @@ def test_a_value_that_cannot_be_read_does_not_hide_that_a_key_matches(tmp_path: 
     assert _found(path, "key.id=9") == ([], "absent", 1)
     assert _found(path, "value.id=9")[1:] == ("not proven", 3)
     assert _found(_partition(tmp_path / "two", record(key=b"\x05\x01", value=b"{}")), "key.id=9")[1:] == ("not proven", 3)
+
+
+def test_a_part_that_cannot_be_read_is_decoded_once_for_all_conditions() -> None:
+    asked: list[str] = []
+
+    def documents(part: str, *_: object) -> list[object]:
+        asked.append(part)
+        raise Undecidable("code", f"the {part}")
+
+    decoder: Any = SimpleNamespace(documents=documents)
+    with pytest.raises(Undecidable, match="the key"):
+        Query(json=["a=1", "value.b=2", "key.c=3"]).matched(b"k", b"v", None, None, decoder)
+    assert asked == ["value", "key"]
 
 
 @each("count", [1, 11, 12, 13, 40])
