@@ -44,7 +44,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         _note_missing_checkpoints(row, log_directory)
         _note_dead_links(row)
         _judge_topic_id(row, log_directory, neighbours)
-        if row.is_of_metadata:
+        if neighbours.rules.knows_metadata_log and tree.is_metadata_log(row.path):
             _judge_metadata(row)
         duplicate = neighbours.duplicate_of(row.path)
         if duplicate is not None:
@@ -150,7 +150,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
     if name is not None and name.state == tree.STRAY and neighbours.finds_strays(log_directory.path):
         _look_for_original(row, name, log_directory, neighbours)
         return
-    is_served = name is not None and not name.is_going and not row.is_of_metadata
+    is_served = name is not None and not name.is_going and not tree.is_metadata_log(row.path)
     if name is None or not is_served or not neighbours.finds_strays(log_directory.path) or row.outcome in (DIE, OFFLINE):
         return
     if row.topic_id is None:

@@ -183,7 +183,7 @@ def of_partition(
     logs = WalkedLogs(directory, walked, is_wanted=finds_damage)
     forecasts = _Partition(directory, key, log_directory, request, logs)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
-    kind, is_of_metadata = places.kind_of(path), _is_of_metadata(path, request)
+    kind, is_of_metadata = places.kind_of(path), request.rules.knows_metadata_log and tree.is_metadata_log(path)
     for row in rows:
         row.kind = kind
         if is_of_metadata:
@@ -358,7 +358,7 @@ def _go_offline(row: Forecast, checkpoint: Checkpoint) -> None:
 
 def uneventful(path: str, request: Request, stop: str) -> Forecast:
     """A start that changes no files, as far as is known; its circumstances may change that."""
-    row = Forecast(
+    return Forecast(
         path=path,
         release=request.release,
         after=stop,
@@ -382,13 +382,6 @@ def uneventful(path: str, request: Request, stop: str) -> Forecast:
         reason=None,
         conditions=[],
     )
-    row.is_of_metadata = _is_of_metadata(path, request)
-    return row
-
-
-def _is_of_metadata(path: str, request: Request) -> bool:
-    """Whether the node replays the records of a directory."""
-    return request.rules.knows_metadata_log and tree.is_metadata_log(path)
 
 
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:

@@ -108,7 +108,7 @@ class Neighbours:
     """The log directories that were named or found together. `named` are the paths that were named explicitly."""
 
     def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = ()) -> None:
-        self._rules = rules
+        self.rules = rules
         self._named = frozenset(named)
         self._failures: dict[str, Failure] = {}
         self._conditions: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ class Neighbours:
     def finds_strays(self, path: str) -> bool:
         """Whether a start compares the topic ids of a log directory with the cluster metadata."""
         member = self._members.get(path)
-        return self._rules.knows_strays and member is not None and member.is_of_kraft
+        return self.rules.knows_strays and member is not None and member.is_of_kraft
 
     def node_id_of(self, path: str) -> int | None:
         """The id of the broker that owns a log directory."""
@@ -206,7 +206,7 @@ class Neighbours:
         """Contents of a meta.properties that no start accepts, regardless of the others."""
         if member.fault is not None:
             self._note_fault(member, member.fault)
-        elif member.properties is not None and self._rules.bad_properties_are_offline:
+        elif member.properties is not None and self.rules.bad_properties_are_offline:
             if member.properties.node_id is None and self._is_of_kraft:
                 self._fail(member, f"{_NAME} does not say which broker it belongs to")
             elif member.properties.has_reserved_directory_id:
@@ -216,7 +216,7 @@ class Neighbours:
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:
         """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""
-        if self._rules.bad_properties_are_offline:
+        if self.rules.bad_properties_are_offline:
             ends = member.has_metadata_log and self._is_of_kraft
         elif fault.code == _UNREAD_IN_2_8:
             return
@@ -256,18 +256,14 @@ class Neighbours:
             return f"there is no {_NAME} in {(one if one.values is None else other).path}", RUNTIME
         assert one.properties is not None and other.properties is not None
         first, second = one.properties, other.properties
-        if not self._rules.bad_properties_are_offline and one.values != other.values:
+        if not self.rules.bad_properties_are_offline and one.values != other.values:
             names = sorted(name for name in {*one.values, *other.values} if one.values.get(name) != other.values.get(name))
             return f"{_name_both(one, other)} differ in {', '.join(names)}", INCONSISTENT_METADATA
         if None not in (first.cluster_id, second.cluster_id) and first.cluster_id != second.cluster_id:
             return f"{_name_both(one, other)} name two clusters, {first.cluster_id} and {second.cluster_id}", RUNTIME
         if None not in (first.node_id, second.node_id) and first.node_id != second.node_id:
             return f"{_name_both(one, other)} name two brokers, {first.node_id} and {second.node_id}", RUNTIME
-        if (
-            first.directory_id is not None
-            and first.directory_id == second.directory_id
-            and self._rules.bad_properties_are_offline
-        ):
+        if first.directory_id is not None and first.directory_id == second.directory_id and self.rules.bad_properties_are_offline:
             directory_id = one.values["directory.id"]
             if one.shares_partitions_with(other):
                 return f"one is a copy of the other: both have the directory.id {directory_id}", RUNTIME

@@ -38,7 +38,7 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
-    if row.lost_records or row.segments_gone or row.outcome == STRAY or row.losses_may_be_more:
+    if row.lost_records or row.outcome == STRAY or row.losses_may_be_more:
         return LOSS
     if row.is_doubtful and not row.end_differs:
         return UNSURE

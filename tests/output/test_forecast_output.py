@@ -59,7 +59,7 @@ OLD = "and the old records there can no longer be fetched reliably."
         *(({"outcome": "die"}, "fails"), ({"outcome": "offline"}, "fails"), ({"outcome": "wipe"}, "trims")),
         *(({"bytes_lost": 1}, "trims"), ({"bytes_lost": 1, "end_differs": True}, "trap"), ({"end_differs": True}, "trap")),
         *(({"lost_records": 1}, "loss"), ({"lost_records": 1, "end_differs": True}, "loss")),
-        *(({"segments_gone": [_name(0)]}, "loss"), ({"outcome": "stray"}, "loss"), ({"conditions": ["if it is so"]}, "unsure")),
+        *(({"segments_gone": [_name(0)]}, "trims"), ({"outcome": "stray"}, "loss"), ({"conditions": ["if it is so"]}, "unsure")),
         ({"conditions": ["if it is so"], "end_differs": True}, "trap"),
         ({"conditions": ["if it is so"], "lost_records": 1}, "loss"),
     ],

@@ -409,13 +409,17 @@ the log has offsets 3 to 1,006
 a-1@1007   present
   on       /x
   facts    its bytes are gone; the log has offsets 3 to 1,006, by the headers of its batches
+a-1@2   below-log-start
+  on       /x
+  facts    its bytes are gone; the log is empty from 3 on
 """
 
 
 def test_a_report_has_all_that_is_known_of_each_record() -> None:
     lines: list[str] = []
     report = WhereReport(lines.append, ReportStyle(width=200))
-    for offset, key, answer, known in ((7, "k", "damaged", KNOWN), (1007, None, "present", NOTHING)):
+    empty = (2, None, "below-log-start", {**NOTHING, "log_end": 3})
+    for offset, key, answer, known in ((7, "k", "damaged", KNOWN), (1007, None, "present", NOTHING), empty):
         fate = Fate(topic="a", partition=1, offset=offset, key=key, answer=answer, **known)
         fate.places = [Place(f"/{number}.log", 61, not number, number != 1) for number in range(3)]
         fate.damaged_in = [f"/p{number}" for number in range(4)] if known is KNOWN else []
@@ -423,7 +427,7 @@ def test_a_report_has_all_that_is_known_of_each_record() -> None:
     assert "".join(lines) == REPORT
     report.end(3)
     text = "".join(lines)
-    assert "Answer: 2 records: 1 damaged, 1 present. Exit status 3." in text
+    assert "Answer: 3 records: 1 damaged, 1 present, 1 below-log-start. Exit status 3." in text
     assert text.count("KEEP/0.log") == 2 and "KEEP/1.log" not in text
     looks = ["--offset 7 /0.log", "--from-position 61 --limit 1 /1.log", "--offset 7 /2.log"]
     assert [f"kdump log --deep --output table {look}" in text for look in looks] == [True] * 3

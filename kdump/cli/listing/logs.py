@@ -87,7 +87,7 @@ class LogLister:
             self._list_held_damages()
             if self._around is not None:
                 if self._around.is_found or self._list_outside(self._around):
-                    self._say_where(self._around)
+                    self._run.explanation = ""
                 else:
                     self._explain(self._around, findings)
         except (Enough, BrokenPipeError):  # what was found by then counts
@@ -129,14 +129,6 @@ class LogLister:
             self._run.find(f"{path}, byte {position}", f"{batch_faults.WRONG_CRC} (crc-mismatch)")
         text = around.explanation(path, is_damaged=self._run.finding_count > findings)
         self._run.explanation = self._run.explanation or f"{path}: {text}"
-
-    def _say_where(self, around: Around) -> None:
-        """Say that the offset is here, if it is not in the segment whose name says so."""
-        if self._run.explanation:
-            self._run.say(
-                f"{self._source.path}: offset {around.offset} is here; by the names of the segments, it is in another one"
-            )
-            self._run.explanation = ""
 
     # What a form does
 

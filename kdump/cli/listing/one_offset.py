@@ -27,24 +27,27 @@ def segments_for(run: Run, paths: Iterable[str | Unreadable], offset: int) -> It
     """The segment of each directory in which a broker looks for an offset: the last one that starts at or before it.
 
     Where all start after it, it is the first. If it was listed without the offset, others follow that may have it by the batches
-    at their ends, until one has. Files whose names have no base offset come first.
+    at their ends, until one has. Files whose names have no base offset are listed each.
     """
-    by_directory: dict[str, list[tuple[int, str]]] = {}
+    together: dict[str, list[tuple[int, str]]] = {}
     for path in paths:
-        base_offset = base_offset_of(path) if isinstance(path, str) else None
-        if isinstance(path, str) and base_offset is not None:
-            by_directory.setdefault(os.path.dirname(path), []).append((base_offset, path))
-        else:
+        if isinstance(path, Unreadable):
             yield path
-            run.say_explanation()
-    for segments in by_directory.values():
+            continue
+        base_offset = base_offset_of(path)
+        together.setdefault(path if base_offset is None else os.path.dirname(path), []).append((base_offset or 0, path))
+    for segments in together.values():
+        run.explanation = ""
         earlier = [segment for segment in segments if segment[0] <= offset]
         _, named = max(earlier) if earlier else min(segments)
         yield named
-        others = (path for _, path in sorted(segments) if path != named and _may_have(path, offset))
-        while run.explanation and (other := next(others, None)) is not None:
-            yield other
-        run.say_explanation()
+        for _, other in sorted(segments):
+            if run.explanation and other != named and _may_have(other, offset):
+                yield other
+                if not run.explanation:
+                    run.say(f"{other}: offset {offset} is here; by the names of the segments, it is in another one")
+        if run.explanation:
+            run.say(run.explanation)
 
 
 def _may_have(path: str, offset: int) -> bool:

@@ -171,12 +171,6 @@ class Run:
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
 
-    def say_explanation(self) -> None:
-        """Say why the offset that is asked for is not in any log of a directory, if so."""
-        if self.explanation:
-            self.say(self.explanation)
-            self.explanation = ""
-
     def find(self, path: str | None, message: str, *values: object) -> None:
         """Count a finding, and say it unless the file has too many; `values` are put into the message then."""
         self.finding_count += 1

@@ -87,7 +87,8 @@ def _details(fate: Fate) -> Iterator[tuple[str, str]]:
     if fate.log_start is not None and fate.log_end is not None:
         is_beyond = bool(fate.copies) and fate.offset is not None and fate.offset >= fate.log_end
         by_headers = ", by the headers of its batches" if is_beyond else ""
-        facts.append(f"the log has offsets {fate.log_start:,} to {fate.log_end - 1:,}{by_headers}")
+        has = f"has offsets {fate.log_start:,} to {fate.log_end - 1:,}"
+        facts.append(f"the log {has if fate.log_start < fate.log_end else f'is empty from {fate.log_start:,} on'}{by_headers}")
     if facts:
         yield "facts", "; ".join(facts)
     for missing in fate.missing_sequences:
