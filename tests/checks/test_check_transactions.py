@@ -121,8 +121,9 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back:
 
 
 def test_the_same_batch_of_sequence_0_twice_is_a_duplicate_and_another_is_a_new_start(tmp_path: Path) -> None:
-    for value, told in ((b"v", ("sequence-duplicate", "error")), (b"w", ("sequence-gap", "info"))):
-        found = _of(tmp_path, [_data(0, 0, count=2), _data(2, 0, count=2, value=value)])
+    again = ("sequence-duplicate", "error")
+    for sequence, value, told in ((0, b"v", again), (0, b"w", ("sequence-gap", "info")), (1, b"w", again)):
+        found = _of(tmp_path, [_data(0, sequence, count=2), _data(2, sequence, count=2, value=value)])
         assert [(one.code, one.severity) for one in found] == [told]
 
 
@@ -173,6 +174,9 @@ def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
     assert _told(found) == [("coordinator-epoch-regression", "warning", *_at(pieces, 3), 3, 3, "5", "4")]
     for epoch in (5, 6):
         assert _of(tmp_path, [*pieces[:3], _marker(3, coordinator_epoch=epoch)]) == []
+    later = [*pieces[2:], _in_txn(4, 2), _marker(5, coordinator_epoch=6)]  # one that goes on does not hide it
+    directory = write_partition(tmp_path, segments={0: pieces[:2], 2: later})
+    assert [one.offset_first for one in findings_of(directory, "coordinator-epoch-regression")] == [3]
     (found_again,) = _of(tmp_path, [*pieces, _in_txn(4, 2), _marker(5, coordinator_epoch=4)], max_findings=1)[:1]
     assert found_again.expected == "5"
 

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kdump.pipeline import discovery, earlier_scan, scan_files
+from kdump.pipeline import discovery, earlier_scan, planning, scan_files
+from kdump.pipeline.planning import FileSlice
 from tests.builders.files import file_name
 
 
@@ -35,6 +36,17 @@ def test_a_file_is_as_it_was_if_its_ends_its_size_its_time_and_its_number_are(tm
     (tmp_path / "copy").rename(path)
     os.utime(path, ns=(0, modified))
     assert mark() not in (first, "")
+    (item,) = discovery.discover(str(path))
+    path.write_bytes(sound + b"x")
+    os.utime(path, ns=(0, modified))
+    assert earlier_scan._mark(item, modified + tick) == "", "it is not as it was listed"
+
+
+def test_what_may_grow_is_read_apart_and_holes_of_a_file_weigh_nothing() -> None:
+    names = ["a-0/" + file_name(base, ".log") for base in (0, 20, 10)] + ["b-0/" + file_name(5, ".log")]
+    items = [discovery.FileItem(name, None, None, None, int(name[4:24]), "log", 1 << 30, 4096) for name in names]
+    assert planning._growing([FileSlice(item) for item in items]) == {names[1], names[3]}
+    assert [FileSlice(item, start).weight for item, start in zip(items, (0, 96, 4097, 0), strict=True)] == [4096, 4000, 0, 4096]
 
 
 def test_only_what_is_whole_and_beyond_doubt_is_kept(tmp_path: Path) -> None:

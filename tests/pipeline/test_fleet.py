@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.builders.files import write_partition
 from tests.builders.fleets import Partitions, data, flipped, write_fleet
-from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker
 from tests.checks.faults.case import NOW
 from tests.random_fleets import write_random_fleet
 
@@ -154,13 +155,14 @@ def test_a_damaged_version_is_never_right_however_many_brokers_have_it(tmp_path:
     log = [data(offset, 5) for offset in range(0, 15, 5)]
     damaged = [log[0], flipped(log[1]), log[2]]
     brokers = {broker: {"orders-0": {0: held}} for broker, held in (("1", damaged), ("2", log), ("3", damaged))}
-    found = _told(replicas.divergence(), tmp_path, brokers)
-    assert sorted(_picked(found, "broker", "code", "offsetFirst")) == [(broker, "replica-divergence", 5) for broker in "13"]
+    brokers["1"]["stock-0"], brokers["2"]["stock-0"] = {0: log}, {0: [*log[:2], flipped(log[2])]}  # at the end of both
+    found = sorted(_picked(_told(replicas.divergence(), tmp_path, brokers), "broker", "code", "offsetFirst"))
+    assert found == [(broker, "replica-divergence", offset) for broker, offset in (("1", 5), ("2", 10), ("3", 5))]
 
 
 def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
     log = [data(0, 5), data(5, 5), data(10, 5)]
-    cleaned = [batch(records=[record(offset_delta=4)], base_offset=0), *log[1:]]
+    cleaned = [batch(records=[record(offset_delta=delta) for delta in (0, 1, 2, 4)], base_offset=0), *log[1:]]
     found = _told(replicas.divergence(), tmp_path, {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: cleaned}}})
     assert _picked(found, "code", "severity") == [("replica-divergence", "warning")]
 
@@ -401,7 +403,10 @@ def _keyed(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def test_arrow_adds_up_codecs_as_the_question_does(tmp_path: Path) -> None:
-    batches = table_of(write_random_fleet(tmp_path / "fleet", 10, 1), "batches", uncompressed="true")
+    fleet = write_random_fleet(tmp_path / "fleet", 10, 1)
+    messages = message_set(messages=[message(value=b"value")] * 3)
+    write_partition(fleet / "broker-old", topic="old", segments={0: [messages]})
+    batches = table_of(fleet, "batches", uncompressed="true")
     sizes = batches["uncompressedSize"].to_pylist()
     batches = _with_measured(batches, [size if row % 3 else None for row, size in enumerate(sizes)])
     (tmp_path / "scan" / "batches").mkdir(parents=True)
