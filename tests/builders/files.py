@@ -102,6 +102,13 @@ def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"
 
 
+def write_log(folder: Path, *parts: bytes, base_offset: int = 0) -> Path:
+    """Write a log of these parts into a folder, and return its path."""
+    path = folder / file_name(base_offset, ".log")
+    path.write_bytes(b"".join(parts))
+    return path
+
+
 def write_partition(
     folder: Path,
     *,

@@ -53,10 +53,3 @@ def told(findings: Sequence[Finding]) -> list[Told]:
 def told_values(findings: Sequence[Finding]) -> list[ToldValues]:
     """Where findings are, and what they compare."""
     return [(one.code, one.severity, one.start, one.end, one.expected, one.found) for one in findings]
-
-
-def flipped(data: bytes, at: int = -1) -> bytes:
-    """The bytes with one bit changed."""
-    changed = bytearray(data)
-    changed[at] ^= 1
-    return bytes(changed)

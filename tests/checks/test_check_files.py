@@ -17,8 +17,9 @@ from kdump.formats import tree
 from tests.builders import records
 from tests.builders.compression import Codec, compress, snappy_raw
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
-from tests.checks.findings import LOG, codes_of, findings_of, flipped, of_log, rows_of, told_values
+from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
 
 pytestmark = [

@@ -12,9 +12,10 @@ from kdump.cli.commands import main
 from tests.builders.files import file_name, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
 from tests.checks.faults.case import NOW
-from tests.checks.findings import INDEX, LOG, TIME_INDEX, codes_of, findings_of, flipped, of_log, told
+from tests.checks.findings import INDEX, LOG, TIME_INDEX, codes_of, findings_of, of_log, told
 from tests.checks.test_check_rules import SIZE, _batch, _log
 from tests.loops import each
 

@@ -10,6 +10,7 @@ import pytest
 from kdump.checks.finding import FileReport, Finding
 from tests.builders.files import aborted_transaction, file_name, producer_entry, producer_snapshot, write_partition
 from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
+from tests.checks.faults.case import place
 from tests.checks.findings import LOG, ToldValues, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
 
@@ -47,12 +48,6 @@ def _told(findings: Sequence[Finding]) -> list[Told]:
     ]
 
 
-def _at(pieces: Sequence[bytes], row: int) -> tuple[int, int]:
-    """Where the piece in this row starts and ends."""
-    start = sum(map(len, pieces[:row]))
-    return start, start + len(pieces[row])
-
-
 def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -> list[Finding]:
     """What is found in a log of these pieces, of some codes only if they are given."""
     found = of_log(tmp_path, *pieces, **{"is_pedantic": True, **settings})
@@ -65,7 +60,7 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -
 def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
     pieces = [_in_txn(0, 0, producer_epoch=5), _marker(1, producer_epoch=3)]
     found = _of(tmp_path, pieces)
-    assert _told(found) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 1, 1, "5", "3")]
+    assert _told(found) == [("producer-epoch-regression", "warning", *place(pieces, 1), 1, 1, "5", "3")]
     assert found[0].message == (
         "Producer 7 had epoch 5 before, its last batch of which ends at offset 0; the marker at offset 1 has epoch 3."
     )
@@ -80,7 +75,7 @@ def test_a_marker_is_not_a_last_batch_of_its_producer(tmp_path: Path) -> None:
 
 def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
     pieces = [_in_txn(0, 0, producer_epoch=1), _marker(1, producer_epoch=4), _data(2, 1, producer_epoch=3)]
-    assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 2), 2, 2, "4", "3")]
+    assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *place(pieces, 2), 2, 2, "4", "3")]
     for sequence, epoch in ((77, 4), (1, 5)):  # after a marker with a new epoch any sequence may follow
         assert _of(tmp_path, [*pieces[:2], _data(2, sequence, producer_epoch=epoch)]) == []
     assert _of(tmp_path, [_data(0, 0), _data(1, 9, producer_epoch=1), _data(2, 10, producer_epoch=1)]) == []
@@ -90,7 +85,7 @@ def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) 
 def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | None) -> None:
     pieces = [_data(0, 1, count=2), _data(2, sequence, value=b"w"), _data(3, sequence + 1)]
     found = _of(tmp_path, pieces)
-    assert _told(found) == ([] if code is None else [(code, "warning", *_at(pieces, 1), 2, 2, "3", str(sequence))])
+    assert _told(found) == ([] if code is None else [(code, "warning", *place(pieces, 1), 2, 2, "3", str(sequence))])
     if sequence == 9:
         says = "Producer 7, epoch 0: sequence 3 should follow its batch that ends at offset 1, but 9 does, at offset 2: "
         assert found[0].message == says + "6 numbers left out."
@@ -100,11 +95,11 @@ def test_sequences_of_several_producers_are_followed_apart(tmp_path: Path) -> No
     other: dict[str, Any] = {"producer_id": 8}
     pieces = [_data(0, 0), _data(1, 5, **other), _data(2, 1), _data(3, 6, **other), _data(4, 3), _data(5, 9, **other)]
     found = [(one.start, one.expected, one.found) for one in _of(tmp_path, pieces)]
-    assert found == [(_at(pieces, 4)[0], "2", "3"), (_at(pieces, 5)[0], "7", "9")]
+    assert found == [(place(pieces, 4)[0], "2", "3"), (place(pieces, 5)[0], "7", "9")]
     other |= {"producer_epoch": 3}
     pieces = [_data(0, 0, producer_epoch=1), _data(1, 0, **other), _data(2, 2, producer_epoch=1), _data(3, 1, **other)]
     (one,) = _of(tmp_path, pieces)
-    assert (one.code, one.start, one.expected, one.found) == ("sequence-gap", _at(pieces, 2)[0], "1", "2")
+    assert (one.code, one.start, one.expected, one.found) == ("sequence-gap", place(pieces, 2)[0], "1", "2")
 
 
 @pytest.mark.parametrize("back", [1, 5, 6])
@@ -114,7 +109,7 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back:
     again = _data(7, 17 - back, value=b"%d" % (7 - back))
     found = _of(tmp_path, [*sent, again])
     code, expected = ("sequence-gap", "warning") if back == 6 else ("sequence-duplicate", "error")
-    assert _told(found) == [(code, expected, *_at([*sent, again], 7), 7, 7, "17", str(17 - back))]
+    assert _told(found) == [(code, expected, *place([*sent, again], 7), 7, 7, "17", str(17 - back))]
     if back == 5:
         says = "Producer 7, epoch 0: sequence 12, which the log already has at offset 2, came again at offset 7."
         assert found[0].message == says
@@ -130,7 +125,7 @@ def test_the_same_batch_of_sequence_0_twice_is_a_duplicate_and_another_is_a_new_
 @each(("sequence", "code"), [(0, "sequence-wrap"), (1, "sequence-gap")])
 def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, code: str) -> None:
     pieces = [_data(0, MAX_INT), _data(1, sequence), _data(2, sequence + 1)]
-    assert [(one.code, one.start) for one in _of(tmp_path, pieces)] == [(code, _at(pieces, 1)[0])]
+    assert [(one.code, one.start) for one in _of(tmp_path, pieces)] == [(code, place(pieces, 1)[0])]
 
 
 @each(
@@ -150,7 +145,7 @@ def test_fields_of_producers_that_do_not_go_together_are_reported(
     fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": sequence, **more}
     pieces = [_plain(0), batch(records=[record()], base_offset=1, **fields), _plain(2)]
     found = _of(tmp_path, pieces, "producer-fields-odd")
-    expected = [("warning", *_at(pieces, 1), 1)] * bool(wrong)
+    expected = [("warning", *place(pieces, 1), 1)] * bool(wrong)
     assert [(one.severity, one.start, one.end, one.offset_first) for one in found] == expected
     if wrong:
         assert found[0].message.startswith(f"The batch at offset 1 has {wrong}: producer id {producer_id}, ")
@@ -162,7 +157,7 @@ def test_fields_of_producers_that_do_not_go_together_are_reported(
 def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> None:
     pieces = [_marker(0), _in_txn(1, 0), _marker(2), _marker(3), _marker(4, producer_id=9, is_commit=False)]
     (found,) = _of(tmp_path, pieces)
-    assert _told([found]) == [("marker-without-txn", "info", 0, _at(pieces, 4)[1], 0, 4, None, None)]
+    assert _told([found]) == [("marker-without-txn", "info", 0, place(pieces, 4)[1], 0, 4, None, None)]
     assert found.message.startswith("3 markers of several producers without visible data, the first at offset 0: ")
     (found,) = _of(tmp_path, pieces[:3])
     assert found.message.startswith("1 marker of producer 7 without visible data, the first at offset 0: ")
@@ -171,7 +166,7 @@ def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> 
 def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
     pieces = [_in_txn(0, 0), _marker(1, coordinator_epoch=5), _in_txn(2, 1), _marker(3, coordinator_epoch=4)]
     found = _of(tmp_path, pieces)
-    assert _told(found) == [("coordinator-epoch-regression", "warning", *_at(pieces, 3), 3, 3, "5", "4")]
+    assert _told(found) == [("coordinator-epoch-regression", "warning", *place(pieces, 3), 3, 3, "5", "4")]
     for epoch in (5, 6):
         assert _of(tmp_path, [*pieces[:3], _marker(3, coordinator_epoch=epoch)]) == []
     later = [*pieces[2:], _in_txn(4, 2), _marker(5, coordinator_epoch=6)]  # one that goes on does not hide it
@@ -245,7 +240,7 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
     for first, pieces in ((1, TWO_ABORTED), (2, outer)):
         directory = write_partition(tmp_path / str(first), segments={0: pieces})
         (found,) = findings_of(directory)
-        extent = _at(pieces, first)[0], _at(pieces, 3)[1]
+        extent = place(pieces, first)[0], place(pieces, 3)[1]
         assert _told([found]) == [("txn-aborted-not-indexed", "error", *extent, 0, 3, None, None)]
         assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
         (directory / file_name(0, ".index")).unlink()
@@ -266,7 +261,7 @@ def test_each_aborted_transaction_has_its_entry(tmp_path: Path, entries: list[tu
     ]
     directory = write_partition(tmp_path, segments={0: TWO_ABORTED}, aborted_transactions={0: index})
     found = findings_of(directory, "txn-aborted-not-indexed")
-    places = [(*_at(TWO_ABORTED, last), first, last) for first, last in missing]
+    places = [(*place(TWO_ABORTED, last), first, last) for first, last in missing]
     assert [(one.start, one.end, one.offset_first, one.offset_last) for one in found] == places
     if missing:
         first, last = missing[0]
@@ -309,7 +304,7 @@ def test_a_marker_says_what_a_marker_can_say(tmp_path: Path, producer: int, one:
     told = _of(tmp_path, pieces)
     assert [(row.code, row.found) for row in told] == ([(code, found)] if code else [])
     for row in told:
-        start, end = _at(pieces, 1)
+        start, end = place(pieces, 1)
         assert (row.severity, row.broker_forecast.partition(" ")[0]) == ("error", "die")
         assert (row.start, row.end) == (start if code == "control-type-unknown" else start + 61, end)
         assert (row.offset_first, row.offset_last) == (1, 1)

@@ -18,7 +18,7 @@ from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
-from tests.loops import each, of_all_cases
+from tests.loops import each
 from tests.work import work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
@@ -63,7 +63,7 @@ def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_op
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attributes", [0, of_all_cases(0x10)])
+@pytest.mark.parametrize("attributes", [0, 0x10])
 def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(attributes: int, tmp_path: Path) -> None:
     def cost(producers: int, snapshots: int) -> tuple[int, int]:
         """Lines, and the most bytes that were held."""

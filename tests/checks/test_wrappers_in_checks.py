@@ -8,7 +8,7 @@ import pytest
 from kdump.checks.finding import FileReport, Finding
 from tests import kernels
 from tests.builders.compression import Codec
-from tests.builders.files import file_name
+from tests.builders.files import write_log
 from tests.builders.records import encode_message, message, message_set, wrapper
 from tests.checks.findings import findings_of, rows_of
 from tests.loops import each
@@ -32,12 +32,6 @@ def _wrapper(first: int, count: int, magic: int = 1, codec: Codec = "gzip", **mo
     return wrapper(messages=messages, magic=magic, codec=codec, base_offset=first, **more)  # type: ignore[arg-type]  # of any field's type
 
 
-def _log(folder: Path, *parts: bytes, base: int = 0) -> Path:
-    path = folder / file_name(base, ".log")
-    path.write_bytes(b"".join(parts))
-    return path
-
-
 @each("level", ["full", "deep"])
 @each("case", GENUINE, ids=lambda path: path.name)
 def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, level: str) -> None:
@@ -52,7 +46,7 @@ def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, lev
 def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Codec, magic: int, policy: str, level: str) -> None:
     parts = [_wrapper(7, 3, magic, codec), _wrapper(10, 20, magic, codec), _wrapper(30, 1, magic, codec)]
     plain = message_set(messages=[message(key=b"k", value=b"v", magic=magic)], base_offset=31)
-    path = _log(tmp_path, *parts, plain, _wrapper(32, 4, magic, codec), base=7)
+    path = write_log(tmp_path, *parts, plain, _wrapper(32, 4, magic, codec), base_offset=7)
     rows = rows_of(path, level=level, cleanup_policy=policy)
     assert [row.code for row in rows if isinstance(row, Finding) and row.code != "lz4-legacy-header"] == []
     (report,) = [row for row in rows if isinstance(row, FileReport)]
@@ -64,7 +58,7 @@ def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Cod
 @each("codec", CODECS)
 def test_a_gap_between_wrappers_is_exact_where_they_are_opened(tmp_path: Path, codec: Codec, magic: int, way: str) -> None:
     parts = [_wrapper(0, 3, magic, codec), _wrapper(5, 4, magic, codec), _wrapper(9, 2, magic, codec)]
-    path = _log(tmp_path, *parts, _wrapper(12, 2, magic, codec))
+    path = write_log(tmp_path, *parts, _wrapper(12, 2, magic, codec))
     with kernels.coming_upon_batches(way):
         found = _found(path, level="deep", cleanup_policy="delete")
         assert found == [("offset-gap", "error", 3, 4), ("offset-gap", "error", 11, 11)]
@@ -76,12 +70,12 @@ def test_a_gap_between_wrappers_is_exact_where_they_are_opened(tmp_path: Path, c
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_gap_before_a_message_without_compression_needs_no_opening(tmp_path: Path, level: str) -> None:
     plain = message_set(messages=[message(value=b"v")], base_offset=5)
-    path = _log(tmp_path, _wrapper(0, 3), plain, _wrapper(6, 3))
+    path = write_log(tmp_path, _wrapper(0, 3), plain, _wrapper(6, 3))
     assert _found(path, level=level, cleanup_policy="delete") == [("offset-gap", "error", 3, 4)]
 
 
 def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path) -> None:
-    path = _log(tmp_path, _wrapper(0, 3), _wrapper(3, 3, payload=b"no frame"), _wrapper(6, 2))
+    path = write_log(tmp_path, _wrapper(0, 3), _wrapper(3, 3, payload=b"no frame"), _wrapper(6, 2))
     assert [code for code, *_ in _found(path, level="deep", cleanup_policy="delete")] == ["frame-bad-header"]
 
 
@@ -92,9 +86,9 @@ def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, 
     parts = [bytearray(_wrapper(first, 20, magic)) for first in (0, 20, 40)]
     parts[1][place] ^= 1
     first, damaged, last = map(bytes, parts)
-    path = _log(tmp_path, first, damaged, last)
+    path = write_log(tmp_path, first, damaged, last)
     assert ("crc-mismatch", "error", 20, 39) in _found(path, level=level, cleanup_policy="delete")
-    zeros = _log(tmp_path, first, bytes(len(damaged)), last)
+    zeros = write_log(tmp_path, first, bytes(len(damaged)), last)
     assert ("zero-hole", "error", 20, 39) in _found(zeros, level=level)
 
 
@@ -103,7 +97,7 @@ def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, 
 def test_a_wrapper_whose_offset_is_out_of_line_is_opened_at_each_level(tmp_path: Path, bit: int, level: str) -> None:
     first, odd, last = (_wrapper(first, 3) for first in (0, 3, 6))
     offset = 5 ^ 1 << bit
-    path = _log(tmp_path, first, offset.to_bytes(8, "big") + odd[8:], last)
+    path = write_log(tmp_path, first, offset.to_bytes(8, "big") + odd[8:], last)
     (found,) = findings_of(path, level=level)
     assert (found.code, found.start, found.end) == ("uncovered-header-rot", len(first), len(first) + len(odd))
 
@@ -117,10 +111,10 @@ def test_a_wrapper_that_ends_inside_a_message_says_what_is_lost(tmp_path: Path, 
     third = encode_message(message(key=b"key", value=b"third", magic=0), offset=2)
     cut = _wrapper(0, 2, 0, codec, trailing=third[:-4], offset=2)
     said = "4 bytes short: the last of 3 messages is cut; the wrapper says offset 2, the last whole message is 1."
-    assert _messages(_log(tmp_path, cut, _wrapper(3, 3, 0, codec))) == [said]
+    assert _messages(write_log(tmp_path, cut, _wrapper(3, 3, 0, codec))) == [said]
     relative = encode_message(message(key=b"key", value=b"third"), offset=2)
     cut = _wrapper(10, 2, 1, codec, trailing=relative[:-1], offset=12)
-    (said,) = _messages(_log(tmp_path, _wrapper(0, 10, 1, codec), cut, _wrapper(13, 3, 1, codec)))
+    (said,) = _messages(write_log(tmp_path, _wrapper(0, 10, 1, codec), cut, _wrapper(13, 3, 1, codec)))
     says = (
         "1 byte short: the last of 3 messages is cut; the wrapper says offset 12, the last whole message is 11. Offsets inside "
     )
@@ -131,7 +125,7 @@ def test_a_wrapper_that_ends_inside_a_message_says_what_is_lost(tmp_path: Path, 
 
 def test_what_a_cut_message_was_is_known_by_the_wrapper_before(tmp_path: Path) -> None:
     cut = _wrapper(10, 2, trailing=b"\0\0\0", offset=14)
-    path = _log(tmp_path, _wrapper(0, 10), cut, _wrapper(15, 3))
+    path = write_log(tmp_path, _wrapper(0, 10), cut, _wrapper(15, 3))
     assert [(code, first, last) for code, _, first, last in _found(path, level="deep")] == [("legacy-wrapper-cut", 12, 14)]
     (said,) = _messages(path)
     assert said.startswith("The wrapper ends inside a message: message 3 of those inside is cut; ")
@@ -139,7 +133,7 @@ def test_what_a_cut_message_was_is_known_by_the_wrapper_before(tmp_path: Path) -
 
 def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wrapper(tmp_path: Path) -> None:
     for magic, trailing in ((0, b"\0\0\0"), (0, b"some bytes"), (1, bytes(11))):
-        path = _log(tmp_path, _wrapper(0, 3, magic, trailing=trailing), _wrapper(3, 3, magic))
+        path = write_log(tmp_path, _wrapper(0, 3, magic, trailing=trailing), _wrapper(3, 3, magic))
         assert _found(path, level="deep", cleanup_policy="delete") == [("legacy-wrapper-cut", "warning", 2, 2)]
 
 
@@ -149,7 +143,7 @@ def test_a_wrapper_that_cannot_be_opened_loses_all_its_offsets(tmp_path: Path, m
     """From the end of the one before, or the start of the log, to its own."""
     parts = [_wrapper(7 + 3 * row, 3, magic) for row in range(3)]
     unreadable = encode_message(message(value=b"no gzip stream", magic=magic, attributes=1), offset=9 + 3 * bad)
-    path = _log(tmp_path, *parts[:bad], unreadable, *parts[bad + 1 :], base=7)
+    path = write_log(tmp_path, *parts[:bad], unreadable, *parts[bad + 1 :], base_offset=7)
     assert _found(path, level="deep") == [("frame-bad-header", "error", 7 + 3 * bad, 9 + 3 * bad)]
 
 
@@ -158,7 +152,7 @@ def test_a_wrapper_whose_offset_was_damaged_loses_the_offsets_between_its_neighb
     """No checksum covers the offset; with a sign, none of the messages inside can have one."""
     parts = [bytearray(_wrapper(3 * row, 3)) for row in range(4)]
     parts[bad][0] ^= 0x80
-    found = _found(_log(tmp_path, *map(bytes, parts)), level="deep")
+    found = _found(write_log(tmp_path, *map(bytes, parts)), level="deep")
     assert ("legacy-wrapper-offset", "error", 3 * bad, 3 * bad + 2) in found
 
 
@@ -172,6 +166,6 @@ def test_the_offset_of_wrappers_that_overlap_others_is_wrong(tmp_path: Path, shi
     parts[bad] = (4 * bad + 3 + shift).to_bytes(8, "big") + parts[bad][8:]
     with kernels.coming_upon_batches(way):
         for logs in (parts, parts[: bad + 2]):
-            (found,) = findings_of(_log(tmp_path, *logs), level="deep", cleanup_policy="compact")
+            (found,) = findings_of(write_log(tmp_path, *logs), level="deep", cleanup_policy="compact")
             assert (found.code, found.start) == ("uncovered-header-rot", sum(map(len, parts[:bad])))
             assert found.expected == str(4 * bad + 3)

@@ -15,7 +15,7 @@ from kdump.cli.listing import run
 from kdump.errors import Unreadable
 from tests.builders import files
 from tests.builders.compression import Codec
-from tests.builders.files import file_name
+from tests.builders.files import file_name, write_log
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, abort_record, batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -66,12 +66,6 @@ def _batch(offset: int, *, at: int | None = None) -> bytes:
 SIZE = len(_batch(0))
 
 
-def _log(tmp_path: Path, *pieces: bytes) -> Path:
-    path = tmp_path / LOG
-    path.write_bytes(b"".join(pieces))
-    return path
-
-
 def _torn(offset: int) -> bytes:
     """A batch of which nothing can be read: its length leads nowhere, and its CRC does not match."""
     return _of_length(_flipped(offset), 1 << 30)
@@ -111,24 +105,24 @@ def _threes(codec: Codec = "none") -> list[bytes]:
 @each("damaged", [_torn, _flipped], ids=["torn", "flipped"])
 @each("to_offset, count", [("1", 2), ("2", 3), ("3", 4), ("9", 4)])
 def test_damage_after_a_range_is_not_requested(tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int) -> None:
-    path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
+    path = write_log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
     expected = ["intact", "intact", "intact", "damaged"][:count]
     assert listed.only("status", "log", "--to-offset", to_offset, path) == (FINDINGS if count == 4 else CLEAN, expected)
 
 
 def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
+    path = write_log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
     rows: list[int | None] = [0, None, 2, 3, 4, 5]  # None is the damaged one
     for first, status in ((3, CLEAN), (2, CLEAN), (1, FINDINGS), (0, FINDINGS)):
         assert listed.only("baseOffset", "log", "--from-offset", str(first), path) == (status, rows[first:])
-    path = _log(tmp_path, _batch(0), _torn(1), batch(records=[record(value=b"v")] * 3, base_offset=2), _batch(5))
+    path = write_log(tmp_path, _batch(0), _torn(1), batch(records=[record(value=b"v")] * 3, base_offset=2), _batch(5))
     for first, expected in ((3, (CLEAN, [2, 5])), (2, (CLEAN, [2, 5])), (1, (FINDINGS, [None, 2, 5]))):
         assert listed.only("baseOffset", "log", "--from-offset", str(first), path) == expected
-    path = _log(tmp_path, _batch(0), _torn(1), _batch(2))
+    path = write_log(tmp_path, _batch(0), _torn(1), _batch(2))
     for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
         found, given = listed("log", "--from-position", str(position), path)
         assert (found, len(given)) == (status, count), position
-    path = _log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
+    path = write_log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
     assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
 
 
@@ -144,7 +138,7 @@ def test_an_empty_range_is_answered_with_all_offsets_unless_damage_may_have_it(t
 
 @each("damaged", [_torn, _flipped, _spoiled], ids=["torn", "flipped", "spoiled"])
 def test_damaged_rows_count_for_the_limit(tmp_path: Path, listed: Listed, damaged: Any) -> None:
-    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
+    path = write_log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
     for limit, expected in (("1", (CLEAN, ["intact"])), ("2", (FINDINGS, ["intact", "damaged"]))):
         assert listed.only("status", "log", "--limit", limit, path) == expected
         found, rows = listed("log", "--deep", "--limit", limit, path)
@@ -164,7 +158,7 @@ def test_damaged_rows_count_for_the_limit(tmp_path: Path, listed: Listed, damage
 def test_records_that_cannot_be_read_are_findings(
     tmp_path: Path, listed: Listed, what: str, data: bytes, options: str, status: int, statuses: list[str]
 ) -> None:
-    path = _log(tmp_path, data)
+    path = write_log(tmp_path, data)
     found, rows = listed("log", *options.split(), path)
     assert (found, [row["status"] for row in rows]) == (status, statuses)
     if what == "bytes are left":
@@ -175,7 +169,7 @@ def test_records_that_cannot_be_read_are_findings(
 
 @each("damaged", [_torn, _flipped], ids=["torn", "flipped"])
 def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed, damaged: Any) -> None:
-    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
+    path = write_log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
     assert listed.only("status", "log", "--fail-fast", path) == (FINDINGS, ["intact", "damaged"])
     assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
     found, statuses = listed.only("status", "log", path)
@@ -183,7 +177,7 @@ def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, li
 
 
 def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _of_length(_batch(1), -5), _batch(2))
+    path = write_log(tmp_path, _batch(0), _of_length(_batch(1), -5), _batch(2))
     assert listed("log", path)[0] == FINDINGS
     assert listed.err == (
         f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC matches with "
@@ -206,7 +200,7 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
     ],
 )
 def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
-    assert listed.only("baseOffset", "log", *options.split(), _log(tmp_path, *_threes())) == (CLEAN, offsets)
+    assert listed.only("baseOffset", "log", *options.split(), write_log(tmp_path, *_threes())) == (CLEAN, offsets)
 
 
 def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
@@ -224,7 +218,7 @@ def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) 
     ],
 )
 def test_only_wanted_records_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int], codec: Codec) -> None:
-    assert listed.only("offset", "log", "--deep", *options.split(), _log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
+    assert listed.only("offset", "log", "--deep", *options.split(), write_log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
 
 
 @each(
@@ -238,18 +232,18 @@ def test_only_wanted_records_are_listed(tmp_path: Path, listed: Listed, options:
 )
 def test_a_day_ends_before_the_next_midnight(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
     times = [DAY_BEGIN - 1, DAY_BEGIN, DAY_BEGIN + DAY - 1, DAY_BEGIN + DAY]
-    path = _log(tmp_path, *(_batch(offset, at=at) for offset, at in enumerate(times)))
+    path = write_log(tmp_path, *(_batch(offset, at=at) for offset, at in enumerate(times)))
     assert listed.only("baseOffset", "log", *options.split(), path)[1] == offsets
     assert listed.only("offset", "log", *options.split(), "--deep", path)[1] == offsets
 
 
 @each("text, is_time", [("99999999", False), ("100000000", True), ("-100000000", True), ("1" * 19, True)])
 def test_nine_digits_are_milliseconds(tmp_path: Path, listed: Listed, text: str, is_time: bool) -> None:
-    assert listed.text("log", f"--from-time={text}", _log(tmp_path, _batch(0))) == (CLEAN if is_time else USAGE)
+    assert listed.text("log", f"--from-time={text}", write_log(tmp_path, _batch(0))) == (CLEAN if is_time else USAGE)
 
 
 def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, message_set(messages=[message(value=b"v", magic=0)]), _batch(1, at=-1), _batch(2))
+    path = write_log(tmp_path, message_set(messages=[message(value=b"v", magic=0)]), _batch(1, at=-1), _batch(2))
     for options, offsets in (("--from-time=-999999999", [2]), ("--to-time=9999999999999", [2]), ("--from-offset=0", [0, 1, 2])):
         assert listed.only("lastOffset", "log", options, path)[1] == offsets
 
@@ -268,7 +262,7 @@ def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
 )
 def test_a_wrapper_may_hold_the_offsets_before_it(tmp_path: Path, listed: Listed, options: str, counts: tuple[int, int]) -> None:
     inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (2, 3, 4)]
-    path = _log(
+    path = write_log(
         tmp_path,
         message_set(messages=[message(value=b"a"), message(value=b"b")]),
         wrapper(messages=inner, base_offset=2),
@@ -281,7 +275,9 @@ def test_a_wrapper_may_hold_the_offsets_before_it(tmp_path: Path, listed: Listed
 
 
 def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1))
+    path = write_log(
+        tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1)
+    )
     expected = {"--to-offset=0": ["none"], "--to-offset=1": ["none", "gzip"], "--from-offset=3": ["gzip"], "--from-offset=4": []}
     assert {option: listed.only("compresscodec", "log", option, path)[1] for option in expected} == expected
 
@@ -293,7 +289,7 @@ def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) ->
 @each("options", ["", "--from-offset 1", "--from-offset 1 --to-offset 8", "--limit 8"])
 def test_a_range_shows_a_message_past_its_end_as_the_log_does(tmp_path: Path, listed: Listed, release: str, options: str) -> None:
     messages = [message(key=b"k", value=b"v", value_length=1000 if offset in (1, 3, 6) else None) for offset in range(9)]
-    path = _log(tmp_path, message_set(messages=messages[:5]), wrapper(messages=messages[5:], base_offset=5))
+    path = write_log(tmp_path, message_set(messages=messages[:5]), wrapper(messages=messages[5:], base_offset=5))
     assert listed.text("log", "--print-data-log", "--release", release, *options.split(), path) == FINDINGS
     lines = [line for line in listed.out.splitlines() if line.startswith("| offset: ")]
     shown = {int(line.split()[2]): " key: k" in line for line in lines}
@@ -304,7 +300,7 @@ def test_a_range_shows_a_message_past_its_end_as_the_log_does(tmp_path: Path, li
 
 def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
-    found, rows = listed("log", "--deep", _log(tmp_path, _batch(0), bad, _batch(3)))
+    found, rows = listed("log", "--deep", write_log(tmp_path, _batch(0), bad, _batch(3)))
     expected = [(0, "intact", 0), (1, "intact", SIZE), (None, "damaged", SIZE), (3, "intact", SIZE + len(bad))]
     assert (found, [(row["offset"], row["status"], row["position"]) for row in rows]) == (FINDINGS, expected)
 
@@ -316,14 +312,14 @@ def _marker(row: int, one: Record) -> bytes:
 def test_control_records_are_decoded_unless_nothing_is_and_what_cannot_be_is_counted(tmp_path: Path, listed: Listed) -> None:
     bad = record(key=b"\0")
     markers = [_marker(row, one) for row, one in enumerate([abort_record(), bad, bad, abort_record()])]
-    path = _log(tmp_path, *markers)
+    path = write_log(tmp_path, *markers)
     found, errors = listed.only("decodeError", "log", "--deep", path)
     assert (found, [error is None for error in errors]) == (FINDINGS, [True, False, False, True])
     assert listed.err.startswith(f"kdump: {path}: 2 records not decoded, the first at offset 1: ")
     assert listed.err.endswith(" (control-key-short)\n")
-    assert listed("log", "--deep", _log(tmp_path, *markers[:2]))[0] == FINDINGS
+    assert listed("log", "--deep", write_log(tmp_path, *markers[:2]))[0] == FINDINGS
     assert listed.err.startswith(f"kdump: {path}: 1 record not decoded, at offset 1: ")
-    assert listed("log", "--deep", _log(tmp_path, markers[0]))[0] == CLEAN
+    assert listed("log", "--deep", write_log(tmp_path, markers[0]))[0] == CLEAN
     for decode, is_decoded in (("none", False), ("auto", True), ("string", True)):
         status, (row,) = listed("log", "--deep", "--decode", decode, path)
         assert (status, row["decodedValue"] is not None or row["decodedKey"] is not None) == (CLEAN, is_decoded), decode
@@ -334,14 +330,14 @@ def test_control_records_are_decoded_unless_nothing_is_and_what_cannot_be_is_cou
 
 def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(tmp_path: Path, listed: Listed) -> None:
     missing = tmp_path / "missing.log"
-    path = _log(tmp_path, _batch(0), _torn(1))
+    path = write_log(tmp_path, _batch(0), _torn(1))
     assert listed("log", path)[0] == FINDINGS
     for paths in ((missing, path), (path, missing)):
         assert listed.only("status", "log", *paths) == (NOT_EXAMINED, ["intact", "damaged"])
     assert listed.err.count("\n") == 2
     for one, code in ((path, FINDINGS), (missing, NOT_EXAMINED)):
         assert (listed("log", "--strict-stderr", one)[0], listed.err) == (code, "")
-    path = _log(tmp_path, _batch(0), _batch(1))
+    path = write_log(tmp_path, _batch(0), _batch(1))
     for limit, other in (("1", path), ("2", path), ("1", missing)):
         assert listed.only("baseOffset", "log", "--limit", limit, path, other) == (CLEAN, [*range(int(limit))])
     assert listed.only("baseOffset", "log", "--limit", "3", path, path) == (CLEAN, [0, 1, 0])
@@ -352,7 +348,7 @@ def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(t
 
 
 def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
+    path = write_log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
     assert listed.text("log", "--output", "table", path) == FINDINGS
     lines = [line.split() for line in listed.out.splitlines()[3:]]
     assert [int(line[0]) for line in lines] == [0, SIZE, 2 * SIZE, 3 * SIZE, 3 * SIZE + 180]
@@ -370,12 +366,12 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
         batch(records=[abort_record()], base_offset=1, producer_id=0, producer_epoch=3, is_transactional=True, is_control=True),
         batch(records=[record(timestamp=-1)], base_offset=2),
     ]
-    assert listed.text("log", "--output", "table", _log(tmp_path, *pieces)) == CLEAN
+    assert listed.text("log", "--output", "table", write_log(tmp_path, *pieces)) == CLEAN
     lines = [line.split() for line in listed.out.splitlines()[3:]]
     assert (lines[0][1:5], lines[0][-4:]) == (["0", "-", "0", "1"], ["0/3", "txn", "ok", "intact"])
     assert lines[1][-5:] == ["0/3", "txn", "control", "ok", "intact"]
     assert lines[2][5:7] == ["-", "CreateTime"] and lines[2][-4:] == ["-", "-", "ok", "intact"]
-    listed.text("log", "--output", "table", _log(tmp_path, wrapper(messages=[message(value=b"w")] * 3)))
+    listed.text("log", "--output", "table", write_log(tmp_path, wrapper(messages=[message(value=b"w")] * 3)))
     assert listed.out.splitlines()[3].split()[:3] == ["0", "2", "-"]
 
 
@@ -398,7 +394,7 @@ def test_counted_findings_change_no_line(listed: Listed, tmp_path: Path, options
         return batch(records=[record(value=b"v")], base_offset=offset, codec="gzip", compressor=lambda _: cut)
 
     pieces = [_batch(0), torn(1), torn(2), broken(3), _batch(4), torn(5), torn(6), b"\xff" * 70, torn(7), _batch(8), broken(9)]
-    path = _log(tmp_path, *pieces, broken(10), _batch(11), torn(12))
+    path = write_log(tmp_path, *pieces, broken(10), _batch(11), torn(12))
     printed, counts = set(), set()
     for said in (100, 5, 2, 0):
         monkeypatch.setattr(run, "MAX_MESSAGES", said)
@@ -446,7 +442,7 @@ def test_a_log_with_unreadable_bytes_was_not_examined(listed: Listed, tmp_path: 
         source.bad_ranges.append((70, 80))
 
     monkeypatch.setattr(TolerantSource, "__init__", opens_with_bad_bytes)
-    path = _log(tmp_path, _batch(0), _batch(1))
+    path = write_log(tmp_path, _batch(0), _batch(1))
     where = f"{path}: bytes 70 to 79 cannot be read from the device, and count as zeros (io-error, 10 bytes)"
     for options, count in ((), 2), (("--limit", "1"), 1), (("--deep-iteration",), 2):
         status, rows = listed("log", *options, path)
@@ -454,7 +450,7 @@ def test_a_log_with_unreadable_bytes_was_not_examined(listed: Listed, tmp_path: 
 
 
 def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:
-    _log(tmp_path, *pieces)
+    write_log(tmp_path, *pieces)
     (tmp_path / name).write_bytes(data)
     return tmp_path / name
 
@@ -487,7 +483,7 @@ def test_an_entry_leads_to_the_batch_that_holds_its_offset(
 
 
 def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed) -> None:
-    _log(tmp_path, *(_batch(offset) for offset in range(70)))
+    write_log(tmp_path, *(_batch(offset) for offset in range(70)))
     for last, status in ((63, CLEAN), (64, FINDINGS)):
         (tmp_path / INDEX).write_bytes(files.offset_index(entries=[(last, 0)]))
         assert listed("index", tmp_path / INDEX)[0] == status
@@ -503,7 +499,7 @@ def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed) -
 )
 def test_entries_are_listed_up_to_zeros_and_within_a_range(tmp_path: Path, listed: Listed, options: str, offsets: range) -> None:
     positions, times = [(n, n * SIZE) for n in range(1, 8)], [(TIMESTAMP + n, n) for n in range(1, 8)]
-    _log(tmp_path, *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)))
+    write_log(tmp_path, *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)))
     (tmp_path / INDEX).write_bytes(files.offset_index(entries=positions, zero_entry_count=5))
     (tmp_path / TIME_INDEX).write_bytes(files.time_index(entries=times, zero_entry_count=5))
     if "time" not in options:
@@ -605,7 +601,7 @@ def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) ->
 
 def test_a_checkpoint_may_be_listed_as_a_log_and_a_log_as_a_checkpoint(tmp_path: Path, listed: Listed) -> None:
     (tmp_path / "5.checkpoint").write_bytes(_batch(0))
-    _log(tmp_path, _batch(0))
+    write_log(tmp_path, _batch(0))
     assert listed("log", tmp_path / "5.checkpoint")[0] == CLEAN
     assert listed("checkpoint", tmp_path / LOG)[0] == CLEAN
     assert listed.text("index", tmp_path / LOG) == USAGE
@@ -649,5 +645,5 @@ def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path:
 def test_a_key_or_value_past_the_end_damages_a_message(
     tmp_path: Path, listed: Listed, field: dict[str, Any], status: str
 ) -> None:
-    path = _log(tmp_path, message_set(messages=[message(key=b"k", value=b"v", **field), message(value=b"w")]))
+    path = write_log(tmp_path, message_set(messages=[message(key=b"k", value=b"v", **field), message(value=b"w")]))
     assert listed.only("status", "log", "--deep", path)[1] == [status, "intact"]

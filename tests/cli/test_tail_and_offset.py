@@ -11,7 +11,7 @@ from kdump.cli.commands import main
 from tests import kernels
 from tests.builders import files
 from tests.builders.compression import Codec, compress
-from tests.builders.files import file_name
+from tests.builders.files import file_name, write_log
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
 
@@ -58,12 +58,6 @@ def _flipped(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-def _log(tmp_path: Path, *pieces: bytes) -> Path:
-    path = tmp_path / LOG
-    path.write_bytes(b"".join(pieces))
-    return path
-
-
 def _partition(tmp_path: Path) -> Path:
     """Two segments, offsets 0 to 59 and 60 to 99: twenty batches of three records, and twenty of two."""
     return files.write_partition(
@@ -100,7 +94,7 @@ def test_each_partition_has_its_own_tail(tmp_path: Path, listed: Lister) -> None
 
 def test_old_messages_inside_of_wrappers_are_counted_and_found(tmp_path: Path, listed: Lister) -> None:
     packed = wrapper(messages=[message(value=b"v")] * 4, base_offset=4)
-    path = _log(tmp_path, message_set(messages=[message()] * 4), packed, message_set(messages=[message()], base_offset=8))
+    path = write_log(tmp_path, message_set(messages=[message()] * 4), packed, message_set(messages=[message()], base_offset=8))
     for count in range(1, 10):
         assert listed("--deep", "--tail", count, path) == (CLEAN, list(range(9 - count, 9)))
     for offset in range(9):
@@ -146,7 +140,7 @@ def test_an_index_hides_no_batch_that_is_in_the_wrong_place(tmp_path: Path, list
     swapped = batches[:10] + batches[60:70] + batches[20:60] + batches[10:20] + batches[70:]
     if gap:
         del swapped[65:68]
-    _log(path, *swapped)
+    write_log(path, *swapped)
     for first, last in ((5, 9), (12, 14), (25, 40), (55, 65), (62, 62), (63, 75), (75, 80), (65, 99)):
         asked = [n for n in range(first, last + 1) if batches[n] in swapped]
         found = listed("--from-offset", first, "--to-offset", last, path)[1]
@@ -160,7 +154,7 @@ def test_an_offset_is_found_after_wrappers_whose_offsets_are_too_high(wrong: lis
     wrappers = [wrapper(messages=[message(value=b"v")] * 5, magic=1, base_offset=5 * row) for row in range(20)]
     for row in wrong:
         wrappers[row] = (100_000 + 5 * row + 4).to_bytes(8, "big") + wrappers[row][8:]
-    path = _log(tmp_path, *wrappers)
+    path = write_log(tmp_path, *wrappers)
     for row in (2, 6, 19):
         assert listed("--offset", 5 * row + 2, path)[1] == [5 * row + 4]
         assert listed("--offset", 5 * row + 2, "--deep", path)[1] == [5 * row + 2]
@@ -199,7 +193,7 @@ def _assert_ends(rows: list[dict[str, Any]], whole: list[dict[str, Any]], count:
 
 
 def test_what_is_found_after_damage_has_the_status_that_the_whole_log_gives_it(tmp_path: Path, listed: Lister) -> None:
-    path = _log(tmp_path, *map(_batch, range(7)), NOISE, _batch(8), _batch(9))
+    path = write_log(tmp_path, *map(_batch, range(7)), NOISE, _batch(8), _batch(9))
     (tmp_path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(8, 7 * SIZE + 180)]))
     assert (listed("--tail", 2, path)[0], listed.statuses) == (CLEAN, [(8, "salvaged"), (9, "intact")])
 
@@ -210,7 +204,7 @@ def _odd(offset: int, codec: Codec) -> bytes:
 
 @each("stretch", [1, 1 << 20])
 def test_a_tail_has_as_many_rows_as_are_asked_for_whatever_headers_claim(tmp_path: Path, listed: Lister, stretch: int) -> None:
-    path = _log(tmp_path, _batch(0), _odd(1, "gzip"), _batch(4, 2), _odd(6, "none"), _batch(9))
+    path = write_log(tmp_path, _batch(0), _odd(1, "gzip"), _batch(4, 2), _odd(6, "none"), _batch(9))
     whole = [0, None, 4, 5, 6, 7, None, 9]  # none can be read of a batch that is compressed
     with kernels.reading_with(kernels.in_windows(stretch)):
         assert listed("--deep", path) == (FINDINGS, whole)
@@ -268,7 +262,7 @@ def test_an_offset_in_a_segment_of_another_name_is_found(tmp_path: Path, listed:
 def test_a_record_that_its_batch_does_not_claim_is_shown(codec: Codec, tmp_path: Path, listed: Lister) -> None:
     records = [record(key=b"key", value=b"value")] * 4
     data = b"".join(batch(base_offset=base, records=records, last_offset_delta=0, codec=codec) for base in (3, 7))
-    _log(tmp_path, _batch(0), data)
+    write_log(tmp_path, _batch(0), data)
     for offset, position in ((5, SIZE), (9, SIZE + len(data) // 2)):
         assert (listed("--offset", offset, tmp_path)[0], [row["position"] for row in listed.rows]) == (CLEAN, [position])
         assert f"byte {position} does not claim offset {offset}, but a record in it has this offset" in listed.err
@@ -278,7 +272,7 @@ def test_a_record_that_its_batch_does_not_claim_is_shown(codec: Codec, tmp_path:
         assert f"no batch has offset {offset}: " in listed.err
     for offset, delta in ((18, -2), (25, 5)):  # outside of the batch
         odd = batch(base_offset=20, records=[record(), record(offset_delta=delta), record()], last_offset_delta=2)
-        assert listed("--deep", "--offset", offset, _log(tmp_path, _batch(0), odd, _batch(40))) == (CLEAN, [offset])
+        assert listed("--deep", "--offset", offset, write_log(tmp_path, _batch(0), odd, _batch(40))) == (CLEAN, [offset])
         assert f"byte {SIZE} does not claim offset {offset}" in listed.err
 
 
@@ -325,7 +319,7 @@ UNREADABLE = _flipped(batch(records=[record(value=b"a", length=-1)] * 3, base_of
 def test_damage_around_an_offset_may_have_held_it_and_is_no_part_of_a_later_tail(
     tmp_path: Path, listed: Lister, what: str, pieces: list[bytes], options: str, found: Found, words: list[str] | None
 ) -> None:
-    path = _log(tmp_path, *pieces)
+    path = write_log(tmp_path, *pieces)
     assert listed(*options.split(), path) == found, what
     lines = listed.err.splitlines(keepends=True)
     expected = [""] * len(lines) if words is None else words
@@ -363,7 +357,7 @@ def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(tmp_path: Path, li
                 "torn": [batch(records=[record(value=b"v"), b"\xff"])],
                 "cut": [cut],
             }[kind]
-        path = _log(tmp_path, *parts)
+        path = write_log(tmp_path, *parts)
         listed(*options, path)
         whole = listed.rows
         for count in (1, 2, 5, 30, 1000):

@@ -15,6 +15,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
 from kdump.formats.log import Log, LogRules
+from tests.builders.files import write_log
 from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
 from tests.loops import each
 from tests.support import LOGS, damaged, opened, read_records, walk
@@ -183,15 +184,9 @@ def test_a_sound_log_has_only_valid_batches_and_ends_at_its_end(data: bytes) -> 
 # --- a log that changes while it is read
 
 
-def _log(tmp_path: Path, data: bytes) -> Path:
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(data)
-    return path
-
-
 @each(("size", "count"), [(0, 0), (5, 0), (17, 0), (30, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2)])
 def test_a_log_truncated_before_it_is_walked_is_read_to_its_end_and_reported(tmp_path: Path, size: int, count: int) -> None:
-    path = _log(tmp_path, ONE * 3)
+    path = write_log(tmp_path, ONE * 3)
     found = 0
     with Source(str(path)) as source:
         os.truncate(path, size)
@@ -211,7 +206,7 @@ def test_a_log_truncated_before_it_is_walked_is_read_to_its_end_and_reported(tmp
     ids=["batch", "message"],
 )
 def test_a_log_truncated_before_its_large_records_are_read_is_reported(tmp_path: Path, data: bytes, size: int) -> None:
-    path = _log(tmp_path, data)
+    path = write_log(tmp_path, data)
     with Source(str(path)) as source:
         (chunk,) = Log(source).chunks()
         os.truncate(path, size)

@@ -27,6 +27,7 @@ from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import (
     TIMESTAMP,
     batch,
@@ -38,7 +39,6 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
-from tests.checks.findings import flipped
 from tests.loops import each
 
 FIRST = "00000000000000000000"

@@ -23,8 +23,8 @@ from kdump.mending.reindex import reindex
 from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
-from tests.checks.findings import flipped
 from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt

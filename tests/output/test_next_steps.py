@@ -266,7 +266,7 @@ def _log_directory(root: Path, checkpoint: str = "", *, node: int = 1) -> Path:
     return root
 
 
-@each("command", ["check", "forecast"], share=4)
+@each("command", ["check", "forecast"], share=2)
 @each("damage", DAMAGES)
 @each("name", [PARTITION, "copy of it"])
 def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(
