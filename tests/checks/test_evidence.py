@@ -384,9 +384,9 @@ def test_an_index_of_appends_or_of_wrappers_attests_what_is_lost(tmp_path: Path)
     appended = [_batch(row) for row in range(40)]
     messages = [message(value=b"v", magic=1)] * 2
     wrappers = [wrapper(messages=messages, magic=1, codec="gzip", base_offset=row) for row in range(0, 40, 2)]
-    for number, (batches, each, offset) in enumerate(((appended, 2, 1), (wrappers, 1, 0))):
+    for number, (batches, per_entry, offset) in enumerate(((appended, 2, 1), (wrappers, 1, 0))):
         directory = _partition(tmp_path / str(number), {0: batches})
-        entries = [(2 * row + offset, each * row * len(batches[0])) for row in range(30)]
+        entries = [(2 * row + offset, per_entry * row * len(batches[0])) for row in range(30)]
         (directory / file_name(0, ".index")).write_bytes(index_of(entries=entries))
         (directory / file_name(0, ".timeindex")).write_bytes(b"")
         assert _cut_off(directory) == [(40, 58 + offset)]

@@ -204,7 +204,7 @@ def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Lis
 
 
 def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
-    path = _log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
+    path = write_log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
     assert listed.only("baseOffset", "log", "--to-time", str(TIMESTAMP), path) == (FINDINGS, [0, 1])
 
 
@@ -341,7 +341,7 @@ def test_what_cannot_be_examined_outranks_damage_but_nobody_looks_past_a_limit(t
     for limit, other in (("1", path), ("2", path), ("1", missing)):
         assert listed.only("baseOffset", "log", "--limit", limit, path, other) == (CLEAN, [*range(int(limit))])
     assert listed.only("baseOffset", "log", "--limit", "3", path, path) == (CLEAN, [0, 1, 0])
-    path = _log(tmp_path, _batch(0), _spoiled(1, at=TIMESTAMP + 1))
+    path = write_log(tmp_path, _batch(0), _spoiled(1, at=TIMESTAMP + 1))
     for limit, status in (("1", CLEAN), ("2", FINDINGS)):
         options = ("--deep", "--to-time", str(TIMESTAMP), "--limit", limit)
         assert listed.only("offset", "log", *options, path) == (status, [0])
