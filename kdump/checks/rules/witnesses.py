@@ -78,7 +78,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
         if _offset_in(suffix, entry, base_offset) > last or suffix == OFFSET_INDEX and entry[1] >= size > 0
     ]
     found = []
-    for suffix, name, entry in _counted_from(base_offset, partition, beyond):
+    for suffix, name, entry in _counted_from(base_offset, partition, beyond) if beyond else ():
         offset = _offset_in(suffix, entry, base_offset)
         found.append(Witness(name, max(offset, last + 1), is_by_position=offset <= last))
     if not context.is_newest:

@@ -34,29 +34,21 @@ class Headers:
 
     def are_ordinary(self, summary: BatchSummary) -> bool:
         """Whether there is no more to report about intact batches than changes of the magic, and that some are empty."""
-        if not self._are_plain(summary):
+        is_odd = summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE
+        if is_odd and not summary.is_legacy or summary.highest_size > self._context.settings.max_message_bytes:
             return False
-        is_mixed = summary.lowest_magic != summary.highest_magic
-        for start in summary.positions if is_mixed else summary.positions[:1]:
+        if self._magic < 0 and summary.lowest_magic == summary.highest_magic:
+            self._magic = summary.lowest_magic
+        is_other = not summary.lowest_magic == summary.highest_magic == self._magic
+        for start in summary.positions if is_other else ():
             if (magic := summary.magic_at(start)) != self._magic:
                 first, last, end = summary.extent_at(start)
                 self._take_magic(magic, start, end, (last if summary.is_legacy else first, last))
-        self._count_empty(summary)
-        return True
-
-    def _are_plain(self, summary: BatchSummary) -> bool:
-        """Whether there is nothing to report but magics and empty batches."""
-        if summary.highest_size > self._context.settings.max_message_bytes:
-            return False
-        return summary.is_legacy or not (
-            summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE
-        )
-
-    def _count_empty(self, summary: BatchSummary) -> None:
         if summary.empty:
             self._empty_count += summary.empty
             self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
             del self._empty[1:-1]
+        return True
 
     def check(self, section: Section) -> None:
         """Check the header of each batch of a section that is not damaged."""
