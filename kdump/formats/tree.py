@@ -135,8 +135,7 @@ def directory_name(path: str) -> DirectoryName | None:
 
 def is_metadata_log(path: str) -> bool:
     """Whether a directory is that of the metadata log: by its name, or by the quorum state in it, whatever a copy is called."""
-    name = directory_name(path)
-    if name is not None and name.topic == METADATA_TOPIC:
+    if os.path.basename(path.rstrip("/")).startswith(f"{METADATA_TOPIC}-"):
         return True
     try:
         return system.has_name(os.path.join(path, QUORUM_STATE))

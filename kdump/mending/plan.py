@@ -48,7 +48,7 @@ class PartitionPlan:
         self.cloned = sorted(name for name in kept if self._is_of_segment(name)) + [
             name for name in files.others if name == tree.PARTITION_METADATA and _is_sound_metadata(os.path.join(path, name))
         ]
-        if os.path.basename(path).startswith(f"{tree.METADATA_TOPIC}-"):
+        if tree.is_metadata_log(path):
             self.cloned += [
                 name for name in files.others if name == tree.QUORUM_STATE or file_name.suffix(name) == file_name.CHECKPOINT
             ]

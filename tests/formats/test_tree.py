@@ -52,7 +52,8 @@ def test_a_name_that_is_too_short_for_a_snapshot_is_another_fault_than_one_witho
 def test_a_copy_of_the_metadata_log_is_known_by_its_quorum_state(tmp_path: Path) -> None:
     assert not tree.is_metadata_log(str(tmp_path))
     (tmp_path / "quorum-state").touch()
-    assert tree.is_metadata_log(str(tmp_path)) and tree.is_metadata_log(str(tmp_path / "__cluster_metadata-0"))
+    paths = (tmp_path, tmp_path / "__cluster_metadata-0", tmp_path / "__cluster_metadata-0.damaged")
+    assert all(map(tree.is_metadata_log, map(str, paths)))
 
 
 def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:

@@ -641,8 +641,8 @@ def test_batches_that_only_an_index_knows_of_are_lost(tmp_path: Path, capfd: pyt
 
 
 def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "__cluster_metadata-0"
-    shutil.copytree(CASES / "log-dir-killed-4.3.0" / path.name, path)
+    path = tmp_path / "metadata.copy"  # known by its quorum-state
+    shutil.copytree(CASES / "log-dir-killed-4.3.0" / "__cluster_metadata-0", path)
     snapshot = next(path.glob("*.checkpoint"))
     snapshot.write_bytes(flipped(snapshot.read_bytes(), 100))
     result = recover.run([str(path)], str(tmp_path / "out"), config={})

@@ -704,8 +704,9 @@ def test_wrong_usage_is_said(words: str, said: str, tmp_path: Path, capfd: pytes
 
 def test_the_metadata_of_a_cluster_is_refused(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="__cluster_metadata", segments={0: [batch(records=[record()])]})
+    path = (tmp_path / "__cluster_metadata-0").rename(tmp_path / "__cluster_metadata-0.damaged")
     with pytest.raises(UsageError, match="holds the metadata of a cluster"):
-        kdump.redact(tmp_path / "__cluster_metadata-0", tmp_path / "out")
+        kdump.redact(path, tmp_path / "out")
 
 
 NINE = [batch(base_offset=row, base_timestamp=TIMESTAMP + row, records=[record(value=SECRET)]) for row in range(9)]

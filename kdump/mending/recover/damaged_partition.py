@@ -109,7 +109,7 @@ class DamagedPartition:
                     path = os.path.join(self.path, name)
                     reason = f"left out: {fault}; a broker of 2.8 or later may need it"
                     self.left_out.append(LeftOut(path, 0, system.size(path), "", reason, is_lost=False))
-        if os.path.basename(os.path.abspath(self.path)).startswith(f"{tree.METADATA_TOPIC}-"):
+        if tree.is_metadata_log(self.path):
             kept = [n for n in self._files.others if n == tree.QUORUM_STATE or file_name.suffix(n) == file_name.CHECKPOINT]
             found += [name for name in kept if self._is_sound(name)]
         return found
@@ -119,7 +119,7 @@ class DamagedPartition:
         path = os.path.join(self.path, name)
         error = next(iter(check.errors(Job(Job.FILE, path, path), Settings(now=current_time()))), None)
         if error is not None:
-            reason = f"{error.message} Nodes do not load a file like this"
+            reason = f"{error.message} Nodes load a file like this in part, or not at all"
             self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))
         return error is None
 

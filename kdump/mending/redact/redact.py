@@ -127,8 +127,7 @@ def run(
     system.entries(path)  # says why it cannot be listed
     if places.kind_of(path) != places.PARTITION:
         raise UsageError(f"{path} is not a partition directory", remedy="name one that holds segments")
-    name = tree.directory_name(path)
-    if name is not None and name.topic == tree.METADATA_TOPIC:
+    if tree.is_metadata_log(path):
         raise UsageError(f"{path} holds the metadata of a cluster", remedy="redact takes the partitions of topics")
     foreign.require_kafka_directory(path)
     with NewDirectory(output, [path]) as directory, _sliced(path, wanted) as source:
