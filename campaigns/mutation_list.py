@@ -165,6 +165,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("64-d06", "decoding/decoded.py", ", signed=True", ""),
     ("64-d07", "decoding/decoded.py", 'topic.startswith("__") and ', ""),
     ("64-d031", "decoding/log_decoder.py", " self._max_json and not is_control:", " self._max_json:"),
+    ("65-e-t02", "dropin/tool.py", " history.MAX", "= history.MAX"),
     ("id-of-another-topic", "forecasts/circumstances.py", "elif topics.names[row.topic_id] != name.topic:", "elif False:"),
     ("replicas-elsewhere", "forecasts/circumstances.py", "node_id not in replicas:", "node_id in replicas:"),
     ("noted-point", "forecasts/forecast.py", "0 if noted is None else noted", "0 if noted is not None else noted"),

@@ -184,6 +184,14 @@ def test_the_tool_ends_at_damage_and_a_hint_shows_how_to_go_on(tmp_path: Path) -
     assert _run(tmp_path, "--strict-stderr", "--files", f"{LOG},{LOG}") == (1, stdout, thrown)
 
 
+def test_a_log_of_2_gib_is_not_read_and_one_of_a_byte_less_is(tmp_path: Path) -> None:
+    _with_log(tmp_path, ONE_BATCH)
+    for size in (0x7FFFFFFF, 1 << 31):
+        os.truncate(tmp_path / LOG, size)
+        printed = _run(tmp_path, "--files", LOG)
+        assert (printed.exit_code, ONE_BATCH_LINE in printed.stdout) == (1, size < 1 << 31)
+
+
 def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path) -> None:
     _with_log(tmp_path, name="8.log")
     (tmp_path / "8.index").mkdir()
