@@ -247,7 +247,7 @@ class RecordReader:
             if fault.code.endswith("decompression-limit"):
                 self._budget.spend(size, limits.max_payload)
             fault.values["decoded"] = 0
-            self._show_fault(run, 0, fault, status)
+            self._show_fault(run, 0, fault.without_frames(), status)
 
     def _show_payload_of_wrapper(self, run: Chunk, status: str) -> None:
         payload = payload_of_wrapper(run, 0, self._source)

@@ -379,14 +379,19 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
     for message in inner:
         message.offset = as_int64(base + message.offset)
         if message.codec:
-            codec = message.codec
-            if codec >= len(codecs.CODECS):
-                raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
-            nested = CorruptData("legacy-nested-compression", "a message inside a wrapper is itself compressed")
-            if codec == codecs.ZSTD:
-                nested.variants["without-zstd"] = CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
-            raise nested
+            raise _nested(message.codec)
         yield message
+
+
+def _nested(codec: int) -> CorruptData:
+    """The fault of a message in a wrapper that is compressed. Where it is raised, no frame has it, so that both are freed."""
+    unknown = CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
+    if codec >= len(codecs.CODECS):
+        return unknown
+    nested = CorruptData("legacy-nested-compression", "a message inside a wrapper is itself compressed")
+    if codec == codecs.ZSTD:
+        nested.variants["without-zstd"] = unknown
+    return nested
 
 
 def _survey(payload: Payload | LongPayload, max_messages: int | None) -> _Survey:
