@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,11 @@ from kdump.cli.commands import main
 from kdump.cli.listing import decoder_names, decoding
 from kdump.decoding import decoded
 from kdump.decoding.log_decoder import LogDecoder
+from kdump.decoding.schema_decoder import SchemaDecoder
+from kdump.errors import CorruptData
 from kdump.messages import kafka_json
 from kdump.releases import history
+from kdump.schemas.decoding import PartDecoded
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record
 from tests.goldens import iterate
@@ -165,6 +169,22 @@ def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
     for key, value in ((b"1", b"12"), (b"1", bytes(8))):
         assert str(decode(key, value).fault) == str(decode(b"1", None).fault)
     assert "8" in str(decode(bytes(4), b"12").fault)
+
+
+def test_of_two_faults_of_schemas_the_code_is_that_of_the_key() -> None:
+    faults = [PartDecoded(fault=CorruptData(f"of-{part}", "why")) for part in "kv"]
+    parts: list[Any] = [mock.Mock(**{"decode.return_value": fault}) for fault in faults]
+    fault = SchemaDecoder(*parts).decode(b"", b"", None).fault
+    assert fault is not None and (fault.code, fault.message) == ("of-k", "why; of-v: why")
+
+
+def test_a_record_of_which_a_key_or_value_was_lost_says_nothing_and_one_with_null_does() -> None:
+    keys, values = (b"k", None, b"k", None, None, b"k", b"k"), (b"v", b"v", None, b"v", b"v", None, None)
+    records: dict[str, Any] = {"key": keys, "value": values, "headers": keys}
+    records |= {"key_size": (1, -1, 1, 5, None, 1, 1), "value_size": (1, 1, -1, 1, 1, 5, None)}
+    part: Any = SimpleNamespace(counts=[7], batches={"is_control": [False]}, records=records)
+    found = LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json("1"))).each(part)
+    assert [one.key is not None for one in found] == [True] * 3 + [False] * 4
 
 
 def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister) -> None:
