@@ -57,6 +57,7 @@ def test_each_entry_of_what_is_wrong_is_of_a_case() -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.all_cases
 def test_the_log_manager_leaves_what_the_model_of_a_start_says(tmp_path: Path) -> None:
     skip_if(why_not_available("4.3.1"))
     shapes = ("4-kib", "lz4-29-kb", "4-kib-transactions", "magic-1-gzip", "magic-1-then-2")

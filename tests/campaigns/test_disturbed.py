@@ -386,7 +386,7 @@ def usual(bench: Bench) -> dict[str, Outcome]:
 
 
 @pytest.mark.slow
-@each("surroundings", SURROUNDINGS, share=2)
+@each("surroundings", SURROUNDINGS, share=4)
 def test_a_command_works_or_says_what_it_lacks(surroundings: str, bench: Bench, usual: dict[str, Outcome]) -> None:
     """Two of the commands, in turn; the campaign runs all."""
     if not can_be_made(surroundings) or surroundings == "full /dev/shm" and bench.root.is_relative_to("/dev/shm"):

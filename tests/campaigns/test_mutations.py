@@ -117,6 +117,7 @@ def test_an_error_that_is_not_caught_is_exit_code_1(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_random_errors_are_made_in_all_packages_and_depend_on_their_seed_only() -> None:
     made = mutations.random_mutations(2, 1, "kdump/*/*.py")
     assert {one.area.partition("/")[0] for one in made} == {path.parent.name for path in (ROOT / "kdump").glob("*/__init__.py")}

@@ -528,6 +528,7 @@ def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.all_cases
 def test_kafka_reads_and_keeps_random_slices() -> None:
     skip_if(cut_out.why_not_available())
     assert cut_out.main(["--count", "5", "--seed", str(random.randrange(1 << 30))]) == 0

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders.records import batch, record
+from tests.loops import of_all_cases
 from tests.oracle import restarts
 from tests.oracle.restarts import Request
 from tests.support import skip_if
@@ -15,7 +16,7 @@ FIRST, SECOND = "00000000000000000000", "00000000000000000002"
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("release", ["4.3.1", "3.9.1", "2.8.2"])
+@pytest.mark.parametrize("release", ["4.3.1", *map(of_all_cases, ["3.9.1", "2.8.2"])])
 def test_the_log_manager_reports_what_it_keeps_cuts_and_overlooks(release: str, tmp_path: Path) -> None:
     skip_if(restarts.why_not_available(release))
     whole, damaged, misled = (_partition(tmp_path / name / "orders-0") for name in ("whole", "damaged", "misled"))
