@@ -200,12 +200,12 @@ class Piece:
 
 def extent_of_wrapper(wrapper: message_set.Message) -> Extent:
     """The offsets of the messages in one. One that cannot be opened counts as one message."""
-    lowest = None
     try:
-        lowest = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD)).lowest_offset()
+        unwrapped = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD))
+        lowest, last = unwrapped.lowest_offset(), unwrapped.last_offset()
     except (CorruptData, MissingPackage):
-        pass
-    return wrapper.offset if lowest is None else lowest, wrapper.offset, None
+        return wrapper.offset, wrapper.offset, None
+    return last if lowest is None else lowest + last - wrapper.offset, last, None
 
 
 class Headers:
@@ -508,6 +508,10 @@ class Walk:
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
             piece.may_have_wrappers = is_wrapper
+            if extent[1] != last:
+                piece.first, piece.last = extent[0] + last - extent[1], last
+                piece.move(extent[1] - last, "the messages in it have others")
+                piece.is_sure = False
             piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
