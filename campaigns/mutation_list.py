@@ -405,7 +405,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("60-q11", "reading/batch_faults.py", "if fault is None and is_valid is not False:", "if fault is None:"),
     ("s21", "reading/damaged_offsets.py", " <= each.offset < trusted_to:", " <= each.offset <= trusted_to:"),
     ("64-r03", "reading/damaged_offsets.py", " or row in section.claimed_lengths", ""),
-    ("where-after-salvaged", "reading/damaged_offsets.py", "if is_agreed or has_room:", "if False:"),
+    ("where-after-salvaged", "reading/damaged_offsets.py", "if is_counted or are_in_order and (", "if False and ("),
     ("x05", "reading/found_batches.py", "as_int64(first + header[LAST_OFFSET_DELTA]),", "first + header[LAST_OFFSET_DELTA],"),
     ("61-c43", "reading/plausible.py", "value_size >= -1 and", "value_size >= 0 and"),
     ("codec-of-old-messages", "reading/scales.py", "MESSAGE_ATTRIBUTES if chunk.", "ATTRIBUTES if chunk."),
