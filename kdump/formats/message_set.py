@@ -366,6 +366,11 @@ class Unwrapped:
             return first if self._magic == 0 and 0 <= first <= last <= self._offset else None
         return self._offset - (last - first) if 0 <= first <= last <= first + self._offset else None
 
+    def last_offset(self) -> int:
+        """The offset of the wrapper, or that of its last message where that is absolute (magic 0), as a checksum covers it."""
+        is_absolute = self._magic == 0 and self.cut is None and 0 < self._inner_offset <= self._last_offset
+        return self._last_offset if is_absolute else self._offset
+
     def after(self, position: int) -> Iterator[Message]:
         """The messages from this position of `held` on, or all of them."""
         pieces = [self.held[position:]] if position else self._payload.pieces(self._payload.whole_blocks)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import pairwise
+
 from kdump.binary.arithmetic import with_a_bit_flipped
 from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, INTACT, Damage, Patches
-from kdump.reading.trust import SEGMENT_REACH
+from kdump.reading.trust import MOST_FOLLOWING, SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +53,15 @@ class DamagedRange:
 class Stray(DamagedRange):
     """A batch whose checksum fits, and whose header claims offsets, from `first` to `last`, which those around it contradict.
 
-    What these leave room for is from `offset` to `next_offset`. `is_alone` if no other such batch stands there.
+    What these leave room for is from `offset` to `next_offset`, from `lowest` on if it may be one of these that is wrong.
+    `is_alone` if no other such batch stands there.
     """
 
-    __slots__ = ("first", "is_alone", "last")
+    __slots__ = ("first", "is_alone", "last", "lowest")
 
     def __init__(self, start: int, end: int, first: int, last: int) -> None:
-        super().__init__(start, end, True, first, count=0)
-        self.first = first
+        super().__init__(start, end, True, first, count=max(last - first + 1, 1))
+        self.first = self.lowest = first
         self.last = last
         self.is_alone = False
 
@@ -66,10 +70,9 @@ class Stray(DamagedRange):
         """Whether only its own offset seems to be wrong: it fills what there is room for, or fits there but for one bit."""
         if not self.is_alone or self.offset == self.next_offset:
             return False
-        count = self.last - self.first + 1
-        most = self.offset if self.next_offset == FOREVER else self.next_offset - count
+        most = self.next_offset - self.count
         fits_in_a_bit = any(self.offset <= first <= most for first in with_a_bit_flipped(self.first))
-        return self.next_offset - self.offset == count or fits_in_a_bit
+        return self.offset == most or fits_in_a_bit
 
 
 class DamagedOffsets:
@@ -81,6 +84,7 @@ class DamagedOffsets:
     def __init__(self, base_offset: int) -> None:
         self.strays: list[Stray] = []
         self._base_offset = self._expected = base_offset
+        self._gaps: deque[int] = deque(maxlen=MOST_FOLLOWING)  # where offsets are missing before the last batches in line
         self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
         self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._is_after_wrapper = False
@@ -104,10 +108,14 @@ class DamagedOffsets:
             self._note_damage(item)
             return
         if item.summary is not None:
-            self._end_ranges(item.summary.first_offset)
-            self._expect(item.summary.last_offset + 1)
+            summary = item.summary
+            self._end_ranges(summary.first_offset)
+            self._expect(summary.first_offset, summary.last_offset + 1)
+            if summary.gaps:
+                firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
+                self._gaps.extend(last + 1 for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
             self._is_after_message = item.chunk.is_legacy
-            self._is_after_wrapper = item.chunk.is_legacy and item.summary.codecs != 1 << NONE
+            self._is_after_wrapper = item.chunk.is_legacy and summary.codecs != 1 << NONE
             return
         self._take_rows(item, range(len(item.statuses)))
 
@@ -135,7 +143,7 @@ class DamagedOffsets:
                 continue
             if statuses[row] == INTACT:
                 self._end_ranges(first)
-                self._expect(last + 1)
+                self._expect(first, last + 1)
             else:
                 self._open.append(Stray(start, end, first, last))
             if statuses[row] == INTACT or first >= self._expected:
@@ -151,7 +159,10 @@ class DamagedOffsets:
         """The offset after the last batch in line, or the base offset, once the walk has ended."""
         return self._expected
 
-    def _expect(self, offset: int) -> None:
+    def _expect(self, first: int, offset: int) -> None:
+        """Go on after a batch in line, from its first offset to the one after it."""
+        if self._expected < first:
+            self._gaps.append(self._expected)
         self._expected = self._after_damaged = offset
 
     def _note_damage(self, damage: Damage) -> None:
@@ -163,12 +174,18 @@ class DamagedOffsets:
         """Note what lies before a batch in line with this offset.
 
         Batches that were found there are in line themselves if they lie between their neighbours, and either no damaged header
-        contradicts them, or they leave room for what damaged batches claim to hold.
+        contradicts them, or they leave room for what the others have. Where some contradict each other, one is in line only if
+        the others have as many offsets as it leaves on one side.
         """
         if not self._open:
             return
         ranges, self._open = self._open, []
         limit = offset if offset < FOREVER else self._base_offset + SEGMENT_REACH
+        extents = [
+            (self._expected - 1, self._expected - 1),
+            *((each.first, each.last) for each in ranges if isinstance(each, Stray)),
+        ]
+        are_in_order = all(before[1] < first <= last < limit for before, (first, last) in pairwise(extents))
         claims = [each.claimed for each in ranges]
         trusted = [claim if claim is not None and self._expected <= claim < limit else None for claim in claims]
         lowest_after, needed_after = [offset], [0]
@@ -184,10 +201,13 @@ class DamagedOffsets:
             if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < limit:
                 continue
             is_agreed = highest < each.first and each.last < lowest_after[-row - 1]
-            has_room = needed <= each.first - self._expected and needed_after[-row - 1] < offset - each.last
-            if is_agreed or has_room:
+            room, room_after = each.first - self._expected, offset - each.last - 1
+            needed_before, needed_here = needed - each.count, needed_after[-row - 1]
+            has_room = needed_before <= room and needed_here <= room_after
+            is_counted = needed_before == room or needed_here == room_after
+            if is_counted or are_in_order and (is_agreed or has_room):
                 self._close(ranges[done : row - 1], each.first, each.first)
-                self._expect(each.last + 1)
+                self._expect(each.first, each.last + 1)
                 done, needed, highest = row, 0, each.last
         self._close(ranges[done:], offset, limit)
 
@@ -195,13 +215,16 @@ class DamagedOffsets:
         """Note ranges between two batches in line.
 
         The offsets that damaged batches claim are trusted if they lie between those, and no batch out of line contradicts them.
+        Where a batch out of line would fit into a gap shortly before those, what stands after the gap may be wrong instead.
         """
         strays = [each for each in ranges if isinstance(each, Stray)]
+        room_end = offset if offset < FOREVER else self._expected + sum(stray.count for stray in strays)
         trusted_to = min([limit, *(stray.first for stray in strays if stray.first >= self._expected)])
         for each in ranges:
             each.next_offset = offset
             if isinstance(each, Stray):
-                each.offset, each.is_alone = self._expected, len(strays) == 1
+                each.offset, each.next_offset, each.is_alone = self._expected, room_end, len(strays) == 1
+                each.lowest = max((gap for gap in self._gaps if gap <= each.first < self._expected), default=self._expected)
                 self.strays.append(each)
             else:
                 if not self._expected <= each.offset < trusted_to:

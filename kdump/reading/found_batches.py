@@ -123,8 +123,8 @@ class FoundBatches:
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         return self._budget.spend(size, is_likely=evidence(self._source, position, header_bytes) > 1)
 
-    def extents_from(self, position: int, count: int, most: int) -> list[Extent]:
-        """The extents of the next valid batches: up to `count`, among `most` that stand one after the other.
+    def extents_from(self, position: int, most: int) -> list[Extent]:
+        """The extents of the valid ones among the next batches, up to `most` that stand one after the other.
 
         A large one whose CRC does not fit is the last of them.
         """
@@ -136,8 +136,6 @@ class FoundBatches:
                     break
                 if found.is_valid and found.has_known_magic:
                     extents.append(found.extent)
-                    if len(extents) == count:
-                        break
                 elif found.data is None:
                     break
                 position = found.end

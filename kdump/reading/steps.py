@@ -26,7 +26,7 @@ from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches, r
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.search import Search, evidence
-from kdump.reading.trust import extent_of, is_lower
+from kdump.reading.trust import MOST_FOLLOWING, extent_of, is_lower
 from kdump.reading.wrapped import WrapperContents
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
 _BYTES_PER_FREE_TRY = 16  # of the log, for each header that may be examined: four for each of the smallest batches
 _TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
-_MOST_FOLLOWING = 8  # batches after one that may say whether it is out of line
 _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length says so
 _STEPPED_OVER = ("magic-negative", "codec-unknown")  # faults of headers whose length may be right
@@ -120,7 +119,7 @@ class Steps:
             return order.judge_found(extent, batch.position, batch.size)
         if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
             return SALVAGED  # one of the two headers is wrong
-        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, 3, _MOST_FOLLOWING))
+        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, MOST_FOLLOWING))
 
     # Batches whose CRC does not fit
 

@@ -13,25 +13,30 @@ from kdump.binary.batch_header import (
     LOG_OVERHEAD,
     MAGIC_AT,
     batch_offset,
+    batch_size,
 )
 from kdump.reading.items import INTACT, SALVAGED
 from kdump.reading.plausible import may_be_header
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.binary.source import SizedReadable
     from kdump.formats.summary import BatchSummary
 
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
+    Shifted = tuple[Extent, int]  # with its first offset less the offsets of those before it
 
 SEGMENT_REACH = 1 << 31
 """How many offsets a segment may have from its base on: the index says each in 31 bits."""
 
 MANY_ELECTIONS = 16
 """More elections than a copy of leader-epoch-checkpoint that is older than the log has missed between two batches."""
+
+MOST_FOLLOWING = 8
+"""Batches after one that say whether it is out of line."""
 
 _MOST_RUNS = 1 << 10  # that are remembered: each may yet turn out to be out of line
 _PAGE_BYTES = 4096  # what a misdirected write leaves is no smaller
@@ -63,9 +68,10 @@ class Run:
 class Order:
     """Separates batches that are beyond doubt from those that were found by a search or are out of line.
 
-    No checksum covers the offset and the leader epoch of a batch. A batch that disagrees with its neighbours on both sides is
-    salvaged, not intact, and the order is measured without it. If offsets go back and then ascend again, only the first batch
-    after the step is out of line; two that ascend, and a third that does not, are no such order.
+    No checksum covers the offset and the leader epoch of a batch. A batch without which more of the next ones are in order is
+    salvaged, not intact, and the order is measured without it; of as many, those between which no offset is missing are. If
+    offsets go back and then ascend again, only the first batch after the step is out of line; two that ascend, and a third that
+    does not, are no such order.
 
     A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
     batch claims may be its payload, and are never beyond doubt.
@@ -91,6 +97,7 @@ class Order:
         self._stray: Extent | None = None  # the last batch, if it was out of line
         self._found: Extent | None = None  # the last batch in doubt
         self._undecided: Extent | None = None
+        self._passed = 0  # offsets of batches out of line since the last one beyond doubt
         self.is_in_doubt = False  # the next batch follows damage, and no batch since is beyond doubt; it is up to `nested_end`
         self._run: Run | None = None  # batches found that are out of line
         self._size = 0  # of the batches beyond doubt so far
@@ -132,46 +139,53 @@ class Order:
             return False
         if not summary.is_legacy and (summary.first_leader_epoch < self._epoch or summary.leader_epochs_back):
             return False
-        epoch = None if summary.is_legacy else summary.last_leader_epoch
-        following = self.header_at(summary.end)
-        return following is None or not (following[0] <= summary.last_offset or is_lower(following, (0, 0, epoch)))
+        last = summary.first_offset, summary.last_offset, None if summary.is_legacy else summary.last_leader_epoch
+        return all(_ascends(last, extent) for extent in self._headers_from(summary.end))
 
     def header_at(self, position: int) -> Extent | None:
         """The extent in the header at this position, if it looks like one. Its CRC is not checked."""
-        header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
-        if (
-            len(header_bytes) < HEADER_UP_TO_MAGIC
-            or batch_offset(header_bytes) < 0
-            or not may_be_header(header_bytes, self._source.size - position)
-        ):
-            return None
-        return extent_of(header_bytes)
+        extent = next(self._headers_from(position), None)
+        return None if extent is None or extent[0] < 0 else extent
+
+    def _headers_from(self, position: int) -> Iterator[Extent]:
+        """The extents in the headers that look like those of the next batches."""
+        for _ in range(MOST_FOLLOWING):
+            header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+            if len(header_bytes) < HEADER_UP_TO_MAGIC or not may_be_header(header_bytes, self._source.size - position):
+                return
+            yield extent_of(header_bytes)
+            position += batch_size(header_bytes)
 
     def judge(self, extent: Extent, size: int, following: Callable[[], list[Extent]]) -> str:
         """The status of a whole batch of `size` bytes; `following` are the extents of the batches after it."""
         undecided, self._undecided = self._undecided, None
-        if not self.fits(extent):
-            stray, self._stray = self._stray, extent
-            if stray is None or not stray[1] < extent[0] or extent[0] < 0 or is_lower(extent, stray):
-                return SALVAGED
-            after = following()
-            if after and (self.fits(after[0]) or after[0][0] <= extent[1]):
-                return SALVAGED
-        else:
-            # what is too high is wrong itself, and vouches for none
-            after = [other for other in following() if other[1] < self._ceiling][:2]
-            if self._is_outlier(extent, after):
-                expected = self._last_offset + 1
-                if len(after) == 1 and not after[0][0] == expected != extent[0]:
-                    self._undecided = after[0]  # either of the two last batches may be the wrong one
-                return SALVAGED
-            if extent == undecided:
-                return SALVAGED
+        if not self._is_in_line(extent, following) or extent == undecided:
+            self._passed += extent[1] - extent[0] + 1
+            return SALVAGED
         self._stray = None
         if extent[0] <= self._last_offset:
             del self._runs[max(self._before(extent), 0) + 1 :]
         self._move(extent, size)
         return INTACT
+
+    def _is_in_line(self, extent: Extent, following: Callable[[], list[Extent]]) -> bool:
+        """Whether neither the batches before this one nor those after it contradict it."""
+        if not self.fits(extent):
+            stray, self._stray = self._stray, extent
+            if stray is None or not _ascends(stray, extent) or extent[0] < 0:
+                return False
+            after = following()
+            return not after or not self.fits(after[0]) and after[0][0] > extent[1]
+        expected = self._last_offset + 1
+        if extent[0] == expected and extent[2] in (None, self._epoch):
+            return True
+        # what is out of line itself vouches for none
+        shifted = [other for other in _shifted([extent, *following()]) if self.fits(other[0])]
+        if len(shifted) == 1 or not self._is_outlier(shifted, expected + self._passed):
+            return True
+        if len(shifted) == 2 and shifted[1][1] != expected + self._passed and shifted[1][0][0] != expected:
+            self._undecided = shifted[1][0]  # either of the two last batches may be the wrong one
+        return False
 
     def fits(self, extent: Extent) -> bool:
         """Whether a batch continues after the last one beyond doubt."""
@@ -184,24 +198,14 @@ class Order:
         """Whether at most so many offsets are missing between the last batch beyond doubt and this one, which fits after it."""
         return extent[0] - self._last_offset <= count + 1
 
-    def _is_outlier(self, extent: Extent, following: list[Extent]) -> bool:
-        """Whether this batch fits what comes before it, but is itself out of line with what follows."""
-        if not following:
-            return False
-        first, last, _ = extent
-        after = following[0]
-        if after[0] > last and not is_lower(after, extent):
-            return False
-        if not self.fits(after):
-            return False  # what follows is out of line itself
-        if len(following) > 1 and following[1][0] > last and not is_lower(following[1], extent):
-            # each of the two could stand here without the other: which of them has room where it should be?
-            has_room = after[0] - self._last_offset > last - first + 1
-            after_has_room = following[1][0] - last > after[1] - after[0] + 1
-            if after[0] > last:  # leader epochs disagree, and two against one
-                return False
-            return has_room and not after_has_room
-        return True
+    def _is_outlier(self, shifted: Sequence[Shifted], expected: int) -> bool:
+        """Whether of batches that fit what comes before them more are in order without the first one."""
+        lengths = [
+            (count, joins + (each[1] == expected)) for each, (count, joins) in zip(shifted, _in_order(shifted), strict=True)
+        ]
+        own, length = lengths[0], max(lengths[1:])
+        is_either = own == length and len(shifted) == 2 and shifted[1][0][0] <= shifted[0][0][1]
+        return own < length or is_either
 
     def judge_found(self, extent: Extent, position: int, size: int) -> str:
         """The status of the next intact batch, of `size` bytes, where it follows damage and is in doubt."""
@@ -242,7 +246,7 @@ class Order:
     def _move(self, extent: Extent, size: int) -> None:
         if not self._size and extent[1] >= self._ceiling:
             self._ceiling = 1 << 63  # what the log starts with does not fit its name
-        self._last_offset = extent[1]
+        self._last_offset, self._passed = extent[1], 0
         self._size += size
         if extent[2] is not None:
             self._epoch = extent[2]
@@ -256,6 +260,30 @@ def extent_of(header_bytes: bytes) -> Extent:
     last_delta = int.from_bytes(header_bytes[LAST_OFFSET_DELTA_AT : LAST_OFFSET_DELTA_AT + 4], "big")
     leader_epoch = int.from_bytes(header_bytes[LOG_OVERHEAD:MAGIC_AT], "big", signed=True)
     return offset, offset + last_delta, leader_epoch
+
+
+def _shifted(extents: Sequence[Extent]) -> Iterator[Shifted]:
+    """Extents, each with its first offset less the offsets of those before it: the same number where none is missing."""
+    count = 0
+    for extent in extents:
+        yield extent, extent[0] - count
+        count += extent[1] - extent[0] + 1
+
+
+def _in_order(shifted: Sequence[Shifted]) -> list[tuple[int, int]]:
+    """For each extent how many at most are in order from it on, and between how many of these no offset is missing."""
+    lengths: list[tuple[int, int]] = []
+    for row in reversed(range(len(shifted))):
+        extent, shift = shifted[row]
+        later = zip(shifted[row + 1 :], lengths, strict=True)
+        ways = [(count + 1, joins + (shift == others)) for (other, others), (count, joins) in later if _ascends(extent, other)]
+        lengths.insert(0, max(ways, default=(1, 0)))
+    return lengths
+
+
+def _ascends(extent: Extent, other: Extent) -> bool:
+    """Whether a batch may stand after another one."""
+    return extent[1] < other[0] and not is_lower(other, extent)
 
 
 def is_lower(extent: Extent, other: Extent) -> bool:

@@ -371,14 +371,11 @@ class Copy:
     def _note_stray(self, stray: Stray, *, is_served: bool) -> None:
         """Note a batch out of line, and that what the batches around it leave room for is damaged."""
         self._strays[stray.log, stray.start] = stray
-        end = stray.next_offset
-        if end == FOREVER:
-            end = stray.offset + (stray.last - stray.first + 1 if stray.is_misplaced else 0)
-        if stray.offset < end:
-            room = span(stray.offset, end - 1)
+        if stray.lowest < stray.next_offset:
+            room = span(stray.lowest, stray.next_offset - 1)
             message = f"its header claims offset {stray.first:,}, and the batches around it leave only {room}"
-            batch = Batch(stray.log, stray.start, stray.end, stray.offset, end - 1)
-            self._note_unreadable(batch, stray.offset, CorruptData("uncovered-header-rot", message), is_served=is_served)
+            batch = Batch(stray.log, stray.start, stray.end, stray.lowest, stray.next_offset - 1)
+            self._note_unreadable(batch, stray.lowest, CorruptData("uncovered-header-rot", message), is_served=is_served)
 
     def _judge_wrapper(self, look: _Look, first: int) -> None:
         """Doubt all offsets in a wrapper that overlaps a neighbour by as much as it is away from the other: its own is wrong.

@@ -243,7 +243,7 @@ def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> N
 
 
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
+    found = of_log(tmp_path, _log(17, 18, 19) + _wide(5, 1, last=2) + _log(6, 7))
     assert codes_of(found) == ["last-offset-delta-negative", "offset-regression"]
 
 

@@ -102,18 +102,22 @@ def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an
 
 
 @each(
-    "stated, end, first",
+    "before, stated, end, first",
     [
-        (7000 | 1 << 40, 10_000, 7000),
-        (7000 ^ 1 << 13, 10_000, 7000),
-        (7000 ^ 1 << 13, 12_000, None),
-        (7000 - (1 << 63), 10_000, 7000),
+        (0, 7000 | 1 << 40, 10_000, 7000),
+        (0, 7000 ^ 1 << 13, 10_000, 7000),
+        (0, 7000 ^ 1 << 13, 12_000, None),
+        (0, 7000 - (1 << 63), 10_000, 7000),
+        (7, 8, 40, 10),  # or that before it starts at 5
+        (7, 12, 20, 10),  # or at 3, or that after it at 28
     ],
 )
-def test_in_a_wide_gap_the_one_bit_is_assumed_to_be_wrong_that_may_be(stated: int, end: int, first: int | None) -> None:
+def test_in_a_wide_gap_the_one_bit_is_assumed_to_be_wrong_that_may_be(
+    before: int, stated: int, end: int, first: int | None
+) -> None:
     log = Log("0.log", base_offset=0)
     log.size = 210
-    extents = ((0, 9, 0), (stated, stated + 9, 0), (end, end + 9, 0))
+    extents = ((before, 9, 0), (stated, stated + 9, 0), (end, end + 9, 0))
     pieces = [Piece(log, 70 * row, 70 * row + 70, extent, is_sure=row != 1) for row, extent in enumerate(extents)]
     chain, left_out = resolve(pieces, Headers())
     assert [piece.first for piece in chain if piece.is_assumed] == [first][: first is not None]

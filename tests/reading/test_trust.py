@@ -26,7 +26,7 @@ def _judged(steps: list[Step], base: int | None, next_base: int | None) -> str:
                 continue
             extent, size = tuple(step[:3]), step[3]
             after: Any = partial(
-                list, [tuple(other[:3]) for other in takewhile(lambda other: other != DOUBT, extents[row + 1 : row + 4])]
+                list, [tuple(other[:3]) for other in takewhile(lambda other: other != DOUBT, extents[row + 1 : row + 9])]
             )
             found += (order.judge_found(extent, 50, size) if order.is_in_doubt else order.judge(extent, size, after))[0]
     return found
@@ -45,11 +45,14 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, (3, 2, 0, 10), 3], "isi"),  # the last offset is before the first
         (0, 1 << 40, [0, SEGMENT_REACH - 1, SEGMENT_REACH], "iis"),
         (None, None, [0, SEGMENT_REACH], "ii"),
-        (0, None, [50, 51, 5, 6, 7], "iisii"),  # offsets go back and ascend: the first is out of line
+        (0, None, [50, 51, 5, 6, 7], "ssiii"),  # two against three
+        (0, None, [*range(50, 60), 5, 6, 7], "iiiiiiiiiisii"),  # offsets go back and ascend: the first is out of line
         (0, None, [50, 51, 5, 6, 52], "iissi"),
         (0, None, [50, 51, 5, 6, 6], "iisss"),
         (0, None, [50, 51, -5, -4, -3], "iisss"),
         (0, None, [*_of(5, 50, 51), *_of(3, 5), *_of(2, 6, 7)], "iissi"),
+        (0, None, [0, 1, 60, 70, 4, 5], "iissii"),
+        (0, None, [0, 1, 60, 5, 0, 5, 40, 7], "iisssisi"),  # of two that may follow 1, that with as many between them
         (0, None, [0, 9, 1, 2], "isii"),  # what is too high is out of line, not what follows
         (0, 20, [0, 9, 25, 26, 10], "iissi"),  # what is too high is wrong itself, and vouches for none
         (0, 20, [0, 9, 25, 5, 6], "issii"),

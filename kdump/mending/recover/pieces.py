@@ -207,14 +207,14 @@ def opened_wrapper(wrapper: message_set.Message) -> tuple[Extent, int]:
 
     One that cannot be opened has its own offset.
     """
-    lowest, count = None, 0
+    count = 0
     try:
         unwrapped = message_set.unwrap(wrapper, message_set.Limits(MOST_PAYLOAD))
         count = unwrapped.count if unwrapped.cut is None else 0
-        lowest = unwrapped.lowest_offset()
+        lowest, last = unwrapped.lowest_offset(), unwrapped.last_offset()
     except (CorruptData, MissingPackage):
-        pass
-    return (wrapper.offset if lowest is None else lowest, wrapper.offset, None), count
+        return (wrapper.offset, wrapper.offset, None), count
+    return (last if lowest is None else lowest + last - wrapper.offset, last, None), count
 
 
 class Headers:
@@ -518,6 +518,10 @@ class Walk:
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
             piece.may_have_wrappers, piece.messages = is_wrapper, messages
+            if extent[1] != last:
+                piece.first, piece.last = extent[0] + last - extent[1], last
+                piece.move(extent[1] - last, "the messages in it have others")
+                piece.is_sure = False
             piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")

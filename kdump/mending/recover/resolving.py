@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
+_UNLESS = "; it is assumed that none of these is wrong instead"
 _DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
 
 
@@ -78,7 +79,7 @@ class _Resolution:
                 homeless += stretch
             else:
                 homeless += (part for stray in stretch for part in self._without_place(stray, chain))
-        for stretch in list(runs.joined(homeless)):
+        for stretch in list(runs.joined(list(self._without_counted(homeless, chain)))):
             is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
             if not is_placed and not self._is_kept_between(stretch, chain):
                 self._leave_out_run(stretch)
@@ -96,7 +97,7 @@ class _Resolution:
         }
         for piece in self._pieces:
             piece.is_sure = piece.is_sure and id(piece) not in wrong
-        for _, pieces in groupby((piece for piece in self._pieces if piece.is_sure), key=lambda piece: id(piece.log)):
+        for _, pieces in groupby((piece for piece in self._pieces if not piece.is_nested), key=lambda piece: id(piece.log)):
             for piece in runs.out_of_line(list(pieces)):
                 piece.is_sure = False
         neighbours = self._neighbours()
@@ -120,13 +121,14 @@ class _Resolution:
         return placed, strays
 
     def _without_gaps_out_of_line(self) -> Iterator[Piece]:
-        """The pieces; those that reach into others of their log, and those beside them, are divided where offsets are missing."""
+        """The pieces; those that reach into others of their log, or the next one, and those beside them are divided at gaps."""
         for _, group in groupby(self._pieces, key=lambda piece: id(piece.log)):
             pieces = list(group)
             reach = runs.reaching(pieces)
             for row, piece in enumerate(pieces):
-                is_beside = piece.is_sure and any(reach[max(row - 1, 0) : row + 2])
-                yield from self._headers.without_gaps(piece) if is_beside else (piece,)
+                is_contradicted = row + 1 < len(pieces) and pieces[row + 1].first <= piece.last
+                is_divided = piece.is_sure and (is_contradicted or any(reach[max(row - 1, 0) : row + 2]))
+                yield from self._headers.without_gaps(piece) if is_divided else (piece,)
 
     def _neighbours(self) -> dict[int, tuple[Piece | None, Piece | None]]:
         """For each piece the sure ones before and after it in its log."""
@@ -361,6 +363,27 @@ class _Resolution:
         chain[at:at] = stretch
         return True
 
+    def _without_counted(self, homeless: list[Piece], chain: list[Piece]) -> Iterator[Piece]:
+        """Put offsets right of several batches that stand between two others, where these leave as many. Yields the others."""
+        for _, group in groupby(homeless, key=lambda stray: (id(stray.log), *map(id, self._around([stray])))):
+            strays = list(group)
+            before, after = self._around(strays)
+            around = [before, *strays, after]
+            offset = (strays[0].log.base_offset or 0) if before is None else before.last + 1
+            end = offset + sum(one.damaged_offsets + one.last - one.first + 1 for one in strays)
+            follow = all(one is not None and one.follows(previous) for previous, one in pairwise(around))
+            is_exact = follow and after is not None and end == after.first - after.damaged_offsets
+            if len(strays) == 1 or not is_exact or not runs.is_free(chain, offset, end - 1):
+                yield from strays
+                continue
+            for stray in strays:
+                offset += stray.damaged_offsets
+                for single in self._singles(stray):
+                    if single.first != offset:
+                        single.move(offset - single.first, "the batches around it leave only this one")
+                    offset = single.last + 1
+                    insort(chain, single, key=_first)
+
     def _damaged_bytes(self, log: Log) -> int:
         """How many bytes of a log are in no whole batch: more records were not in them."""
         if id(log) not in self._damaged:
@@ -429,9 +452,11 @@ class _Resolution:
         if may_be_right or not runs.is_free(chain, first, first + delta):
             return False
         shift = first - stretch[0].first
+        is_assumed = self._may_be_right(stretch[0], stretch[-1].last)
         singles = [single for piece in stretch for single in self._singles(piece)]
         for single in singles:
-            single.move(shift, "the batches around it leave only this one")
+            single.move(shift, f"the batches around it leave only this one{_UNLESS * is_assumed}")
+            single.is_assumed = is_assumed
         chain[at:at] = singles
         return True
 
@@ -463,11 +488,28 @@ class _Resolution:
         if first < 0 or not is_between or not runs.is_free(chain, first, last):
             return False
         how = "it is assumed that one bit of it is wrong" if is_assumed else "one bit of it is wrong"
-        stray.move(first - stray.first, f"{how}, by the batch{'es' * is_assumed} beside it")
-        stray.is_assumed = is_assumed
+        may_be_right = self._may_be_right(stray, stray.last)
+        stray.move(first - stray.first, f"{how}, by the batch{'es' * is_assumed} beside it{_UNLESS * may_be_right}")
+        stray.is_assumed = is_assumed or may_be_right
         chain.insert(bisect_right(chain, first, key=_first), stray)
         insort(self._in_place_of(stray.log), stray, key=_start)
         return True
+
+    def _may_be_right(self, stray: Piece, last: int) -> bool:
+        """Whether a run up to this offset fits where it is if the batch before or after it is wrong instead, in one bit."""
+        placed = self._in_place_of(stray.log)
+        at = bisect_right(placed, stray.start, key=_start)
+        around = (None, None, *placed, None, None)[at : at + 4]
+        lasts = [(stray.log.base_offset or 0) - 1 if one is None else one.last for one in around]
+        firsts = [_REACH << 1 if one is None else one.first for one in around]
+        ways = [(around[1], lasts[0], stray.first)] if last < firsts[2] else []
+        ways += [(around[2], last, firsts[3])] if lasts[1] < stray.first else []
+        return any(
+            low < other.first + stated - other.stated and other.last + stated - other.stated < high
+            for other, low, high in ways
+            if other is not None and other.batches == 1 and not other.changed
+            for stated in with_a_bit_flipped(other.stated)
+        )
 
     def _is_kept_between(self, stretch: list[Piece], chain: list[Piece]) -> bool:
         """Keep a compressed message whose own offset is in order, though those inside reach into what is around it."""

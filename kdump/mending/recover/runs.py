@@ -21,12 +21,14 @@ _FIRST = attrgetter("first")
 def out_of_line(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Those of the pieces of one log, in the order of the file, that contradict larger ones.
 
-    The pieces that are the most bytes with ascending offsets are in order. Of the others, those are out of line that lie between
-    them in the file, or share no offset with them. What remains is decided by leader epochs.
+    The pieces that are the most bytes with ascending offsets are in order; those count first that are beyond doubt or continue
+    others. Of the rest, those are out of line that lie between them in the file, or share no offset with them. What remains is
+    decided by leader epochs.
     """
     if all(before.last < after.first for before, after in pairwise(pieces)):
         return
-    rows = rows_in_order((piece.first, piece.last, piece.size) for piece in pieces)
+    sizes = ((2 * piece.size + piece.is_sure) << 32 * (piece.is_sure or piece.joins > 0) for piece in pieces)
+    rows = rows_in_order((piece.first, piece.last, size) for piece, size in zip(pieces, sizes, strict=True))
     chosen = [pieces[row] for row in rows]
     for row, piece in enumerate(pieces):
         at = bisect_left(rows, row)
