@@ -204,7 +204,7 @@ class Order:
             (count, joins + (each[1] == expected)) for each, (count, joins) in zip(shifted, _in_order(shifted), strict=True)
         ]
         own, length = lengths[0], max(lengths[1:])
-        is_either = own == length and len(shifted) == 2 and shifted[1][0][0] <= shifted[0][0][1]
+        is_either = own == length and len(shifted) == 2 and not _ascends(shifted[0][0], shifted[1][0])
         return own < length or is_either
 
     def judge_found(self, extent: Extent, position: int, size: int) -> str:
