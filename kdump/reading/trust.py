@@ -183,7 +183,8 @@ class Order:
         shifted = [other for other in _shifted([extent, *following()]) if self.fits(other[0])]
         if len(shifted) == 1 or not self._is_outlier(shifted, expected + self._passed):
             return True
-        if len(shifted) == 2 and shifted[1][1] != expected + self._passed and shifted[1][0][0] != expected:
+        is_counted = shifted[1][1] == expected + self._passed != extent[0]
+        if len(shifted) == 2 and not is_counted and shifted[1][0][0] != expected:
             self._undecided = shifted[1][0]  # either of the two last batches may be the wrong one
         return False
 

@@ -56,7 +56,7 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, 9, 1, 2], "isii"),  # what is too high is out of line, not what follows
         (0, 20, [0, 9, 25, 26, 10], "iissi"),  # what is too high is wrong itself, and vouches for none
         (0, 20, [0, 9, 25, 5, 6], "issii"),
-        (0, None, [*_of(5, 0), *_of(4, 1)], "si"),
+        (0, None, [*_of(5, 0), *_of(4, 1)], "ss"),
         (0, None, [*_of(5, 0), *_of(4, 1), *_of(5, 2)], "isi"),  # leader epochs do not go back
         # after damage
         (0, None, [0, DOUBT, 5, 6, 7], "isii"),
