@@ -135,7 +135,8 @@ def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
 
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
     """The offsets in the last entries of the indexes of a segment."""
-    own = _counted_from(base_offset, partition, _last_entries(partition, base_offset))
+    found = _last_entries(partition, base_offset)
+    own = _counted_from(base_offset, partition, found) if found else ()
     return {_offset_in(suffix, entry, base_offset) for suffix, _, entry in own}
 
 
@@ -150,8 +151,14 @@ def _last_entries(partition: PartitionFacts, base_offset: int) -> list[LastEntry
     """The last entry of each index of a segment that has one."""
     names = partition.files.segments.get(base_offset, {})
     found = []
-    for suffix, layout in _LAYOUTS.items():
-        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if suffix in names else None
+    for suffix in filter(names.__contains__, _LAYOUTS):
+        layout = _LAYOUTS[suffix]
+        try:
+            with Source(os.path.join(partition.path, names[suffix])) as source:
+                count = entries.used_entries(source, layout.size)
+                entry = entries.at(source, layout, count - 1) if count else None
+        except Unreadable:
+            continue
         if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset:
             found.append((suffix, names[suffix], entry))
     return found
@@ -160,7 +167,7 @@ def _last_entries(partition: PartitionFacts, base_offset: int) -> list[LastEntry
 def _counted_from(base_offset: int, partition: PartitionFacts, found: list[LastEntry]) -> list[LastEntry]:
     """Those entries whose offsets count from the base offset of their log; a transaction index has whole offsets."""
     names = partition.files.segments.get(base_offset, {})
-    if found and LOG in names and _are_of_another(partition.path, names, base_offset):
+    if LOG in names and _are_of_another(partition.path, names, base_offset):
         return [one for one in found if one[0] == TRANSACTION_INDEX]
     return found
 
@@ -218,16 +225,6 @@ def _may_lead(log: Source, offset: int, positions: Sequence[int]) -> bool:
         return False
     end = following[0][0] if following and following[0] is not None else extent[1] + 1
     return (extent[0] <= offset or extent[2] is None) and offset < max(end, extent[1] + 1)
-
-
-def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
-    """The last entry of an index that is not zero, unpacked; None if there is none, or no file."""
-    try:
-        with Source(path) as source:
-            count = entries.used_entries(source, layout.size)
-            return entries.at(source, layout, count - 1) if count else None
-    except Unreadable:
-        return None
 
 
 def _has_grown(context: FileContext) -> bool:

@@ -34,12 +34,9 @@ class Known:
         self.epochs: Sequence[tuple[int, int]] = ()
         self._numbers: set[int] = set()  # of these epochs
 
-    def note_epochs(self, epochs: Sequence[tuple[int, int]]) -> None:
-        """Note all leader epochs."""
-        self.epochs, self._numbers = epochs, {epoch for epoch, _ in epochs}
-
     def has_epoch(self, epoch: int) -> bool:
         """Whether a leader epoch is known, or nothing is known of it."""
+        self._numbers = self._numbers or {number for number, _ in self.epochs}
         return not self.epochs or epoch == NO_EPOCH or epoch in self._numbers
 
     def true_epoch(self, batch: Piece) -> int:

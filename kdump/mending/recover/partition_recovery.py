@@ -157,7 +157,7 @@ class PartitionRecovery:
                     known.ends[log.path] = found.ends_in(log.base_offset)
                     known.highest = found.highest_known(log.base_offset) if len(self._parts) == 1 else None
             if not known.epochs:
-                known.note_epochs(found.epochs())
+                known.epochs = found.epochs()
         return known
 
     def _leave_out_greedy_wrappers(self) -> None:
@@ -332,7 +332,9 @@ class PartitionRecovery:
     def _note_piece(self, name: str, piece: Piece) -> None:
         """Report a piece that is in a new log."""
         path = os.path.join(self.name, name)
-        records = _record_count(self._headers.source(piece.log), piece)
+        records = piece.messages or piece.records
+        if piece.may_have_wrappers and (piece.changed or not piece.messages):
+            records = _messages_in(self._headers.source(piece.log), piece)
         sums = (piece.size, piece.batches, records, piece.first, piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.is_assumed, piece.change))
@@ -639,10 +641,8 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
                 at += inner
 
 
-def _record_count(source: Source, piece: Piece) -> int:
-    """How many records a piece has; of magic 0 and 1, messages, also those inside of wrappers."""
-    if not piece.may_have_wrappers or piece.messages and not piece.changed:
-        return piece.messages or piece.records
+def _messages_in(source: Source, piece: Piece) -> int:
+    """How many messages a piece of magic 0 and 1 has, those inside of its wrappers among them."""
     if piece.changed:
         return _count_in(message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:]))
     count = 0
