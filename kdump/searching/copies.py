@@ -6,6 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
+from kdump.binary import zeros
 from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -613,9 +614,9 @@ def _claimed_end(source: TolerantSource, damaged: DamagedRange) -> int:
     They are no proof: it is what they say, or a record for each byte if that is more. Zeros, as of a preallocated file, hold
     nothing.
     """
-    data = source.read(damaged.start, BATCH_HEADER_SIZE)
-    if not any(data):
+    if zeros.start_of_run(source, damaged.start, damaged.end) == damaged.start:
         return damaged.offset
+    data = source.read(damaged.start, BATCH_HEADER_SIZE)
     if len(data) < BATCH_HEADER_SIZE or data[MAGIC_AT] != 2:
         return FOREVER
     header = BATCH_HEADER.unpack(data)
