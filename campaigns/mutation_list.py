@@ -183,7 +183,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("f02", "forecasts/losses.py", "                came[_identity(batch)] -= 1", "                pass"),
     ("60-f01", "forecasts/losses.py", "losses.may_be_more = bool(cut_short)", "losses.may_be_more = False"),
     ("60-f03", "forecasts/losses.py", "if file.start > end:\n                pieces", "if False:\n                pieces"),
-    ("60-f04", "forecasts/losses.py", "and first <= one.last_offset", "and first > one.last_offset"),
+    ("60-f04", "forecasts/losses.py", "if self._highest[row] >= first", "if self._highest[row] > first"),
     ("64-f01", "forecasts/losses.py", " and last.position + last.size == file.size", ""),
     ("second-disk", "forecasts/neighbours.py", "other.broker == broker for name", "other is member for name"),
     ("f05", "forecasts/neighbours.py", "            if member.broker == broker:", "            if member:"),

@@ -204,7 +204,7 @@ def _swap_check() -> Callable[[FileContext], None]:
 
 def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:
     name = os.path.basename(context.path)
-    if not is_named and (unrecognized.is_of_broker(name) or not context.source.size):
+    if not is_named and (name in file_name.UNCHECKED or file_name.is_going(name) or not context.source.size):
         return
     if not unrecognized.check(context, is_named=is_named):
         others.append((name, context.source.size))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Intact = tuple[int, int, int, int, int]
     _Logs = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, str, int, int], ...]]
 
+_ANY = (-(1 << 63), (1 << 63) - 1)
 _MAX_RANGES = 1000  # of offsets in what is lost, with the narrowest gaps closed
 _MAX_LEFT = 8000  # of them without the offsets that other batches have
 _MAX_COVERED = 4096  # ranges of such offsets that are taken from them at once
@@ -110,12 +112,35 @@ class IntactBatches:
         if is_cut_short:
             cut_short.append(file)
 
-    def may_have(self, file: File, first: int, last: int) -> bool:
-        """Whether a batch in it may have one of these offsets, `last` inclusive; so it may where nothing is known of them."""
+    def extent_of(self, file: File) -> Range:
+        """The lowest and the highest offset that batches in a file may have: any, where nothing is known of some of them."""
         found = self._walked.found(file.path, file.start, file.start + min(file.size, MAX_LOG_SIZE))
-        return found is None or any(
-            one.records == UNOPENED or one.first_offset <= last and first <= one.last_offset for one in found
-        )
+        lowest, highest = _ANY
+        if found is not None:
+            batches = list(found)
+            if all(one.records != UNOPENED for one in batches):
+                lowest = min((one.first_offset for one in batches), default=highest)
+                highest = max((one.last_offset for one in batches), default=lowest - 1)
+        return lowest, highest
+
+
+class ReadLogs:
+    """The logs that a broker reads, by the offsets that batches in them may have, whatever their names say."""
+
+    def __init__(self, directory: Directory, intact: IntactBatches) -> None:
+        read = (file for name, file in directory.files.items() if is_read_log(name) and file.path)
+        extents = sorted(((*intact.extent_of(file), file) for file in read), key=itemgetter(0))
+        self._files = [file for _, _, file in extents]
+        self._lowest, self._highest = [lowest for lowest, _, _ in extents], [highest for _, highest, _ in extents]
+        self._highest_so_far = list(accumulate(self._highest, max))
+
+    def with_offsets(self, first: int, last: int) -> Iterator[File]:
+        """Those that may have some of these offsets."""
+        for row in reversed(range(bisect_right(self._lowest, last))):
+            if self._highest_so_far[row] < first:
+                return
+            if self._highest[row] >= first:
+                yield self._files[row]
 
 
 def of(directory: Directory, intact: IntactBatches) -> Losses:
@@ -158,12 +183,13 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
-    lost = _not_covered(directory, _merged(ranges), intact)
+    read = ReadLogs(directory, intact)
+    lost = _not_covered(directory, _merged(ranges), intact, read)
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, _merged(held), intact)
+        left = _not_covered(directory, _merged(held), intact, read)
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
@@ -314,11 +340,11 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(directory: Directory, ranges: list[Range], intact: IntactBatches) -> list[Range]:
-    """The ranges without the offsets of intact batches in the logs that a broker reads, whatever the names of these say."""
-    for name, file in directory.files.items():
-        if not (ranges and is_read_log(name) and file.path and intact.may_have(file, ranges[0][0], ranges[-1][1])):
-            continue
+def _not_covered(directory: Directory, ranges: list[Range], intact: IntactBatches, read: ReadLogs) -> list[Range]:
+    """The ranges without the offsets of intact batches in the logs that a broker reads."""
+    for file in read.with_offsets(ranges[0][0], ranges[-1][1]) if ranges else ():
+        if not ranges:
+            break
         covered: list[Range] = []
         for batch in intact.within(directory, file, []):
             if batch[1] >= ranges[0][0] and batch[0] <= ranges[-1][1]:

@@ -21,6 +21,10 @@ MARKED_DIRECTORIES = ("-delete", "-future", "-stray")
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
+UNCHECKED = (".lock", "remote_log_snapshot")
+"""Files of brokers that need no check."""
+
+_GOING = (".deleted", ".cleaned", ".swap", ".part", ".tmp")
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
 _BEYOND_64_BITS = f"{1 << 63:0{_OFFSET_WIDTH}}"
@@ -63,6 +67,11 @@ def snapshot_id(name: str) -> tuple[int, int]:
             raise CorruptData("snapshot-name-short", message, start=start, end=end, length=len(name))
         numbers.append(parse_number(name[start:end], bits))
     return numbers[0], numbers[1]
+
+
+def is_going(name: str) -> bool:
+    """Whether files of this name are about to be deleted, as also what NFS keeps of one, or to get another name."""
+    return name.endswith(_GOING) or name.startswith(".nfs")
 
 
 def kraft_snapshots(names: Iterable[str]) -> list[tuple[int, int, str]]:

@@ -9,10 +9,9 @@ from kdump.binary.paths import absolute
 from kdump.checks import catalogue
 from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
-from kdump.checks.rules.files import unrecognized
 from kdump.checks.settings import DEEP, FULL, HEADERS, QUICK
 from kdump.checks.wording import counted
-from kdump.formats import tree
+from kdump.formats import file_name, tree
 from kdump.verdicts.unreadable import FLOOD, UnreadableOffsets, keeps_from_reading
 
 TYPE_CHECKING = False
@@ -160,9 +159,9 @@ class Verdict:
         if unreplayed is not None:
             self.leave_unreplayed(unreplayed)
         name = os.path.basename(report.path)
-        if report.bytes_not_examined and name not in unrecognized.UNCHECKED:
+        if report.bytes_not_examined and name not in file_name.UNCHECKED:
             self._files_left += 1
-            self._marked_left += unrecognized.is_going(name)
+            self._marked_left += file_name.is_going(name)
             self._bytes_left += report.bytes_not_examined
 
     def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:

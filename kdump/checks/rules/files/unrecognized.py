@@ -21,25 +21,9 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
-UNCHECKED = (".lock", "remote_log_snapshot")
-"""Files of brokers that need no check."""
-
-_GOING = re.compile(r".*\.(deleted|cleaned|swap|part|tmp)|\.nfs[0-9a-f]+")
-"""Names of files that are about to go: temporary ones, and what NFS keeps of a deleted file until the broker closes it."""
-
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
 _MAX_SHOWN_NAMES = 3  # names in a message
-
-
-def is_of_broker(name: str) -> bool:
-    """Whether brokers leave files of this name, which need no check."""
-    return name in UNCHECKED or is_going(name)
-
-
-def is_going(name: str) -> bool:
-    """Whether files of this name are about to be deleted, or to get another one."""
-    return bool(_GOING.fullmatch(name))
 
 
 def is_of_program(source: Source, path: str) -> bool:
