@@ -343,7 +343,8 @@ def judge_slice(case: Case) -> Iterator[str]:
     """A range without damage becomes exactly its batches; one with damage is refused, or kept as it is if that is asked for."""
     truth, chance = case.truth, case.chance
     kept = [one for one in truth.found if one.is_exact and not one.is_foreign and (one.base, one.position) not in truth.nested]
-    by_last = {batch.last: batch for batch in truth.batches}
+    is_without = case.kind == "missing-batches"  # nothing in the logs says so
+    by_last = {batch.last: batch for batch in ((one.batch for one in kept) if is_without else truth.batches)}
     for options in [(), ("--with-damage",)] * 3 if kept else []:
         row = chance.randrange(len(kept))
         run = kept[row : row + chance.choice((1, 3, 30, 300))]
