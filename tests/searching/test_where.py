@@ -186,13 +186,7 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     assert _fate("a-0@99999", _partition(tmp_path / "two", _batch(0), torn)).answer == "damaged", "any later one"
 
 
-@each(
-    ("tail", "answer", "words"),
-    [
-        *((tail, "damaged", "damaged, offsets from 1") for tail in (b"garbage" * 99, bytes(100) + b"garbage" * 99)),
-        (bytes(693), "not-written", "zero"),
-    ],
-)
+@each(("tail", "answer", "words"), [(b"garbage" * 99, "damaged", "damaged, offsets from 1"), (bytes(693), "not-written", "zero")])
 def test_what_follows_the_last_batch_is_named(tail: bytes, answer: str, words: str, tmp_path: Path) -> None:
     first = _batch(0)
     one = _partition(tmp_path / "one", first)
