@@ -13,7 +13,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.live_source import CheckAborted, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
-from kdump.checks.rules.files import file_object, foreign_segments, unrecognized
+from kdump.checks.rules.files import file_object, foreign_segments
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
@@ -91,6 +91,8 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
     if others:
+        from kdump.checks.rules.files import unrecognized
+
         unrecognized.report_others(_directory_context(path, settings, emit), others)
 
 
@@ -146,8 +148,10 @@ def _check_open_file(
     if source is None:
         return 0
     with source:
-        if partition is None and root is not None and unrecognized.is_of_program(source, path):
-            suffix, file_type = "", name
+        if partition is None and root is not None and suffix == file_name.LOG and base_offset is None:
+            from kdump.checks.rules.files import unrecognized
+
+            suffix, file_type = ("", name) if unrecognized.is_of_program(source, path) else (suffix, file_type)
         context = FileContext(
             source,
             path,
@@ -206,6 +210,8 @@ def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, 
     name = os.path.basename(context.path)
     if not is_named and (name in file_name.UNCHECKED or file_name.is_going(name) or not context.source.size):
         return
+    from kdump.checks.rules.files import unrecognized
+
     if not unrecognized.check(context, is_named=is_named):
         others.append((name, context.source.size))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import sub
-from typing import cast
 
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Text, column
 
@@ -111,8 +110,10 @@ class Start(Row, kind="start"):
     )
     message: Text = column("What happens, in plain words.")
 
-    # Without an annotation, this is no column: only maps use it.
-    segments_left = cast("list[list[int]] | None", None)  # base offsets and sizes afterwards, of a start that is not safe
+    if TYPE_CHECKING:  # so that it is no column: only maps use it
+        segments_left: list[list[int]] | None  # base offsets and sizes afterwards, of a start that is not safe
+    else:
+        segments_left = None
 
 
 class Summary(Row, kind="summary"):

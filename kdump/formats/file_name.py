@@ -24,6 +24,9 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 UNCHECKED = (".lock", "remote_log_snapshot")
 """Files of brokers that need no check."""
 
+OF_NFS = ".nfs"
+"""How the name begins under which NFS keeps a deleted file until the broker closes it."""
+
 _GOING = (".deleted", ".cleaned", ".swap", ".part", ".tmp")
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
@@ -70,8 +73,8 @@ def snapshot_id(name: str) -> tuple[int, int]:
 
 
 def is_going(name: str) -> bool:
-    """Whether files of this name are about to be deleted, as also what NFS keeps of one, or to get another name."""
-    return name.endswith(_GOING) or name.startswith(".nfs")
+    """Whether files of this name are about to be deleted, or to get another name."""
+    return name.endswith(_GOING) or name.startswith(OF_NFS)
 
 
 def kraft_snapshots(names: Iterable[str]) -> list[tuple[int, int, str]]:

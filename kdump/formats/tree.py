@@ -87,6 +87,11 @@ class PartitionFiles:
             self.segments.setdefault(base_offset, {})[suffix] = name
 
     @property
+    def of_metadata(self) -> list[str]:
+        """What belongs to a metadata log besides its segments: snapshots and the quorum state."""
+        return [name for name in self.others if name == QUORUM_STATE or file_name.suffix(name) == file_name.CHECKPOINT]
+
+    @property
     def newest_log(self) -> int | None:
         """The base offset of the newest segment that has a log."""
         return self.logs[-1] if self.logs else None

@@ -49,9 +49,7 @@ class PartitionPlan:
             name for name in files.others if name == tree.PARTITION_METADATA and _is_sound_metadata(os.path.join(path, name))
         ]
         if tree.is_metadata_log(path):
-            self.cloned += [
-                name for name in files.others if name == tree.QUORUM_STATE or file_name.suffix(name) == file_name.CHECKPOINT
-            ]
+            self.cloned += files.of_metadata
 
     def _is_of_segment(self, name: str) -> bool:
         """Whether a companion belongs to a segment; a snapshot may also lie after all of them."""

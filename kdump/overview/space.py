@@ -37,7 +37,7 @@ _BLOCK = 512  # bytes, of those that the system counts
 def kind_of(name: str) -> str:
     """What a file is for, by its name."""
     suffix = file_name.suffix(name)
-    if suffix in _MARKS or name.startswith(".nfs"):  # what NFS keeps of a deleted file until the broker closes it
+    if suffix in _MARKS or name.startswith(file_name.OF_NFS):
         return _MARKS.get(suffix, DELETED)
     if suffix == file_name.LOG:
         return LOGS if tree.base_offset_of(name) is not None else FOREIGN

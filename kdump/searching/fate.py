@@ -280,13 +280,12 @@ class Verdict:
         ends = [copy.log_end or 0 for copy in self._served or self._copies]
         if self._offset >= max(ends):
             known = max((copy.highest_known for copy in self._served), default=-1)
-            is_lost = self._offset <= known
-            lost = f", but files beside it know of {known:,}: it is lost"
-            self._evidence.append(
-                f"the log ends at {max(ends):,}{lost if is_lost else '; a record that all replicas truncated leaves no trace'}"
-            )
+            answer, why = fates.NOT_WRITTEN, "; a record that all replicas truncated leaves no trace"
+            if self._offset <= known:
+                answer, why = fates.MISSING, f", but files beside it know of {known:,}: it is lost"
+            self._evidence.append(f"the log ends at {max(ends):,}{why}")
             self._note_damaged_end(max(ends))
-            return fates.MISSING if is_lost else fates.NOT_WRITTEN
+            return answer
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"

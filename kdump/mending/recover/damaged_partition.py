@@ -110,8 +110,7 @@ class DamagedPartition:
                     reason = f"left out: {fault}; a broker of 2.8 or later may need it"
                     self.left_out.append(LeftOut(path, 0, system.size(path), "", reason, is_lost=False))
         if tree.is_metadata_log(self.path):
-            kept = [n for n in self._files.others if n == tree.QUORUM_STATE or file_name.suffix(n) == file_name.CHECKPOINT]
-            found += [name for name in kept if self._is_sound(name)]
+            found += [name for name in self._files.of_metadata if self._is_sound(name)]
         return found
 
     def _is_sound(self, name: str) -> bool:

@@ -79,7 +79,7 @@ class _Resolution:
                 homeless += stretch
             else:
                 homeless += (part for stray in stretch for part in self._without_place(stray, chain))
-        for stretch in list(runs.joined(list(self._without_counted(homeless, chain)))):
+        for stretch in list(runs.joined(self._without_counted(homeless, chain))):
             is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
             if not is_placed and not self._is_kept_between(stretch, chain):
                 self._leave_out_run(stretch)

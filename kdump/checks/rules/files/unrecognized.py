@@ -11,7 +11,7 @@ from kdump.checks.finding import INFO
 from kdump.checks.rules.framing.file_kinds import kind_of_file
 from kdump.checks.wording import counted
 from kdump.errors import Unreadable
-from kdump.formats import file_name, tree
+from kdump.formats import tree
 from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
@@ -27,9 +27,7 @@ _MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_program(source: Source, path: str) -> bool:
-    """Whether a file *.log is that of a program, such as a server.log, in a log directory of a broker, which leaves it alone."""
-    if not path.endswith(file_name.LOG) or tree.base_offset_of(os.path.basename(path)) is not None:
-        return False
+    """Whether a *.log that is no segment is that of a program, such as a server.log, in a log directory: a broker leaves it."""
     try:
         return not _is_like_log(source) and tree.is_log_directory(tree.parent(path))
     except Unreadable:
