@@ -111,7 +111,7 @@ class Start(Row, kind="start"):
     message: Text = column("What happens, in plain words.")
 
     if TYPE_CHECKING:  # so that it is no column: only maps use it
-        segments_left: list[list[int]] | None  # base offsets and sizes afterwards, of a start that is not safe
+        segments_left: list[list[int]] | None = None  # base offsets and sizes afterwards, of a start that is not safe
     else:
         segments_left = None
 
