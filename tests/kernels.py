@@ -5,7 +5,7 @@ import functools
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 from kdump.binary import kernel
@@ -107,12 +107,7 @@ def in_windows(size: int) -> ReadTuning:
 @contextlib.contextmanager
 def reading_with(tuning: ReadTuning) -> Iterator[None]:
     """Logs are read with these sizes for a while, by whoever reads them."""
-    real = salvage.walk_patches
-
-    def walk(*arguments: Any, **others: Any) -> Any:
-        return real(*arguments, **{**others, "tuning": tuning})
-
-    with mock.patch.object(salvage, "walk_patches", walk):  # which `salvage.walk` calls, too
+    with mock.patch.dict(salvage.walk.__kwdefaults__, tuning=tuning):
         yield
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import sub
-
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Text, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     Emit = Callable[[Row], None]
     """Takes a finding, a report about a file or another row of a check."""
@@ -171,29 +169,6 @@ class ByteCoverage:
         self.position = end
         if batches:  # those of a range that was not examined, or is zero, are lost
             self.batches[status if status in self.batches else self.DAMAGED] += batches
-
-    def add_many(self, status: str, starts: Sequence[int], ends: Sequence[int], *, batches: int = 0) -> None:
-        """Count these ranges, with the batches in all of them, under this status.
-
-        They are some of the ranges from the last position on up to another one, which is set with `move_to` when all are counted.
-        """
-        size, longest = self._size, 0
-        if starts:
-            longest = max(map(sub, ends, starts))
-            self.bytes[status] += sum(ends) - sum(starts)
-            cells = {start * MAP_CELLS // size for start in starts}
-            if longest * MAP_CELLS > size:  # some reach over a whole cell
-                for start, end in zip(starts, ends, strict=True):
-                    cells.update(range(start * MAP_CELLS // size, -(-end * MAP_CELLS // size)))
-            cells.update([(end * MAP_CELLS - 1) // size for end in ends])
-            for cell in cells:
-                if cell < MAP_CELLS:
-                    self.cells[cell] |= STATUS_BITS[status]
-        self.batches[status if status in self.batches else self.DAMAGED] += batches
-
-    def move_to(self, position: int) -> None:
-        """Continue at this position: all bytes before it are counted."""
-        self.position = position
 
     def leave_unread(self, records: int, *, is_least: bool = False) -> None:
         """Count records that are in intact or salvaged batches and are not read."""

@@ -10,7 +10,7 @@ from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set
 from kdump.formats.record import MAX_BATCH_SIZE
 from kdump.reading import salvage
-from kdump.reading.items import Patches, Section
+from kdump.reading.items import Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +45,10 @@ class FirstOffsets:
         max_payload = context.settings.max_payload if reader.reads_all else min(context.settings.max_payload, _MAX_PAYLOAD)
         self._budget = reader.new_budget(max_payload)
 
-    def find(self, item: Section | Damage | Patches) -> None:
+    def find(self, item: Section | Damage) -> None:
         """Add the lowest offsets to the sections of an item of the walk that have wrappers."""
         if isinstance(item, Section):
             self._find(item)
-        elif isinstance(item, Patches):
-            self._last = None
-            self._find(item.section)
-            self._last = None
         else:
             self._last = None
         self._is_at_start = False
@@ -76,8 +72,7 @@ class FirstOffsets:
         if summary is not None:
             self._last = summary.last_offset
         else:
-            is_intact = section.statuses[-1] == salvage.INTACT
-            self._last = section.chunk.batches["last_offset"][-1] if is_intact else None
+            self._last = section.chunk.batches["last_offset"][-1] if section.is_intact else None
 
     def _after_each_other(self, summary: BatchSummary) -> Sequence[int | None]:
         """The lowest offsets of intact wrappers of which none but the first is opened."""
@@ -102,12 +97,12 @@ class FirstOffsets:
 
     def _lowest(self, section: Section, known: Sequence[int]) -> Sequence[int | None]:
         """The lowest offset of each batch of a section, of which the first ones are `known`."""
-        chunk, statuses = section.chunk, section.statuses
+        chunk, status = section.chunk, section.status
         headers, codecs = chunk.headers, chunk.batches["compresscodec"]
         positions, sizes = chunk.batches["position"], chunk.batches["size"]
         lowest: list[int | None] = []
-        for row, status in enumerate(statuses):
-            last = headers[row][MESSAGE_OFFSET]
+        for row, header in enumerate(headers):
+            last = header[MESSAGE_OFFSET]
             if row < len(known):
                 lowest.append(self._placed(known[row] if known[row] >= 0 else None, last))
             elif codecs[row] == CODECS[NONE] or status == salvage.DAMAGED:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice, repeat
+from itertools import islice
 
-from kdump.reading.items import INTACT
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
@@ -49,16 +48,11 @@ _MAX_STEP_ROWS = 4096  # most rows of a column that are unpacked at once
 
 
 class Rows:
-    """The batches of a chunk by their producers; the index is built on first use.
+    """The intact batches of a chunk by their producers; the index is built on first use."""
 
-    `statuses` are those of the batches, None if all are intact. Those that are not `intact` are no batches of a producer.
-    """
-
-    def __init__(self, chunk: Chunk, statuses: Sequence[str] | None = None) -> None:
+    def __init__(self, chunk: Chunk) -> None:
         self._chunk: Chunk | None = chunk
         self._length = len(chunk)
-        self.statuses = statuses
-        self.intact = self._length if statuses is None else statuses.count(INTACT)
         self._columns: list[Sequence[int]] | None = None
         self._crcs: Sequence[int] = ()
         self._rows: dict[int, list[int]] | None = None
@@ -108,23 +102,21 @@ class Rows:
         """The rows of this producer's last few data batches before a row."""
         if self._rows is None:
             self._rows = {}
-            statuses = repeat(INTACT, self._length) if self.statuses is None else self.statuses
-            for number, (producer, is_control, status) in enumerate(zip(*self.columns[:2], statuses, strict=True)):
-                if producer >= 0 and not is_control and status == INTACT:
+            for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):
+                if producer >= 0 and not is_control:
                     self._rows.setdefault(producer, []).append(number)
         rows = self._rows.get(producer_id, [])
         end = bisect_left(rows, row)
         return rows[max(0, end - MAX_IN_FLIGHT) : end]
 
     def last_rows(self, start: int, end: int) -> Iterable[tuple[int, int]]:
-        """The producers of the intact data batches from one row up to but not including another, with the last row of each."""
+        """The producers of the data batches from one row up to but not including another, with the last row of each."""
         producer_ids, is_control = (column[start:end] for column in self.columns[:2])
         rows = range(start, end)
-        if self.statuses is None and True not in is_control:
+        if True not in is_control:
             return dict(zip(producer_ids, rows, strict=True)).items()
-        statuses = self.statuses[start:end] if self.statuses is not None else repeat(INTACT)
-        columns = zip(producer_ids, is_control, statuses, rows, strict=False)
-        return {producer_id: row for producer_id, control, status, row in columns if not control and status == INTACT}.items()
+        columns = zip(producer_ids, is_control, rows, strict=True)
+        return {producer_id: row for producer_id, control, row in columns if not control}.items()
 
 
 class OpenTransaction:
@@ -205,9 +197,9 @@ class Producers:
         """Remember these batches until two more sections have come, or many small ones."""
         recent = self.recent
         recent.insert(0, rows)
-        self._recent_batches += rows.intact
-        while len(recent) > _MOST_RECENT or len(recent) > 2 and self._recent_batches - recent[-1].intact >= _RECENT_BATCHES:
-            self._recent_batches -= recent.pop().intact
+        self._recent_batches += len(rows)
+        while len(recent) > _MOST_RECENT or len(recent) > 2 and self._recent_batches - len(recent[-1]) >= _RECENT_BATCHES:
+            self._recent_batches -= len(recent.pop())
 
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions, sorted by the last offset of their data."""
@@ -221,7 +213,7 @@ class Producers:
     def enter_segment(self, facts: SegmentFacts) -> None:
         """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
         self.recent = [rows for rows in self.recent if rows.is_kept]
-        self._recent_batches = sum(rows.intact for rows in self.recent)
+        self._recent_batches = sum(map(len, self.recent))
         self.continuity.enter(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:

@@ -164,32 +164,14 @@ class RecordReader:
                 start = self._ordinary.pass_section(self._source, section, self._decompressor)
             if start == len(section.chunk):
                 return
-        chunk, statuses = section.chunk, section.statuses
-        while start < len(statuses):
-            status = statuses[start]
-            end = start + 1
-            while end < len(statuses) and statuses[end] == status:
-                end += 1
-            if status == salvage.DAMAGED and not self._reads_damaged:
-                start = self._pass_damaged(chunk, start, end)
-                if start == end:
-                    continue
-            if chunk.is_legacy:
-                self._show_messages(chunk, start, end, status)
-            else:
-                self._show_batches(chunk, start, end, status)
-            start = end
-
-    def _pass_damaged(self, chunk: Chunk, row: int, end: int) -> int:
-        """Pass over the damaged batches from this row on whose records no rule needs. Returns the row of the first other one."""
-        codecs = chunk.batches["compresscodec"]
-        first = row
-        while row < end and codecs[row] == CODECS[NONE]:
-            row += 1
-        if row > first:
+        chunk, status = section.chunk, section.status
+        if status == salvage.DAMAGED and not self._reads_damaged and chunk.batches["compresscodec"][0] == CODECS[NONE]:
             for rule in self._rules:
                 rule.damaged_records()
-        return row
+        elif chunk.is_legacy:
+            self._show_messages(chunk, start, len(chunk), status)
+        else:
+            self._show_batches(chunk, start, len(chunk), status)
 
     def end(self) -> None:
         """Report batches that could not be read because a package is missing."""

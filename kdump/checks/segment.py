@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import compress, groupby
-from operator import add
-
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.checks.finding import ByteCoverage
 from kdump.checks.first_offsets import FirstOffsets
@@ -16,7 +13,7 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
-from kdump.reading.items import Damage, Patches, Section
+from kdump.reading.items import Damage, Section
 from kdump.reading.walked_log import WalkedLog
 
 TYPE_CHECKING = False
@@ -54,7 +51,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     at_damage = [rule.damage for rule in closing_first if type(rule).damage is not SegmentRule.damage]
     at_batches = [rule.batches for rule in closing_first if type(rule).batches is not SegmentRule.batches]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
-    items = _items(context, facts, reads_all=record_reader.reads_all)
+    items = _items(context, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
     walked = WalkedLog(context.base_offset or 0) if context.is_part_of_log else None
     try:
@@ -69,17 +66,10 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                     look_at_damage(item)
                 _count_damage(context, item)
                 continue
-            if isinstance(item, Patches):
-                _count_patches(context, item)
-                _record_patches(facts, item)
-                for rule in closing_first:
-                    rule.patches(item)
-                item = item.section
-            else:
-                _count(context, item)
-                _record_section(facts, item)
-                for look_at_batches in at_batches:
-                    look_at_batches(item)
+            _count(context, item)
+            _record_section(facts, item)
+            for look_at_batches in at_batches:
+                look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:
@@ -91,15 +81,11 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         context.partition.keep(facts, walked)
 
 
-def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Generator[Section | Damage | Patches]:
+def _items(context: FileContext, *, reads_all: bool) -> Generator[Section | Damage]:
     """The items of a walk through the log."""
     base_offset = context.base_offset if context.file_type == "log" else None
-    return salvage.walk_patches(
+    return salvage.walk(
         context.source,
-        0,
-        lambda: (
-            context.has_flood or len(facts.damage_starts) > context.settings.max_findings
-        ),  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
         keeps_bytes=reads_all,
@@ -113,72 +99,26 @@ def _count_damage(context: FileContext, damage: Damage) -> None:
     context.coverage.add(status, damage.end, batches=int(damage.is_batch))
 
 
-def _count_patches(context: FileContext, patches: Patches) -> None:
-    """Count the bytes and batches of batches that stand alone, and of the damage after each."""
-    damages, coverage = patches.damages, context.coverage
-    statuses: Sequence[str] = damages.statuses
-    if context.has_unreadable:
-        statuses = [
-            ByteCoverage.NOT_EXAMINED if status == salvage.ZERO and context.is_unreadable(start, end) else status
-            for status, start, end in zip(statuses, damages.starts, damages.ends, strict=True)
-        ]
-    section = patches.section
-    positions = section.chunk.batches["position"]
-    ends = list(map(add, positions, section.chunk.batches["size"]))
-    for status in set(section.statuses):
-        chosen = [other == status for other in section.statuses]
-        coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
-    for status in set(statuses):
-        chosen = [other == status for other in statuses]
-        starts, stops = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
-        coverage.add_many(status, starts, stops, batches=sum(compress(damages.are_batches, chosen)))
-    coverage.move_to(patches.end)
-
-
-def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
-    """Record the facts of batches that stand alone, and of the damage after each."""
-    damages = patches.damages
-    ranges = list(zip(damages.starts, damages.ends, strict=True))
-    section = patches.section
-    if salvage.DAMAGED in section.statuses:
-        rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
-        positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-        ranges += [(positions[row], positions[row] + sizes[row]) for row in rows]
-        ranges.sort()
-    facts.record_damages([start for start, _ in ranges], [end for _, end in ranges])
-    table, lowest = section.sound, section.lowest_offsets
-    if len(table):
-        if lowest is not None and len(lowest) != len(table):
-            lowest = list(compress(lowest, map(salvage.DAMAGED.__ne__, section.statuses)))
-        _record_batches(facts, table, lowest)
-
-
 def _count(context: FileContext, section: Section) -> None:
     """Count the bytes and batches of a section."""
     if section.summary is not None:
         context.coverage.add(ByteCoverage.INTACT, section.summary.end, batches=section.summary.count)
         return
     positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-    for status, position, size in zip(section.statuses, positions, sizes, strict=True):
-        context.coverage.add(status, position + size, batches=1)
+    context.coverage.add(section.status, positions[-1] + sizes[-1], batches=len(section.chunk))
 
 
 def _record_section(facts: SegmentFacts, section: Section) -> None:
     """Record the facts that other files are compared with."""
-    chunk, row = section.chunk, 0
+    chunk = section.chunk
     if section.summary is not None:
         _record_summary(facts, section.summary, chunk, section.lowest_offsets)
         return
-    for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
-        start, row = row, row + len(list(run))
-        if is_damaged:
-            positions, sizes = chunk.batches["position"], chunk.batches["size"]
-            facts.record_damage(positions[start], positions[row - 1] + sizes[row - 1])
-        elif row - start == len(chunk.batches):
-            _record_batches(facts, chunk.batches, section.lowest_offsets)
-        else:
-            lowest = None if section.lowest_offsets is None else section.lowest_offsets[start:row]
-            _record_batches(facts, chunk.batches.slice(start, row), lowest)
+    if section.status == salvage.DAMAGED:
+        batch = chunk.batches.row(0)
+        facts.record_damage(batch.position, batch.position + batch.size)
+    else:
+        _record_batches(facts, chunk.batches, section.lowest_offsets)
 
 
 def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk, lowest: Sequence[int | None] | None) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from itertools import chain
-from operator import lt
 
 from kdump.checks.packed_ints import PackedInts
 from kdump.reading.trust import SEGMENT_REACH
@@ -57,18 +55,6 @@ class SegmentFacts:
         else:
             self.damage_starts.append(start)
             self.damage_ends.append(end)
-
-    def record_damages(self, starts: Sequence[int], ends: Sequence[int]) -> None:
-        """Record several such ranges, in order."""
-        known = len(self.damage_ends)
-        if known and len(starts) and known >= _MAX_DAMAGED_RANGES:
-            self.damage_ends[-1] = ends[-1]
-        elif known and known + len(starts) <= _MAX_DAMAGED_RANGES and all(map(lt, chain(self.damage_ends[-1:], ends), starts)):
-            self.damage_starts.extend(starts)
-            self.damage_ends.extend(ends)
-        else:
-            for start, end in zip(starts, ends, strict=True):
-                self.record_damage(start, end)
 
     def lowest_offset_at(self, position: int, default: int) -> int:
         """The lowest offset that the batch at this position may have; `default` if no such batch is known."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kdump.binary.source import Source
 from kdump.forecasts.batches import MAX_LOG_SIZE
 from kdump.forecasts.directory import is_read_log, offset_of
-from kdump.reading.salvage import walk_patches
+from kdump.reading.salvage import walk
 from kdump.reading.walked_log import MOST_KEPT, WalkedLog
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ class WalkedLogs:
             next_base_offset = self._bases[following] if following < len(self._bases) else None
             walked = WalkedLog(base_offset)
             with Source(path) as source:
-                for item in walk_patches(source, 0, lambda: True, base_offset=base_offset, next_base_offset=next_base_offset):
+                for item in walk(source, base_offset=base_offset, next_base_offset=next_base_offset):
                     walked.take(item)
             if walked.size > self._room:
                 walked.forget()

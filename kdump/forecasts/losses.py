@@ -15,7 +15,7 @@ from kdump.forecasts.directory import File, has_offset, is_canonical, is_log, is
 from kdump.forecasts.exceptions import InvalidBatch
 from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name, tree
-from kdump.reading.salvage import walk_patches
+from kdump.reading.salvage import walk
 from kdump.reading.walked_log import STRETCH, UNEXAMINED, UNOPENED, found_in
 
 TYPE_CHECKING = False
@@ -295,7 +295,7 @@ def _each_batch(log: LogReader, items: Iterable[Found], start: int) -> Iterator[
 def _found_in(log: LogReader, start: int) -> Iterator[Found]:
     """Each batch from this position on, whose length and CRC are right, also past damage, and where the search was cut short."""
     base_offset = tree.base_offset_of(os.path.basename(log.path))
-    for item in walk_patches(log, start, lambda: True, base_offset=base_offset):  # type: ignore[arg-type]  # needs only path, size and read of a source
+    for item in walk(log, start, base_offset=base_offset):  # type: ignore[arg-type]  # needs only path, size and read of a source
         yield from found_in(item, is_each=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta
-from itertools import chain, compress
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from kdump.binary.source import Source
@@ -199,10 +199,10 @@ class Log(File[RecordBatch]):
             for item in walk(source):
                 if isinstance(item, DamagedRange):
                     yield source, _damage(item, source.path)
-                elif item.is_intact:
-                    yield source, item
+                elif item.status == DAMAGED:
+                    yield source, _damaged_batch(item.chunk, source.path)
                 else:
-                    yield from ((source, part) for part in _apart(item, source.path))
+                    yield source, item
 
     def _sound_chunks(self) -> Iterator[tuple[Source, Chunk]]:
         """Valid batches up to the first damage. Raises CorruptData."""
@@ -237,13 +237,11 @@ class Log(File[RecordBatch]):
                 yield item
                 continue
             batches = item.chunk.batches
-            statuses = dict(zip(batches["position"], item.statuses, strict=True))
-            nested = set(compress(batches["position"], item.nested))
             for part in past_bad_batches(source, item.chunk):
                 if isinstance(part, UnreadableBatch):
                     yield _damage_inside(batches.row(part.row), part.fault.code, part.fault.message, source.path)
                 else:
-                    yield from _salvaged_part(part, statuses, nested, source.path)
+                    yield from _salvaged_part(part, item, source.path)
 
 
 # --- Batches
@@ -253,22 +251,9 @@ def _damage(damage: DamagedRange, path: str) -> Damage:
     return Damage(path, damage.start, damage.end, damage.code, damage.message, damage.status, None)
 
 
-def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
-    """The valid and the damaged batches of a section."""
-    chunk, statuses, first = section.chunk, section.statuses, 0
-    for row, status in enumerate([*statuses, DAMAGED]):
-        if status != DAMAGED:
-            continue
-        if first < row:
-            yield section.run(first, row)
-        if row < len(statuses):
-            yield _damaged_batch(chunk, row, path)
-        first = row + 1
-
-
-def _damaged_batch(chunk: Chunk, row: int, path: str) -> Damage:
-    fault = batch_faults.of_batch(chunk.batches, row)
-    return _damage_inside(chunk.batches.row(row), fault.code, fault.message, path)
+def _damaged_batch(chunk: Chunk, path: str) -> Damage:
+    fault = batch_faults.of_batch(chunk.batches, 0)
+    return _damage_inside(chunk.batches.row(0), fault.code, fault.message, path)
 
 
 def _wrong_length(section: Section, claimed_length: int, path: str) -> CorruptData:
@@ -282,7 +267,7 @@ def _salvaged(section: Section) -> Table[SalvagedBatch]:
     columns = {
         **batches.columns,
         "status": section.statuses,
-        "is_nested": section.nested or [False] * len(batches),
+        "is_nested": [section.is_nested] * len(batches),
         "claimed_length": [section.claimed_length] * len(batches),
     }
     return Table(SalvagedBatch, columns)
@@ -329,12 +314,12 @@ def _damage_inside(batch: RecordBatch, code: str, message: str, path: str) -> Da
     return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
 
 
-def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested: set[int], path: str) -> Iterator[SalvagedRecord | Damage]:
+def _salvaged_part(part: RecordChunk, section: Section, path: str) -> Iterator[SalvagedRecord | Damage]:
     table, faults = _records(part), _message_faults(part, path)
     columns = {
         **table.columns,
-        "status": [statuses[position] for position in table["position"]],
-        "is_nested": [position in nested for position in table["position"]],
+        "status": [section.status] * len(table),
+        "is_nested": [section.is_nested] * len(table),
     }
     for row, record in enumerate(Table(SalvagedRecord, columns)):
         yield faults.get(row, record)

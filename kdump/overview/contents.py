@@ -109,8 +109,8 @@ class Contents:
                     self._break(source, found.start)
             else:
                 kept = KeptBatches.of(found)
-                item = kept or Batches(found.chunk, found.statuses, found.summary)
-                if items.DAMAGED in (() if kept else item.statuses):
+                item = kept or Batches(found.chunk, found.status, found.summary)
+                if item.status == items.DAMAGED:
                     self._break(source, item.start)
                 if self._groups is not None:
                     self._take_records(source, found.chunk)
@@ -156,18 +156,16 @@ class Contents:
         if isinstance(item, KeptBatches):
             sizes, attributes = item.column("size"), item.column("attributes")
             codec_of = {bits: record_batch.columns_of_attributes([bits])[4][0] for bits in set(attributes)}
-            codecs = [codec_of[bits] for bits in attributes]
+            codecs: Sequence[str] = [codec_of[bits] for bits in attributes]
             self._magics.add(2)
             producers = set(item.column("producer_id")) if item.summary.highest_producer_id >= 0 else set()
+        elif item.status == items.DAMAGED:
+            return
         else:
             batches = item.chunk.batches
-            sound = [status != items.DAMAGED for status in item.statuses]
-            sizes = [size for size, holds in zip(batches["size"], sound, strict=True) if holds]
-            codecs = [codec for codec, holds in zip(batches["compresscodec"], sound, strict=True) if holds]
-            self._magics.update(magic for magic, holds in zip(batches["magic"], sound, strict=True) if holds)
+            sizes, codecs = batches["size"], batches["compresscodec"]
+            self._magics.update(batches["magic"])
             producers = {producer for producer in batches["producer_id"] if producer is not None}
-        if not codecs:
-            return
         self._read += sum(sizes)
         self._largest = max(self._largest, max(sizes))
         for codec in set(codecs):
@@ -260,4 +258,4 @@ class Contents:
 def _batches_of(headers: Sequence[BatchHeader], positions: list[int]) -> Batches:
     """Batches by their headers alone."""
     table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
-    return Batches(Chunk(table, headers, [0] * len(headers), b"", False), [items.INTACT] * len(headers))
+    return Batches(Chunk(table, headers, [0] * len(headers), b"", False))

@@ -166,9 +166,9 @@ def _add_segment(
                     continue
                 table = item.chunk.batches
                 batches += len(table)
-                columns = (table[name] for name in ("position", "partition_leader_epoch", "base_offset"))
-                for position, epoch, offset, status in zip(*columns, item.statuses, strict=True):
-                    if epoch is not None and epoch >= 0 and epoch != last_epoch and status != DAMAGED:
+                columns = (item.sound[name] for name in ("position", "partition_leader_epoch", "base_offset"))
+                for position, epoch, offset in zip(*columns, strict=True):
+                    if epoch is not None and epoch >= 0 and epoch != last_epoch:
                         marks.append(MapMark(log, EPOCH, str(epoch), position, position, offset, f"leader epoch {epoch}"))
                         last_epoch = epoch
                 _take(spans, _spans_of(log, item, size if cut is None else cut))
@@ -210,7 +210,7 @@ def _spans_of(log: str, section: Section, cut: int) -> Iterator[MapSpan]:
     table = section.chunk.batches
     positions, sizes, lasts = table["position"], table["size"], table["last_offset"]
     firsts, timestamps = table["base_offset"], table["timestamp"]
-    kinds = [_STATUSES[status] for status in section.statuses]
+    kinds = [_STATUSES[section.status]] * len(positions)
     at_cut = bisect_right(positions, cut - 1)
     kinds = [GOES if row >= at_cut and kind == SOUND else kind for row, kind in enumerate(kinds)]
     longest = max(len(kinds) // _PARTS, 1)

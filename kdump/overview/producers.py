@@ -41,11 +41,11 @@ class Producers:
     def take(self, source: Source, section: Section) -> None:
         """Follow the next batches; those that are damaged do not count, for their headers may say anything."""
         batches = section.chunk.batches
-        if section.chunk.is_legacy or max(batches["producer_id"], default=-1) < 0:
+        if section.status == DAMAGED or section.chunk.is_legacy or max(batches["producer_id"], default=-1) < 0:
             return
-        rows = zip(section.statuses, *(batches[name] for name in _COLUMNS), strict=True)
-        for row, (status, producer_id, epoch, is_transactional, is_control, first, last, time, size) in enumerate(rows):
-            if producer_id < 0 or status == DAMAGED:
+        rows = zip(*(batches[name] for name in _COLUMNS), strict=True)
+        for row, (producer_id, epoch, is_transactional, is_control, first, last, time, size) in enumerate(rows):
+            if producer_id < 0:
                 continue
             seen = epoch, first, last, None if time == NO_TIMESTAMP else time, size
             producer = self.producers.get(producer_id)

@@ -76,46 +76,37 @@ class SegmentSum:
         self._end_valid(damage.start)
 
     def _add(self, item: Batches) -> None:
-        table, statuses = item.chunk.batches, item.statuses
-        positions, sizes, count = table["position"], table["size"], len(statuses)
-        if statuses.count(items.INTACT) == count:
-            self.coverage.add(items.INTACT, positions[-1] + sizes[-1], batches=count)
-        else:
-            for status, position, size in zip(statuses, positions, sizes, strict=True):
-                self.coverage.add(status, position + size, batches=1)
-            row = next(row for row, status in enumerate(statuses) if status != items.INTACT)
-            self._end_valid(positions[row])
+        count = len(item)
+        self.coverage.add(item.status, item.end, batches=count)
+        if item.status != items.INTACT:
+            self._end_valid(item.start)
         self.batches += count
-        self.crc_failures += list(table["isvalid"]).count(False)
-        for status in self.statuses:
-            self.statuses[status] += statuses.count(status)
+        self.crc_failures += list(item.chunk.batches["isvalid"]).count(False)
+        self.statuses[item.status] += count
         said = records_said(item.chunk)
         self.records = None if self.records is None or said is None else self.records + said
         self._digest(item)
-        self._add_sound(item)
+        if item.status != items.DAMAGED:
+            self._add_sound(item)
 
     def _end_valid(self, position: int) -> None:
         if self.valid_bytes is None:
             self.valid_bytes = position
 
     def _add_sound(self, item: Batches) -> None:
-        """Add the batches that are not damaged."""
+        """Add batches that are not damaged."""
         table = item.chunk.batches
-        rows: Sequence[int] = range(len(item.statuses))
-        if items.DAMAGED in item.statuses:
-            rows = [row for row in rows if item.statuses[row] != items.DAMAGED]
-        if not rows:
-            return
         last_offsets, times, types = table["last_offset"], table["timestamp"], table["timestamp_type"]
         first_offsets = last_offsets if item.chunk.is_legacy else table["base_offset"]
         if self.first_offset is None:
-            self.first_offset = first_offsets[rows[0]]
-        self.last_offset = last_offsets[rows[-1]]
-        known = [times[row] for row in rows]
+            self.first_offset = first_offsets[0]
+        self.last_offset = last_offsets[-1]
+        known = list(times)
         if not item.chunk.is_legacy:
-            known += [item.chunk.headers[row][BASE_TIMESTAMP] for row in rows if types[row] != LOG_APPEND_TIME]
+            headers = zip(item.chunk.headers, types, strict=True)
+            known += [header[BASE_TIMESTAMP] for header, kind in headers if kind != LOG_APPEND_TIME]
             epochs = table["partition_leader_epoch"]
-            self._add_epochs([epochs[rows[0]], epochs[rows[-1]]])
+            self._add_epochs([epochs[0], epochs[-1]])
         self._add_times(known)
 
     def _add_epochs(self, epochs: Sequence[int]) -> None:
@@ -130,8 +121,8 @@ class SegmentSum:
 
     def _digest(self, item: Batches) -> None:
         """Hash the columns in which replicas must agree; each column separately, because chunks differ."""
-        table, count = item.chunk.batches, len(item.statuses)
-        nothing = [0] * count
+        table = item.chunk.batches
+        nothing = [0] * len(item)
         legacy = item.chunk.is_legacy
         columns: tuple[Sequence[Any], ...] = (
             nothing if legacy else table["base_offset"],

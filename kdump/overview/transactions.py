@@ -52,12 +52,12 @@ class Transactions:
         if item.summary is not None and not item.summary.any_attributes & TRANSACTIONAL_BIT:
             return
         batches = item.chunk.batches
-        if True not in batches["is_transactional"]:
+        if item.status == DAMAGED or True not in batches["is_transactional"]:
             return
         names = ("is_transactional", "is_control", "producer_id", "producer_epoch", "base_offset", "timestamp")
-        rows = zip(item.statuses, *(batches[name] for name in names), strict=True)
-        for status, is_transactional, is_control, producer, epoch, offset, timestamp in rows:
-            if not is_transactional or status == DAMAGED or offset < self.starts_at:
+        rows = zip(*(batches[name] for name in names), strict=True)
+        for is_transactional, is_control, producer, epoch, offset, timestamp in rows:
+            if not is_transactional or offset < self.starts_at:
                 continue
             if is_control:
                 self._open.pop(producer, None)

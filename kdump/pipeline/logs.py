@@ -39,7 +39,7 @@ _MAX_JSON = 64 << 20  # characters that the records of one table become at most;
 def columns_of(item: Batches, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
     """All columns of batches but those that say where a batch is from."""
     if not isinstance(item, KeptBatches):
-        return batch_columns(item.chunk, item.statuses, uncompressed_sizes)
+        return batch_columns(item.chunk, Constant(item.status), uncompressed_sizes)
     columns = packed_batch_columns(item.numbers)
     if item.summary.any_attributes == item.summary.all_attributes:
         columns |= {name: Constant(value) for name, (value,) in columns_of_attributes([item.summary.any_attributes]).items()}
@@ -60,7 +60,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
     if start:
         held: Batches | None = None  # until it is known that what follows does not cast doubt on it
         for item in salvage.walk(source, file_slice.look_back, fills_headers=headers_only):
-            if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
+            if isinstance(item, salvage.Damage) or not item.is_intact:
                 break
             if held is not None:
                 inside = held.between(start, file_slice.end)
@@ -91,7 +91,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
 
 
 def _batches_of(section: salvage.Section, *, headers_only: bool) -> Batches:
-    return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.statuses, section.summary)
+    return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.status, section.summary)
 
 
 Watch = Callable[[Batches | salvage.Damage], None]
@@ -115,8 +115,8 @@ def sections(
             continue
         report.cover(item.start, item.end)
         for part in _in_range(item, options):
-            if options.fails_fast and salvage.DAMAGED in part.statuses:
-                fault = batch_faults.of_batch(part.chunk.batches, part.statuses.index(salvage.DAMAGED))
+            if options.fails_fast and part.status == salvage.DAMAGED:
+                fault = batch_faults.of_batch(part.chunk.batches, 0)
                 fault.path = source.path
                 raise fault
             report.count(len(part), part.records)
@@ -129,14 +129,14 @@ def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
         yield item
         return
     start: int | None = None
-    for row in range(len(item.statuses)):
+    for row in range(len(item)):
         if _may_lie(item, row, options) or options.range.may_hold(item.chunk, row):
             start = row if start is None else start
         elif start is not None:
             yield item.slice(start, row)
             start = None
     if start is not None:
-        yield item.slice(start, len(item.statuses))
+        yield item.slice(start, len(item))
 
 
 def _may_lie(item: Batches, row: int, options: Options) -> bool:
@@ -144,7 +144,7 @@ def _may_lie(item: Batches, row: int, options: Options) -> bool:
     if options.table != "records":
         return False
     is_old_wrapper = item.chunk.is_legacy and item.chunk.batches["compresscodec"][row] != "none"
-    return is_old_wrapper or item.statuses[row] != salvage.INTACT
+    return is_old_wrapper or item.status != salvage.INTACT
 
 
 # --- Rows
@@ -170,12 +170,11 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
         headers, positions, end = headers_from(source, position, _HEADERS_AT_ONCE)
         if headers:
             table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
-            item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
+            item = Batches(Chunk(table, headers, [0] * len(headers), b"", False))
             report.cover(position, end)
             for part in _in_range(item, options):
-                report.count(len(part.statuses), records_said(part.chunk))
-                unknown = {"isvalid": Constant(None), "status": Constant(None)}
-                yield {**batch_columns(part.chunk, part.statuses), **unknown}, len(part.statuses)
+                report.count(len(part), records_said(part.chunk))
+                yield {**batch_columns(part.chunk, Constant(None)), "isvalid": Constant(None)}, len(part)
         if len(headers) < _HEADERS_AT_ONCE:
             break
         position = end
@@ -201,7 +200,7 @@ def record_rows(source: Source, file_slice: FileSlice, options: Options, report:
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report):
         positions = item.chunk.batches["position"]
-        statuses = dict(zip(positions, item.statuses, strict=True))
+        statuses = dict.fromkeys(positions, item.status)
         rows = 0
         given = _LastBatch()
         missing: int | None = 0

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kdump.binary.arithmetic import with_a_bit_flipped
 from kdump.binary.codecs import CODECS, NONE
-from kdump.reading.items import DAMAGED, INTACT, Damage, Patches
+from kdump.reading.items import DAMAGED, Damage
 from kdump.reading.trust import MOST_FOLLOWING, SEGMENT_REACH
 
 TYPE_CHECKING = False
@@ -99,11 +99,8 @@ class DamagedOffsets:
         """Whether there are more ranges than a reader should keep."""
         return len(self) > _MAX_KEPT
 
-    def take(self, item: Section | Damage | Patches) -> None:
+    def take(self, item: Section | Damage) -> None:
         """Note the next item of the walk."""
-        if isinstance(item, Patches):
-            self._take_patches(item)
-            return
         if isinstance(item, Damage):
             self._note_damage(item)
             return
@@ -117,37 +114,28 @@ class DamagedOffsets:
             self._is_after_message = item.chunk.is_legacy
             self._is_after_wrapper = item.chunk.is_legacy and summary.codecs != 1 << NONE
             return
-        self._take_rows(item, range(len(item.statuses)))
+        self._take_batch(item)
 
-    def _take_patches(self, patches: Patches) -> None:
-        for rows, damage in patches.steps():
-            self._take_rows(patches.section, rows)
-            if damage is not None:
-                self._note_damage(damage)
-
-    def _take_rows(self, section: Section, rows: range) -> None:
-        batches, statuses = section.chunk.batches, section.statuses
-        last_offsets = batches["last_offset"]
-        is_legacy = section.chunk.is_legacy
-        first_offsets = last_offsets if is_legacy else batches["base_offset"]
-        for row in rows:
-            start, first, last = batches["position"][row], first_offsets[row], last_offsets[row]
-            end = start + batches["size"][row]
-            is_wrapper = is_legacy and batches["compresscodec"][row] != CODECS[NONE]
-            if statuses[row] == DAMAGED or row in section.claimed_lengths:
-                offset, count = first, last - first + 1
-                # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong
-                if is_wrapper or is_legacy and self._is_after_wrapper:
-                    offset, self._after_damaged, count = self._after_damaged, first + 1, 0
-                self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
-                continue
-            if statuses[row] == INTACT:
-                self._end_ranges(first)
-                self._expect(first, last + 1)
-            else:
-                self._open.append(Stray(start, end, first, last))
-            if statuses[row] == INTACT or first >= self._expected:
-                self._is_after_message, self._is_after_wrapper = is_legacy, is_wrapper
+    def _take_batch(self, section: Section) -> None:
+        """Note a single batch."""
+        batch, is_legacy = section.chunk.batches.row(0), section.chunk.is_legacy
+        first, last = batch.first_offset, batch.last_offset
+        start, end = batch.position, batch.position + batch.size
+        is_wrapper = is_legacy and batch.compresscodec != CODECS[NONE]
+        if section.status == DAMAGED or section.claimed_length is not None:
+            offset, count = first, last - first + 1
+            # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong
+            if is_wrapper or is_legacy and self._is_after_wrapper:
+                offset, self._after_damaged, count = self._after_damaged, first + 1, 0
+            self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
+            return
+        if section.is_intact:
+            self._end_ranges(first)
+            self._expect(first, last + 1)
+        else:
+            self._open.append(Stray(start, end, first, last))
+        if section.is_intact or first >= self._expected:
+            self._is_after_message, self._is_after_wrapper = is_legacy, is_wrapper
 
     def ranges(self, end: int | None = None) -> list[DamagedRange]:
         """All damaged ranges, once the walk has ended; `end` is an offset that the log does not reach, if one is known."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kdump.reading.search import Budget
     from kdump.reading.trust import Extent
     from kdump.reading.tuning import ReadTuning
+    from kdump.tables import Table
 
 KNOWN_MAGIC = 2  # the highest
 _MAX_CODEC = len(CODECS) - 1
@@ -65,6 +66,12 @@ class FoundBatch:
     def has_known_magic(self) -> bool:
         """Whether brokers can read its magic."""
         return self.is_legacy or self.header[MAGIC] <= KNOWN_MAGIC
+
+    @property
+    def chunk(self) -> Chunk:
+        """It alone, with its bytes if they are held."""
+        table = _table_of(self.header, self.position, is_valid=self.is_valid, is_legacy=self.is_legacy)
+        return Chunk(table, [self.header], [0], self.data or b"", self.is_legacy)
 
     @property
     def extent(self) -> Extent:
@@ -174,23 +181,12 @@ class _Window:
         return FoundBatch(header, position, size, data, is_legacy=self._is_legacy, is_valid=self._valid[row])
 
 
-def chunk_of(
-    headers: Sequence[tuple[int, ...]],
-    positions: Sequence[int],
-    valid: Sequence[bool],
-    starts: Sequence[int],
-    window: bytes,
-    *,
-    is_legacy: bool,
-) -> Chunk:
-    """Batches of one family at these positions, which start there in the window."""
+def _table_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> Table[RecordBatch]:
     if is_legacy:
-        table = record_batch.table_of_messages(headers, positions, valid)  # type: ignore[arg-type]  # 6 fields
-    else:
-        table = record_batch.table_of_batches(headers, positions, valid)  # type: ignore[arg-type]  # 13 fields
-    return Chunk(table, headers, starts, window, is_legacy)
+        return record_batch.table_of_messages([header], [position], [is_valid])  # type: ignore[list-item]  # 6 fields
+    return record_batch.table_of_batches([header], [position], [is_valid])  # type: ignore[list-item]  # 13 fields
 
 
 def row_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> RecordBatch:
     """The batch of this header as a row of its table."""
-    return chunk_of([header], [position], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)
+    return _table_of(header, position, is_valid=is_valid, is_legacy=is_legacy).row(0)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from itertools import compress
-
-from kdump.tables import Declared, Table
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.tables import Row
+    from kdump.tables import Row, Table
 
 INTACT = "intact"
 SALVAGED = "salvaged"
@@ -26,69 +21,38 @@ BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length",
 
 
 class Section:
-    """Neighbouring batches with the status of each.
+    """Neighbouring batches that are all intact, or a single batch near damage, with its status.
 
     A batch is intact, salvaged (complete, but doubtful: found after damage and not yet confirmed by the next offsets, or out of
     line with the batches around it), or damaged (its CRC does not match, or its magic does not exist).
 
-    `nested` says of each batch whether it lies inside the span that a damaged batch claims, and may be its payload; it is empty
-    where none does.
-    `claimed_lengths` are the wrong lengths in the headers of batches, by their rows; these batches are otherwise shown corrected,
-    and stand alone outside of Patches. `summary` summarizes batches that are all intact. Rules look there first, because columns
-    are made on demand.
+    `is_nested` says of a single batch that it lies inside the span that a damaged batch claims, and may be its payload.
+    `claimed_length` is the wrong length in the header of one that is otherwise shown corrected.
+    `summary` summarizes batches that are all intact. Rules look there first, because columns are made on demand.
     `lowest_offsets` are the first offsets of batches with compressed messages of magic 0 or 1 among them, whose headers do not
     say them, if somebody looked for them: of messages that were not opened the lowest that they may have, or None.
     """
 
-    __slots__ = ("_sound", "_statuses", "chunk", "claimed_lengths", "is_intact", "lowest_offsets", "nested", "summary")
+    __slots__ = ("chunk", "claimed_length", "is_nested", "lowest_offsets", "status", "summary")
 
-    def __init__(
-        self,
-        chunk: Chunk,
-        statuses: list[str] | None,
-        nested: Sequence[bool] = (),
-        claimed_lengths: Mapping[int, int] | None = None,
-    ) -> None:
-        """Without statuses, all batches are intact."""
-        self._statuses = statuses
-        self._sound: Table[RecordBatch] | None = None
+    def __init__(self, chunk: Chunk, status: str = INTACT, *, is_nested: bool = False, claimed_length: int | None = None) -> None:
         self.chunk = chunk
-        self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
-        self.summary = chunk.summary if self.is_intact else None
+        self.status = status
+        self.summary = chunk.summary if status == INTACT else None
         self.lowest_offsets: Sequence[int | None] | None = None
-        self.nested = nested
-        self.claimed_lengths = claimed_lengths or {}
+        self.is_nested = is_nested
+        self.claimed_length = claimed_length
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether its batches are beyond doubt."""
+        return self.status == INTACT
 
     @property
     def sound(self) -> Table[RecordBatch]:
-        """The batches that are not damaged."""
-        if DAMAGED not in self.statuses:
-            return self.chunk.batches
-        if self._sound is None:
-            batches, are_sound = self.chunk.batches, [status != DAMAGED for status in self.statuses]
-            columns = {name: list(compress(values, are_sound)) for name, values in batches.columns.items()}
-            self._sound = Table(batches.row_class, columns)
-        return self._sound
-
-    @property
-    def claimed_length(self) -> int | None:
-        """The wrong length in the header of the only batch, if it is wrong."""
-        return self.claimed_lengths.get(0)
-
-    def run(self, start: int, end: int) -> Section:
-        """The batches in the rows from `start` up to but not including `end`."""
-        if end - start == len(self.statuses):
-            return self
-        lengths = self.claimed_lengths
-        rows = range(start, end) if end - start < len(lengths) else lengths
-        claimed = {row - start: lengths[row] for row in rows if start <= row < end and row in lengths}
-        part = Section(self.chunk.slice(start, end), self.statuses[start:end], self.nested[start:end], claimed)
-        part.lowest_offsets = None if self.lowest_offsets is None else self.lowest_offsets[start:end]
-        return part
-
-    def is_nested(self, row: int) -> bool:
-        """Whether the batch in this row lies inside the span that a damaged batch claims."""
-        return bool(self.nested) and self.nested[row]
+        """The batches, or none of one that is damaged."""
+        batches = self.chunk.batches
+        return batches if self.status != DAMAGED else batches.slice(0, 0)
 
     @property
     def kept(self) -> memoryview | None:
@@ -103,9 +67,7 @@ class Section:
     @property
     def statuses(self) -> list[str]:
         """The status of each batch."""
-        if self._statuses is None:
-            self._statuses = [INTACT] * len(self.chunk)
-        return self._statuses
+        return [self.status] * len(self.chunk)
 
 
 class Damage:
@@ -145,73 +107,3 @@ class Damage:
     def claimed_offset(self) -> int | None:
         """The first offset that a batch at its start claims, None for none."""
         return getattr(self.row, "base_offset", None) if self.is_batch else None
-
-
-class Damages:
-    """Damaged ranges in order, with columns of what is asked of many of them at once."""
-
-    __slots__ = ("_damages", "are_batches", "codes", "ends", "starts", "statuses")
-
-    def __init__(self, damages: Sequence[Damage]) -> None:
-        self._damages = damages
-        self.codes = [damage.code for damage in damages]
-        self.statuses = [damage.status for damage in damages]
-        self.starts = [damage.start for damage in damages]
-        self.ends = [damage.end for damage in damages]
-        self.are_batches = [damage.is_batch for damage in damages]
-
-    def __len__(self) -> int:
-        return len(self._damages)
-
-    def __iter__(self) -> Iterator[Damage]:
-        return iter(self._damages)
-
-
-class Patches(Declared):
-    """Batches and damaged ranges in turn: what would else be many short items of a walk.
-
-    `section` has the batches, which are of one family. `damages` are in order; `counts` says how many of the batches stand
-    before each. There is at least one batch.
-    """
-
-    section: Section
-    damages: Damages
-    counts: Sequence[int]
-
-    @property
-    def start(self) -> int:
-        """The position of the first batch or damaged range."""
-        first: int = self.section.chunk.batches["position"][0]
-        return min([first, *self.damages.starts[:1]])
-
-    @property
-    def end(self) -> int:
-        """The position after the last batch or damaged range."""
-        batches = self.section.chunk.batches
-        last: int = batches["position"][-1] + batches["size"][-1]
-        return max([last, *self.damages.ends[-1:]])
-
-    def steps(self) -> Iterator[tuple[range, Damage | None]]:
-        """The rows of batches in order, each with the damage after them; None after the last."""
-        first = 0
-        for count, damage in zip(self.counts, self.damages, strict=True):
-            yield range(first, count), damage
-            first = count
-        yield range(first, len(self.section.statuses)), None
-
-    def items(self) -> Iterator[Section | Damage]:
-        """The batches and what stands between them as they would come one by one."""
-        section = self.section
-        alone = deque(sorted(section.claimed_lengths))
-        for rows, damage in self.steps():
-            start = rows.start
-            while alone and alone[0] in rows:
-                row = alone.popleft()
-                if start < row:
-                    yield section.run(start, row)
-                yield section.run(row, row + 1)
-                start = row + 1
-            if start < rows.stop:
-                yield section.run(start, rows.stop)
-            if damage is not None:
-                yield damage

@@ -6,17 +6,16 @@ from kdump.binary import kernel
 from kdump.errors import CorruptData
 from kdump.formats.log import Log
 from kdump.reading.damages import LEADS_OVER_BATCHES
-from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section
+from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Section
 from kdump.reading.recent import RecentBytes
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from kdump.binary.source import Source
-    from kdump.reading.patches import PatchesUnderWay
     from kdump.reading.steps import Step, Steps
     from kdump.reading.stretches import Stretches
     from kdump.reading.tuning import ReadTuning
@@ -29,10 +28,8 @@ __all__ = [
     "SALVAGED",
     "ZERO",
     "Damage",
-    "Patches",
     "Section",
     "walk",
-    "walk_patches",
 ]
 
 _SOUND_BATCHES = 32  # one after the other, after which a walk reads windows again
@@ -56,39 +53,7 @@ def walk(
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
     """
-    for item in walk_patches(
-        source,
-        start,
-        lambda: True,
-        base_offset=base_offset,
-        next_base_offset=next_base_offset,
-        keeps_bytes=keeps_bytes,
-        fills_headers=fills_headers,
-        tuning=tuning,
-    ):
-        if isinstance(item, Patches):
-            yield from item.items()
-        else:
-            yield item
-
-
-def walk_patches(
-    source: Source,
-    start: int,
-    gathers: Callable[[], bool],
-    *,
-    base_offset: int | None = None,
-    next_base_offset: int | None = None,
-    keeps_bytes: bool = False,
-    fills_headers: bool = False,
-    tuning: ReadTuning = DEFAULT,
-) -> Generator[Section | Damage | Patches]:
-    """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
-
-    With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
-    columns of their headers.
-    """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning)
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
@@ -108,7 +73,6 @@ class _Walk:
         base_offset: int | None,
         next_base_offset: int | None,
         tuning: ReadTuning,
-        gathers: Callable[[], bool],
     ) -> None:
         self._source = RecentBytes(source, tuning)
         self._tuning = tuning
@@ -118,21 +82,20 @@ class _Walk:
         self._sound_batch = 0 if start else None  # the last batch beyond doubt, or one of the last; None before the first
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
-        self._gathers = gathers
 
-    def by_stretches(self, stretches: Stretches) -> Iterator[Section | Damage | Patches]:
+    def by_stretches(self, stretches: Stretches) -> Iterator[Section | Damage]:
         """Everything up to the end of the log: in large stretches, or in steps where something is wrong."""
         size = self._source.size
         while self._position < size:
             chunk = stretches.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
-                yield Section(chunk, None)
+                yield Section(chunk)
                 self._sound_batch, self._position = self._position, chunk.summary.end
             else:
                 stretches.rest(self._position)
                 yield from self.by_windows(stretches.next_try)
 
-    def by_windows(self, until: int) -> Iterator[Section | Damage | Patches]:
+    def by_windows(self, until: int) -> Iterator[Section | Damage]:
         """Everything up to the end of the log, or up to the first batch after `until`."""
         end = min(until, self._source.size)
         while self._position < end:
@@ -156,18 +119,15 @@ class _Walk:
                 summary = chunk.summary
                 if summary is None or not self._order.takes(summary):
                     return
-                yield Section(chunk, None)
+                yield Section(chunk)
                 self._sound_batch, self._position = self._position, summary.end
                 if self._position >= end:
                     return
         except CorruptData:
             pass  # the next step comes upon it
 
-    def _damaged_stretch(self, end: int) -> Iterator[Section | Damage | Patches]:
+    def _damaged_stretch(self, end: int) -> Iterator[Section | Damage]:
         """What the next steps find, until batches are sound again, or one starts at `end` or later."""
-        from kdump.reading.patches import PatchesUnderWay, lone_section  # as the steps: a sound log needs none
-
-        under_way: PatchesUnderWay | None = None
         self._sound = self._sound_bytes = 0
         steps = self._steps = self._steps or self._made_steps()
         steps.contents.sound_batch = self._sound_batch
@@ -175,20 +135,7 @@ class _Walk:
             is_nested = self._position < self._order.nested_end
             step = steps.at(self._position)
             self._note(step)
-            batch = step.batch
-            if batch is not None and (under_way is None or not under_way.takes(batch)):
-                yield from self._handed_over(under_way)
-                under_way = None if batch.data is None else PatchesUnderWay(batch.is_legacy)
-            if under_way is not None:
-                under_way.add(step, is_nested=is_nested)
-            elif batch is not None:
-                yield lone_section(step, is_nested=is_nested)
-            else:
-                yield from step.damages
-            if batch is None and not self._gathers():
-                yield from self._handed_over(under_way)
-                under_way = None
-        yield from self._handed_over(under_way)
+            yield from step.items(is_nested=is_nested)
         self._sound_batch = steps.contents.sound_batch
         if self._sound:
             size = 4 * self._sound_bytes // self._sound
@@ -211,17 +158,3 @@ class _Walk:
         self._sound = self._sound + 1 if is_intact else 0
         self._sound_bytes = self._sound_bytes + step.end - self._position if is_intact else 0
         self._position = step.end
-
-    def _handed_over(self, under_way: PatchesUnderWay | None) -> Iterator[Section | Damage | Patches]:
-        """What has come together."""
-        if under_way is not None:
-            yield from self._as_wanted(under_way.patches())
-
-    def _as_wanted(self, item: Damage | Patches) -> Iterator[Section | Damage | Patches]:
-        """Batches and damage together, if the caller wants that, or one by one."""
-        if isinstance(item, Patches) and len(item.section.statuses) == 1 and not item.counts:
-            yield item.section
-        elif isinstance(item, Patches) and not self._gathers():
-            yield from item.items()
-        else:
-            yield item

@@ -23,7 +23,7 @@ from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, search, spans
 from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches, row_of
-from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage, Section
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.search import Search, evidence
 from kdump.reading.trust import MOST_FOLLOWING, extent_of, is_lower
@@ -31,7 +31,7 @@ from kdump.reading.wrapped import WrapperContents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import SizedReadable
     from kdump.reading.trust import Extent, Order
@@ -67,6 +67,12 @@ class Step:
         self.status = status
         self.claimed_length = claimed_length
         self.damages = damages
+
+    def items(self, *, is_nested: bool) -> Sequence[Section | Damage]:
+        """What a walk yields of it; `is_nested` says that it lies inside the span that a damaged batch claims."""
+        if self.batch is None:
+            return self.damages
+        return (Section(self.batch.chunk, self.status, is_nested=is_nested, claimed_length=self.claimed_length),)
 
 
 class Steps:

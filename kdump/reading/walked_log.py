@@ -20,7 +20,7 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
 )
 from kdump.reading.damaged_offsets import DamagedOffsets
-from kdump.reading.items import DAMAGED, NOT_EXAMINED, Damage, Patches
+from kdump.reading.items import DAMAGED, NOT_EXAMINED, Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class WalkedLog:
         self._is_whole = True
         self._end_of_stretch = 0
 
-    def take(self, item: Section | Damage | Patches) -> None:
+    def take(self, item: Section | Damage) -> None:
         """Note the next item."""
         self._damaged.take(item)
         if not self._is_whole:
@@ -116,14 +116,9 @@ class WalkedLog:
         return (found for found in starmap(Found, rows) if found.position + found.size > start)
 
 
-def found_in(item: Section | Damage | Patches, *, is_each: bool = False) -> Iterator[Found]:
+def found_in(item: Section | Damage, *, is_each: bool = False) -> Iterator[Found]:
     """What an item of a walk has; if `is_each`, each batch, also of a sound section."""
-    if isinstance(item, Patches):
-        for rows, damage in item.steps():
-            yield from _batches_in(item.section, rows)
-            if damage is not None:
-                yield from _found_in_damage(damage)
-    elif isinstance(item, Damage):
+    if isinstance(item, Damage):
         yield from _found_in_damage(item)
     elif item.summary is not None and not is_each:
         summary = item.summary
@@ -131,7 +126,7 @@ def found_in(item: Section | Damage | Patches, *, is_each: bool = False) -> Iter
         first = 0 if summary.is_legacy else summary.first_offset  # wrappers may begin before the offsets in their headers
         yield Found(start, first, summary.last_offset, STRETCH, summary.end - start, 0)
     else:
-        yield from _batches_in(item, range(len(item.statuses)))
+        yield from _batches_in(item)
 
 
 def _found_in_damage(damage: Damage) -> Iterator[Found]:
@@ -143,17 +138,15 @@ def _found_in_damage(damage: Damage) -> Iterator[Found]:
         yield Found(damage.start, 0, 0, UNEXAMINED, damage.end - damage.start, 0)
 
 
-def _batches_in(section: Section, rows: range) -> Iterator[Found]:
-    chunk, statuses = section.chunk, section.statuses
-    positions, headers = chunk.batches["position"], chunk.headers
-    for row in rows:
-        if statuses[row] == DAMAGED or row in section.claimed_lengths:
-            continue
-        header = headers[row]
+def _batches_in(section: Section) -> Iterator[Found]:
+    if section.status == DAMAGED or section.claimed_length is not None:
+        return
+    chunk = section.chunk
+    for position, header in zip(chunk.batches["position"], chunk.headers, strict=True):
         first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
         if not chunk.is_legacy:
             last = as_int64(first + header[LAST_OFFSET_DELTA])
-            yield Found(positions[row], first, last, max(header[RECORD_COUNT], 0), size, header[CRC])
+            yield Found(position, first, last, max(header[RECORD_COUNT], 0), size, header[CRC])
         else:
             count = UNOPENED if header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK else 1
-            yield Found(positions[row], first, first, count, size, header[MESSAGE_CRC])
+            yield Found(position, first, first, count, size, header[MESSAGE_CRC])

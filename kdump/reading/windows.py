@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Batches:
-    """Consecutive batches of one slice, with their statuses, and their summary if there is one."""
+    """Consecutive batches of one slice, with their status, and their summary if there is one."""
 
-    __slots__ = ("chunk", "statuses", "summary")
+    __slots__ = ("chunk", "status", "summary")
 
-    def __init__(self, chunk: Chunk, statuses: Sequence[str], summary: BatchSummary | None = None) -> None:
+    def __init__(self, chunk: Chunk, status: str = items.INTACT, summary: BatchSummary | None = None) -> None:
         self.chunk = chunk
-        self.statuses = statuses
+        self.status = status
         self.summary = summary
 
     def between(self, start: int, end: int | None) -> Batches | None:
@@ -35,10 +35,10 @@ class Batches:
         return self.slice(rows[0], rows[-1] + 1) if rows else None
 
     def slice(self, start: int, end: int) -> Batches:
-        return Batches(self.chunk.slice(start, end), self.statuses[start:end])
+        return Batches(self.chunk.slice(start, end), self.status)
 
     def __len__(self) -> int:
-        return len(self.statuses)
+        return len(self.chunk)
 
     @property
     def start(self) -> int:
@@ -68,6 +68,7 @@ class KeptBatches(Batches):
     summary: BatchSummary
 
     def __init__(self, summary: BatchSummary, numbers: dict[str, bytes]) -> None:
+        self.status = items.INTACT
         self.summary = summary
         self.numbers = numbers
         self._made: Chunk | None = None
@@ -86,13 +87,9 @@ class KeptBatches(Batches):
             self._made = batches_of_columns(self.numbers)
         return self._made
 
-    @property
-    def statuses(self) -> Sequence[str]:  # type: ignore[override]  # as above
-        return [items.INTACT] * len(self)
-
     def between(self, start: int, end: int | None) -> Batches | None:
         is_whole = start <= self.start and (end is None or self.summary.last_position < end)
-        return self if is_whole else Batches(self.chunk, self.statuses).between(start, end)
+        return self if is_whole else Batches(self.chunk).between(start, end)
 
     def __len__(self) -> int:
         return self.summary.count

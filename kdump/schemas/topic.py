@@ -76,24 +76,21 @@ def _read_log(registry: Registry, source: Source) -> None:
                 continue  # room for what is still to be written
             registry.note(f"{name}, bytes {item.start} to {item.end - 1}: {item.message}")
             continue
-        damaged = set()
-        for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
-            if status == salvage.DAMAGED:
-                damaged.add(position)
-                registry.note(f"{name}, byte {position}: {WRONG_CRC}; its schemas are left out")
+        if item.status == salvage.DAMAGED:
+            registry.note(f"{name}, byte {item.chunk.batches['position'][0]}: {WRONG_CRC}; its schemas are left out")
+            continue  # a wrong schema may decode without complaint
         for part in past_bad_batches(source, item.chunk):
             if isinstance(part, UnreadableBatch):
                 registry.note(f"{name}, byte {part.position}: {part.fault.message}")
             else:
-                _replay(registry, part, damaged)
+                _replay(registry, part)
 
 
-def _replay(registry: Registry, part: RecordChunk, damaged: set[int]) -> None:
-    """Apply the records of a chunk, except those of damaged batches: a wrong schema may decode without complaint."""
+def _replay(registry: Registry, part: RecordChunk) -> None:
+    """Apply the records of a chunk."""
     row = 0
-    batches = zip(part.batches["is_control"], part.batches["position"], part.counts, strict=True)
-    for is_control, position, count in batches:
-        if not is_control and position not in damaged:
+    for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
+        if not is_control:
             columns = (part.records[name][row : row + count] for name in ("offset", "key", "value"))
             for offset, key, value in zip(*columns, strict=True):
                 registry.replay(offset, key, value)

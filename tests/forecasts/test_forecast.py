@@ -721,13 +721,12 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
 
 def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: Patch) -> None:
     walked: list[str] = []
-    real = salvage.walk_patches
 
-    def walk(source: Source, *arguments: Any, **options: Any) -> object:
+    def walk(source: Source, **options: Any) -> object:
         walked.append(source.path)
-        return real(source, *arguments, **options)
+        return salvage.walk(source, **options)
 
-    monkeypatch.setattr(damage, "walk_patches", walk)
+    monkeypatch.setattr(damage, "walk", walk)
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [flipped(_batch(1))]), (2, [_batch(2)]))
     assert len(list(kdump.forecast(path))) == 3
     assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]

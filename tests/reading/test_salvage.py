@@ -3,7 +3,6 @@
 import os
 import random
 import struct
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
-from kdump.reading.salvage import walk, walk_patches
+from kdump.reading.salvage import walk
 from kdump.reading.starts import first_offset_at
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
@@ -503,12 +502,11 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
 def test_damage_takes_the_offsets_that_it_claims_if_they_lie_between_its_neighbours(
     batches: list[bytes], expected: list[tuple[int, int]]
 ) -> None:
-    for walked in (partial(walk, base_offset=0), partial(walk_patches, start=0, gathers=lambda: True, base_offset=0)):
-        offsets = DamagedOffsets(0)
-        with opened(b"".join(batches)) as source:
-            for item in walked(source):
-                offsets.take(item)
-        assert [(one.offset, one.next_offset) for one in offsets.ranges()] == expected, walked.func
+    offsets = DamagedOffsets(0)
+    with opened(b"".join(batches)) as source:
+        for item in walk(source, base_offset=0):
+            offsets.take(item)
+    assert [(one.offset, one.next_offset) for one in offsets.ranges()] == expected
 
 
 # --- which batches are beyond doubt

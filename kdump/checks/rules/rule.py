@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kdump.checks.rules.tally import Tally
-from kdump.reading.items import Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
-    from kdump.reading.items import Patches, Section
+    from kdump.reading.items import Damage, Section
 
 
 class SegmentRule:
@@ -83,17 +82,6 @@ class SegmentRule:
 
     def damage(self, damage: Damage) -> None:
         """Handle a range of bytes in which no batch can be read."""
-
-    def patches(self, patches: Patches) -> None:
-        """Check batches and damage in turn; all batches that are not damaged are in the facts already."""
-        if type(self).damage is SegmentRule.damage:
-            self.batches(patches.section)
-            return
-        for item in patches.items():
-            if isinstance(item, Damage):
-                self.damage(item)
-            else:
-                self.batches(item)
 
     def tally(self, code: str, message: str, one: str = "batch", many: str = "batches", *, severity: str | None = None) -> Tally:
         """Counts what is one finding at the end of the segment; those of a rule are reported in the order they were made in."""

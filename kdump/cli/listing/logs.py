@@ -214,26 +214,22 @@ class LogLister:
         if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
-        chunk, statuses = section.chunk, section.statuses
-        self._find_wrong_lengths(section)
+        chunk, is_damaged = section.chunk, section.status == salvage.DAMAGED
+        self._find_wrong_length(section)
         for start, end in self._runs_in_range(chunk):
-            for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
-                part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
-                self.list_batches(part, statuses[part_start:part_end])
-                if statuses[part_end - 1] == salvage.DAMAGED:
-                    self._end_at_damage()
-        self._note_last(section)
+            part = chunk.slice(start, end) if end - start < len(chunk) else chunk
+            self.list_batches(part, [section.status] * len(part))
+            if is_damaged:
+                self._end_at_damage()
+        if not is_damaged:
+            self._note_last(chunk)
 
-    def _note_last(self, section: salvage.Section) -> None:
-        """Take note of the offsets of a section that was listed."""
-        chunk, statuses = section.chunk, section.statuses
-        for row in reversed(range(len(statuses))):
-            if statuses[row] != salvage.DAMAGED:
-                is_first = self._last_offset < 0
-                self._last_offset = chunk.batches["last_offset"][row]
-                if self._request.range.has_offsets:
-                    self._note_offsets(chunk, statuses, is_first=is_first)
-                break
+    def _note_last(self, chunk: Chunk) -> None:
+        """Take note of the offsets of batches that were listed."""
+        is_first = self._last_offset < 0
+        self._last_offset = chunk.batches["last_offset"][-1]
+        if self._request.range.has_offsets:
+            self._note_offsets(chunk, is_first=is_first)
 
     def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
@@ -304,13 +300,11 @@ class LogLister:
         for start, end in self._runs_in_range(asked):
             self.list_batches(asked.slice(start, end), [salvage.INTACT] * (end - start))
 
-    def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
+    def _note_offsets(self, chunk: Chunk, *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
-        sound = [row for row, status in enumerate(statuses) if status != salvage.DAMAGED]
-        first, last = (chunk.batches[name] for name in ("last_offset" if chunk.is_legacy else "base_offset", "last_offset"))
+        firsts, lasts = (chunk.batches[name] for name in ("last_offset" if chunk.is_legacy else "base_offset", "last_offset"))
         # offsets are not ascending if one of them is damaged
-        held = min([first[row] for row in sound]), max([last[row] for row in sound])
-        self._hold(*held, chunk.batches["position"][sound[0]], is_first=is_first)
+        self._hold(min(firsts), max(lasts), chunk.batches["position"][0], is_first=is_first)
 
     def _hold(self, first: int, last: int, position: int, *, is_first: bool) -> None:
         folder, name = self._folder_and_name
@@ -321,40 +315,27 @@ class LogLister:
             pass  # a copy under another name
         self._run.hold(folder or (STDIN if name == STDIN else "."), first, last)
 
-    def _find_wrong_lengths(self, section: salvage.Section) -> None:
-        """Report that batches are listed with the length that they should have, not the one in the file."""
-        for row, claimed_length in section.claimed_lengths.items():
-            chunk = section.chunk.slice(row, row + 1)
-            if not any(True for _ in self._runs_in_range(chunk)):
-                continue
-            position, size = chunk.batches["position"][0], chunk.batches["size"][0]
-            fault = batch_faults.of_length(chunk.batches, 0, claimed_length)
-            where = f"bytes {position} to {position + size - 1}"
-            self._run.find(self._source.path, f"{where}: {fault.message} ({fault.code}, {size} bytes)")
+    def _find_wrong_length(self, section: salvage.Section) -> None:
+        """Report that a batch is listed with the length that it should have, not the one in the file."""
+        batches, claimed_length = section.chunk.batches, section.claimed_length
+        if claimed_length is None or not any(True for _ in self._runs_in_range(section.chunk)):
+            return
+        position, size = batches["position"][0], batches["size"][0]
+        fault = batch_faults.of_length(batches, 0, claimed_length)
+        where = f"bytes {position} to {position + size - 1}"
+        self._run.find(self._source.path, f"{where}: {fault.message} ({fault.code}, {size} bytes)")
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch after them starts at or before what is asked for, or else list them."""
         if section.summary is not None:
             first = section.summary.first_offset
+        elif section.status == salvage.DAMAGED:
+            return
         else:
-            sound_rows = (row for row, status in enumerate(section.statuses) if status != salvage.DAMAGED)
-            row = next(sound_rows, None)
-            if row is None:
-                return
-            first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
+            first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][0]
         if self._request.range.from_offset is not None and first <= self._request.range.from_offset:
             self._held.clear()
         self._list_held_damages()
-
-    def _runs_up_to_damage(self, statuses: list[str], start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The whole section, or runs that each end with a damaged batch if damage ends the listing."""
-        if not self._request.keep_going:
-            while salvage.DAMAGED in statuses[start:end]:
-                row = statuses.index(salvage.DAMAGED, start, end)
-                yield start, row + 1
-                start = row + 1
-        if start < end:
-            yield start, end
 
     def _runs_in_range(self, chunk: Chunk) -> Iterator[tuple[int, int]]:
         """The start and end of each run of batches that may contain requested rows."""

@@ -164,7 +164,7 @@ def section_with(source: Source, position: int, offset: int) -> salvage.Section 
     section = next(salvage.walk(source, position), None)
     if not isinstance(section, salvage.Section):
         return None
-    batch = section.run(0, 1)
+    batch = salvage.Section(section.chunk.slice(0, 1), section.status)
     parts = past_bad_batches(source, batch.chunk)
     is_there = any(not isinstance(part, UnreadableBatch) and offset in part.records["offset"] for part in parts)
     return batch if is_there else None

@@ -522,7 +522,7 @@ class Walk:
                 piece.first, piece.last = extent[0] + last - extent[1], last
                 piece.move(extent[1] - last, "the messages in it have others")
                 piece.is_sure = False
-            piece.is_nested = status != INTACT and section.is_nested(row) and self._claims.may_hold(piece.end)
+            piece.is_nested = status != INTACT and section.is_nested and self._claims.may_hold(piece.end)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
                 piece.change = (

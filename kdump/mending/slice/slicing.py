@@ -36,7 +36,7 @@ from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
-from kdump.reading.items import INTACT, Damage
+from kdump.reading.items import Damage
 from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
@@ -162,18 +162,17 @@ class Slicing:
             if isinstance(item, Damage):
                 damage = damage or CorruptData(item.code, item.message, path=source.path, position=item.start)
                 continue
-            for chunk, is_intact in _runs(item.statuses, item.chunk) if not item.is_intact else ((item.chunk, True),):
-                if not is_intact:
-                    damage = damage or _doubtful(source, chunk)
-                    continue
-                first, last, chunk_end = extent(chunk)
-                if damage is not None:
-                    first = _first_offset(source, chunk) if chunk.is_legacy else first
-                    self._note_damage(damage, next_offset if next_offset <= first else base, first - 1, damaged)
-                damage, next_offset = None, last + 1
-                self._progress.advance(chunk_end - position)
-                position = chunk_end
-                yield chunk
+            if not item.is_intact:
+                damage = damage or _doubtful(source, item.chunk)
+                continue
+            first, last, chunk_end = extent(item.chunk)
+            if damage is not None:
+                first = _first_offset(source, item.chunk) if item.chunk.is_legacy else first
+                self._note_damage(damage, next_offset if next_offset <= first else base, first - 1, damaged)
+            damage, next_offset = None, last + 1
+            self._progress.advance(chunk_end - position)
+            position = chunk_end
+            yield item.chunk
         self.ends[base] = next_offset
         is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
         if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
@@ -481,15 +480,6 @@ def _placing(log: SlicedLog) -> Iterator[None]:
 
 def _offsets(header: Sequence[int]) -> tuple[int, int]:
     return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
-
-
-def _runs(statuses: Sequence[str], chunk: Chunk) -> Iterator[tuple[Chunk, bool]]:
-    """Runs of batches that are intact, or not."""
-    start = 0
-    for end in range(1, len(statuses) + 1):
-        if end == len(statuses) or (statuses[end] == INTACT) != (statuses[start] == INTACT):
-            yield chunk.slice(start, end), statuses[start] == INTACT
-            start = end
 
 
 def extent(chunk: Chunk) -> tuple[int, int, int]:

@@ -29,7 +29,9 @@ UNREADABLE = "damaged"
 """The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""
 
 
-def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+def batch_columns(
+    chunk: Chunk, statuses: Sequence[str] | Constant, uncompressed_sizes: Sequence[int | None] | None = None
+) -> Columns:
     """All columns of batches but those that say where a batch is from."""
     base_timestamps: Any = Constant(None)
     if chunk.is_legacy:

@@ -27,8 +27,6 @@ from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
@@ -49,30 +47,17 @@ class Checksums:
         self._crc32c = crc32c_for(context.source.size)
         self._decoded_count = 0
 
-    def count_damaged(self, chunk: Chunk, rows: Sequence[int]) -> Sequence[int]:
-        """Count the damaged batches in these rows that need no finding of their own. Returns the rows of the others."""
-        context, magics = self._context, chunk.batches["magic"]
-        if not context.is_flooded("crc-mismatch"):
-            return rows
-        counted = [row for row in rows if magics[row] == 2]  # others may only have a wrong magic
-        if counted:
-            positions, sizes = chunk.batches["position"], chunk.batches["size"]
-            context.count_further(
-                "crc-mismatch", len(counted), positions[counted[0]], positions[counted[-1]] + sizes[counted[-1]]
-            )
-        return [row for row in rows if magics[row] != 2]
-
-    def report_damaged(self, chunk: Chunk, row: int, claimed_length: int | None = None) -> None:
-        """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch.
+    def report_damaged(self, chunk: Chunk, claimed_length: int | None = None) -> None:
+        """Report the only batch of a chunk: its CRC does not fit, or its magic does not exist; its length leads to the next one.
 
         `claimed_length` is the wrong length in its header, if only that and the magic are wrong.
         """
-        position, size, magic = (chunk.batches[name][row] for name in ("position", "size", "magic"))
-        fits = chunk.batches["isvalid"][row] if magic > 2 else magic < 2 and self.fits_as_magic_2(position, position + size)
+        batch = chunk.batches.row(0)
+        position, size, magic = batch.position, batch.size, batch.magic
+        fits = batch.isvalid if magic > 2 else magic < 2 and self.fits_as_magic_2(position, position + size)
         code = "bad-magic" if fits else "crc-mismatch"
         if self._context.counts_only(code, position, position + size):
             return
-        batch = chunk.batches.row(row)
         if fits:
             message, resync = f"Its magic says {batch.magic}", BY_LENGTH
             if claimed_length is not None:
@@ -95,7 +80,7 @@ class Checksums:
             return
         checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)
         computed = of_range(self._source, batch.position + covers_from, batch.position + batch.size, checksum)
-        locus, story = self._locus(chunk, row, computed)
+        locus, story = self._locus(chunk, batch, computed)
         rest = f"{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story} Locus: {locus}."
         self._context.report(
             "crc-mismatch",
@@ -144,14 +129,13 @@ class Checksums:
         stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")
         return of_range(self._source, start + CRC_COVERS_FROM, end, self._crc32c) == stored
 
-    def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
+    def _locus(self, chunk: Chunk, batch: RecordBatch, computed: int) -> tuple[str, str]:
         """Where the damage seems to be (crc-field, header, records, payload, unknown), and a sentence that says so."""
-        batch = chunk.batches.row(row)
         difference = batch.crc ^ computed
         if any(difference & ~(0xFF << shift) == 0 for shift in (0, 8, 16, 24)):
             return "crc-field", "They differ in one byte: probably the CRC itself is damaged, not the data."
         if batch.magic >= 2:
-            header = chunk.headers[row]
+            header = chunk.headers[0]
             attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
             if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
                 return "header", "Its header fields contradict each other: the damage is in the header."
@@ -164,7 +148,7 @@ class Checksums:
             return "unknown", "`kdump log --deep` shows what decodes."
         count = 0
         try:
-            for part in records.read(self._source, chunk.slice(row, row + 1)):
+            for part in records.read(self._source, chunk):
                 count += len(part.records)
         except CorruptData as fault:
             return "records", f"{counted(count, 'record', 'records')} decode, then: {fault.message}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate, chain, compress
+from itertools import chain
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
@@ -30,14 +30,14 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import ClassVar, Unpack
 
     from kdump.checks.context import Details, FileContext, Words
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Damage, Damages, Patches
+    from kdump.reading.items import Damage
 
 _HOLE = "zero-hole"
 _PAGE_BYTES = 4096
@@ -55,23 +55,6 @@ _COUNTED = (
 """Codes of ranges with a finding each: of those beyond their number, nothing more is found out."""
 
 
-class _Holes:
-    """Ranges of zeros, as columns: where they start and end, and the number of batches before each."""
-
-    __slots__ = ("counts", "ends", "starts")
-
-    def __init__(self) -> None:
-        self.starts = array("q")
-        self.ends = array("q")
-        self.counts = array("q")
-
-    def add(self, starts: Sequence[int], ends: Sequence[int], counts: Sequence[int]) -> None:
-        """Add ranges, in order."""
-        self.starts.extend(starts)
-        self.ends.extend(ends)
-        self.counts.extend(counts)
-
-
 class DamagedRanges:
     """Reports the damaged ranges of a segment, with the offsets that are missing there."""
 
@@ -80,8 +63,8 @@ class DamagedRanges:
         self._facts = facts
         self._checksums = checksums
         self._file_end = file_end
-        self._holes = _Holes()
-        self._batches_ahead = 0  # batches in the facts that stand after the range
+        self._holes = array("q"), array("q"), array("q")
+        """Of ranges of zeros: where each starts and ends, and the number of batches before it."""
 
     def add(self, damage: Damage) -> None:
         """Report a damaged range, now or when it is known which offsets are missing."""
@@ -92,46 +75,11 @@ class DamagedRanges:
             return
         self._HANDLERS.get(damage.code, DamagedRanges._add_other)(self, damage)
 
-    def add_patches(self, patches: Patches) -> None:
-        """Report the damaged ranges between batches, which are in the facts unless they are damaged."""
-        statuses, counts = patches.section.statuses, patches.counts
-        if salvage.DAMAGED in statuses:
-            sound = [0, *accumulate([status != salvage.DAMAGED for status in statuses])]
-            batch_count, counts = sound[-1], [sound[count] for count in counts]
-        else:
-            batch_count = len(statuses)
-        if self._may_count(patches.damages):
-            self._count(patches.damages, counts, batch_count)
-            return
-        for count, damage in zip(counts, patches.damages, strict=True):
-            self._batches_ahead = batch_count - count
-            self.add(damage)
-        self._batches_ahead = 0
-
-    def _may_count(self, damages: Damages) -> bool:
-        """Whether nothing has to be found out about these ranges: those of their codes are only counted, or wait for the end."""
-        context = self._context
-        if context.has_unreadable or not len(damages) or not damages.starts[0]:
-            return False
-        return all(code == _HOLE or code in _COUNTED and context.is_flooded(code) for code in set(damages.codes))
-
-    def _count(self, damages: Damages, counts: Sequence[int], batch_count: int) -> None:
-        """Count the damaged ranges between `batch_count` batches; `counts` of these stand before each."""
-        context = self._context
-        for code in set(damages.codes):
-            chosen = [other == code for other in damages.codes]
-            starts, ends = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
-            if code == _HOLE:
-                before = len(self._facts.positions) - batch_count
-                self._holes.add(starts, ends, [before + count for count in compress(counts, chosen)])
-            else:
-                context.count_further(code, len(starts), starts[0], ends[-1])
-        self._file_end.is_damaged = damages.ends[-1] >= context.source.size
-
     # Each kind of damage
 
     def _add_hole(self, damage: Damage) -> None:
-        self._holes.add([damage.start], [damage.end], [self._batch_count])
+        for column, value in zip(self._holes, (damage.start, damage.end, len(self._facts.positions)), strict=True):
+            column.append(value)
 
     def _report_zero_tail(self, damage: Damage) -> None:
         size = self._context.source.size
@@ -258,22 +206,18 @@ class DamagedRanges:
 
     # Missing offsets
 
-    @property
-    def _batch_count(self) -> int:
-        """The number of batches so far."""
-        return len(self._facts.positions) - self._batches_ahead
-
     def _report_range(self, damage: Damage, message: str, **details: Unpack[Details]) -> None:
         """Report a damaged range, with the offsets that are missing there."""
         self._report(damage, words=_words(message), **details)
 
     def report_holes(self) -> None:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
-        facts, context, holes = self._facts, self._context, self._holes
+        facts, context = self._facts, self._context
+        starts, ends, counts = self._holes
         highest_after = self._highest_offsets_after_holes()
-        for row, (start, end, count, last) in enumerate(zip(holes.starts, holes.ends, holes.counts, highest_after, strict=True)):
+        for row, (start, end, count, last) in enumerate(zip(starts, ends, counts, highest_after, strict=True)):
             if context.is_flooded(_HOLE):
-                context.count_further(_HOLE, len(holes.starts) - row, start, holes.ends[-1])
+                context.count_further(_HOLE, len(starts) - row, start, ends[-1])
                 break
             following = len(facts.positions) - count
             deleted = ""
@@ -292,7 +236,7 @@ class DamagedRanges:
     def _highest_offsets_after_holes(self) -> list[int]:
         """The highest offset of all batches after each range of zeros, -1 if none follows. Each batch is looked at once."""
         highest, end, found = -1, len(self._facts.positions), []
-        for count in reversed(self._holes.counts):
+        for count in reversed(self._holes[2]):
             highest = max(chain((highest,), self._facts.last_offsets[count:end]))
             end = count
             found.append(highest)

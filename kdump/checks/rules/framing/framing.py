@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from kdump.checks.rules.framing.checksums import Checksums
 from kdump.checks.rules.framing.damaged_ranges import DamagedRanges
 from kdump.checks.rules.framing.file_end import FileEnd
@@ -17,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Damage, Patches, Section
+    from kdump.reading.items import Damage, Section
 
 
 class Framing(SegmentRule):
@@ -31,40 +29,22 @@ class Framing(SegmentRule):
         self._headers = Headers(context)
         self._nested = NestedBatches(context)
 
-    def patches(self, patches: Patches) -> None:
-        section = patches.section
-        self._ranges.add_patches(patches)
-        self._nested.take(section)
-        self._report_damaged(section)
-        self._headers.check(section)
-        ends_with_batch = section.chunk.batches["position"][-1] + section.chunk.batches["size"][-1] == patches.end
-        is_damaged = section.statuses[-1] == salvage.DAMAGED if ends_with_batch else True
-        self._file_end.is_damaged = is_damaged and patches.end == self.context.source.size
-
     def batches(self, section: Section) -> None:
         self._nested.take(section)
         if section.summary is not None and self._headers.are_ordinary(section.summary):
             return
-        self._report_damaged(section)
-        self._headers.check(section)
+        if section.status == salvage.DAMAGED:
+            self._report_damaged(section)
+            return
+        if section.claimed_length is not None:
+            report_length(self.context, section.chunk.batches, 0, section.claimed_length)
+        self._headers.check(section.chunk)
 
-    def _report_damaged(self, *sections: Section) -> None:
-        """Report batches whose CRC does not match, whose magic does not exist, or whose length is wrong."""
-        reported: list[tuple[int, Section, int]] = []
-        for section in sections:
-            chunk, statuses, claimed = section.chunk, section.statuses, section.claimed_lengths
-            for row, length in claimed.items():
-                if statuses[row] != salvage.DAMAGED:
-                    report_length(self.context, chunk.batches, row, length)
-            if salvage.DAMAGED not in statuses:
-                continue
-            rows = [row for row, status in enumerate(statuses) if status == salvage.DAMAGED]
-            positions = chunk.batches["position"]
-            reported += [(positions[row], section, row) for row in self._checksums.count_damaged(chunk, rows)]
-            end = positions[-1] + chunk.batches["size"][-1]
-            self._file_end.is_damaged = end == self.context.source.size and statuses[-1] == salvage.DAMAGED
-        for _, section, row in sorted(reported, key=itemgetter(0)):
-            self._checksums.report_damaged(section.chunk, row, section.claimed_lengths.get(row))
+    def _report_damaged(self, section: Section) -> None:
+        """Report a batch whose CRC does not match, or whose magic does not exist."""
+        batch = section.chunk.batches.row(0)
+        self._file_end.is_damaged = batch.position + batch.size == self.context.source.size
+        self._checksums.report_damaged(section.chunk, section.claimed_length)
 
     def damage(self, damage: Damage) -> None:
         self._ranges.add(damage)

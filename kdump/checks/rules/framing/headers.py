@@ -7,7 +7,6 @@ from operator import itemgetter
 from kdump.binary.batch_header import ATTRIBUTES, ATTRIBUTES_IN_USE, BATCH_HEADER_SIZE
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.wording import counted, offset_range
-from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.items import Section
 
 _attributes = itemgetter(ATTRIBUTES)
 
@@ -50,22 +48,20 @@ class Headers:
             del self._empty[1:-1]
         return True
 
-    def check(self, section: Section) -> None:
-        """Check the header of each batch of a section that is not damaged."""
-        chunk, statuses = section.chunk, section.statuses
-        self._check_magics(section)
+    def check(self, chunk: Chunk) -> None:
+        """Check the header of each of these batches, which are not damaged."""
+        self._check_magics(chunk)
         if max(chunk.batches["size"]) > self._context.settings.max_message_bytes:
             self._report_large(chunk)
         if chunk.is_legacy:
             return
         if min(chunk.batches["count"]) <= 0:
-            self._check_counts(section)
+            self._check_counts(chunk)
         kinds = set(map(_attributes, chunk.headers))
         if min(kinds) < 0 or max(kinds) > ATTRIBUTES_IN_USE:
             for row, header in enumerate(chunk.headers):
-                if 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE or statuses[row] == salvage.DAMAGED:
-                    continue
-                self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
+                if not 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE:
+                    self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
 
     def report_empty_batches(self) -> None:
         """Report all batches without records in one finding."""
@@ -75,16 +71,16 @@ class Headers:
             end = last + BATCH_HEADER_SIZE
             self._context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
 
-    def _check_magics(self, section: Section) -> None:
+    def _check_magics(self, chunk: Chunk) -> None:
         """Report each change of the magic: it may go up within a segment, but not down."""
-        magics = section.chunk.batches["magic"]
+        magics = chunk.batches["magic"]
         if magics.count(self._magic) == len(magics):
             return
-        for row, status in enumerate(section.statuses):
-            if status != salvage.DAMAGED and magics[row] != self._magic:
-                batch = section.chunk.batches.row(row)
+        for row, magic in enumerate(magics):
+            if magic != self._magic:
+                batch = chunk.batches.row(row)
                 end = batch.position + batch.size
-                self._take_magic(magics[row], batch.position, end, (batch.first_offset, batch.last_offset))
+                self._take_magic(magic, batch.position, end, (batch.first_offset, batch.last_offset))
 
     def _take_magic(self, magic: int, start: int, end: int, offsets: tuple[int, int]) -> None:
         """Report that another magic begins with the batch in these bytes."""
@@ -103,11 +99,11 @@ class Headers:
                 message = f"One batch, {_offsets(batch)}, of {size:,} bytes, more than {limit:,}."
                 report_batch(self._context, "batch-over-limit", batch, message, expected=limit, found=size)
 
-    def _check_counts(self, section: Section) -> None:
+    def _check_counts(self, chunk: Chunk) -> None:
         """Report batches whose record count is zero or negative; count those that are empty."""
-        batches = section.chunk.batches
+        batches = chunk.batches
         for row, count in enumerate(batches["count"]):
-            if count > 0 or section.statuses[row] == salvage.DAMAGED:
+            if count > 0:
                 continue
             left = batches["size"][row] - BATCH_HEADER_SIZE
             code = "record-count-negative" if count < 0 else "record-count-zero-nonempty"

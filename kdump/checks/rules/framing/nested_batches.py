@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from kdump.checks.wording import counted
 
 TYPE_CHECKING = False
@@ -20,19 +18,13 @@ class NestedBatches:
         self._run: tuple[int, int, int] | None = None  # start, end, number of batches
 
     def take(self, section: Section) -> None:
-        """Record the nested batches of a section, and report the run that others end."""
-        if not section.nested:
+        """Record a nested batch, or report the run that others end."""
+        if not section.is_nested:
             self.report()
             return
-        positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-        row = 0
-        for is_nested, run in groupby(section.nested):
-            start, row = row, row + len(list(run))
-            if is_nested:
-                first, _, before = self._run or (positions[start], 0, 0)
-                self._run = first, positions[row - 1] + sizes[row - 1], before + row - start
-            else:
-                self.report()
+        batch = section.chunk.batches.row(0)
+        first, _, before = self._run or (batch.position, 0, 0)
+        self._run = first, batch.position + batch.size, before + 1
 
     def report(self) -> None:
         """Report the run of nested batches that has ended, if there is one."""

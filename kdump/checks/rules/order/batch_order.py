@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import le, lt
-
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.carried_state import CarriedState
@@ -19,14 +17,12 @@ from kdump.reading import flipped_end, salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.items import Damage, Patches, Section
+    from kdump.reading.items import Damage, Section
 
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF
@@ -58,54 +54,17 @@ class BatchOrder(SegmentRule):
             self._deltas.check_summary(summary)
         if summary is not None and self._is_in_line(summary):
             return
-        self._check_batches(section, frozenset())
+        self._check_batches(section)
 
-    def patches(self, patches: Patches) -> None:
-        self._deltas.check(patches.section)
-        damaged_before = frozenset(patches.counts)
-        accepted = self._accept_lone(patches.section, damaged_before)
-        self._check_batches(patches.section, damaged_before, accepted)
-        if len(patches.section.statuses) in damaged_before:
+    def _check_batches(self, section: Section) -> None:
+        """Compare each batch with those before it."""
+        if section.status == salvage.DAMAGED:
             self.damage(None)
-
-    def _accept_lone(self, section: Section, damaged_before: Collection[int]) -> int:
-        """Continue the order with all batches but the last, if each stands alone and all are in line. Returns how many."""
-        chunk, last, base_offset = section.chunk, self._last, self._base_offset()
-        batches, count = chunk.batches, len(chunk) - 1
-        if last is None or self._suspect is not None or not self._follows_damage:
-            return 0
-        if not all(map(damaged_before.__contains__, range(1, count + 1))):
-            return 0
-        positions, last_offsets = batches["position"], batches["last_offset"]
-        first_offsets = last_offsets if chunk.is_legacy else batches["base_offset"]
-        if section.lowest_offsets is not None:
-            return 0  # one by one
-        is_beyond = base_offset is not None and last_offsets[-1] - base_offset > _MAX_INT
-        if not count or is_beyond or section.nested or salvage.DAMAGED in section.statuses or first_offsets[0] <= last.last:
-            return 0
-        if not all(map(le, first_offsets, last_offsets)) or not all(map(lt, last_offsets, first_offsets[1:])):
-            return 0
-        if not chunk.is_legacy:
-            epochs = batches["partition_leader_epoch"]
-            if epochs[0] < self._epoch or not all(map(le, epochs, epochs[1:])):
-                return 0
-            self._epoch = epochs[count - 1]
-        row = count - 1
-        end = positions[row] + batches["size"][row]
-        self._last = Batch(positions[row], end, first_offsets[row], last_offsets[row], self._epoch, section.statuses[row])
-        return count
-
-    def _check_batches(self, section: Section, damaged_before: Collection[int], accepted: int = 0) -> None:
-        """Compare each batch after the `accepted` ones with those before it; these rows follow damage."""
-        chunk, batches = section.chunk, section.chunk.batches
-        columns = zip(batches["position"][accepted:], batches["size"][accepted:], section.statuses[accepted:], strict=True)
-        nested, lowest = section.nested, section.lowest_offsets
-        for row, (position, size, status) in enumerate(columns, accepted):
-            if row in damaged_before:
-                self.damage(None)
-            if status == salvage.DAMAGED:
-                self.damage(None)
-                continue
+            return
+        if section.is_nested:
+            return  # payload, perhaps
+        chunk, batches, lowest = section.chunk, section.chunk.batches, section.lowest_offsets
+        for row, (position, size) in enumerate(zip(batches["position"], batches["size"], strict=True)):
             header = chunk.headers[row]
             first = last = header[BASE_OFFSET]
             epoch = self._epoch  # where the format has none, it stays
@@ -116,11 +75,9 @@ class BatchOrder(SegmentRule):
             elif not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
-            if nested and nested[row]:
-                continue  # payload, perhaps
-            batch = Batch(position, position + size, first, last, epoch, status, is_open=is_open)
+            batch = Batch(position, position + size, first, last, epoch, section.status, is_open=is_open)
             batch.stated = header[BASE_OFFSET]
-            if self._suspect is None and status == salvage.INTACT and self._follows_as_usual(batch):
+            if self._suspect is None and section.is_intact and self._follows_as_usual(batch):
                 self._last, self._follows_damage = batch, False
             else:
                 self._check_batch(batch)

@@ -43,7 +43,7 @@ class Deltas:
 
     def check(self, section: Section) -> None:
         """Check each batch of a section."""
-        if section.chunk.is_legacy:
+        if section.chunk.is_legacy or section.status == salvage.DAMAGED:
             return
         batches = section.chunk.batches
         if any(header[ATTRIBUTES] & DELETE_HORIZON_BIT for header in section.chunk.headers):
@@ -52,12 +52,13 @@ class Deltas:
         deltas = list(map(sub, batches["last_offset"], batches["base_offset"]))
         if not any(map(ne, counts, map((1).__add__, deltas))):
             return
-        for row, (count, header, status) in enumerate(zip(counts, section.chunk.headers, section.statuses, strict=True)):
+        for row, (count, header) in enumerate(zip(counts, section.chunk.headers, strict=True)):
             delta = header[LAST_OFFSET_DELTA]
-            if status == salvage.DAMAGED or count == delta + 1:
+            if count == delta + 1:
                 continue
             position, size, first = batches["position"][row], batches["size"][row], header[BASE_OFFSET]
-            self._compare(Batch(position, position + size, first, first + delta, header[LEADER_EPOCH], status), count, delta)
+            batch = Batch(position, position + size, first, first + delta, header[LEADER_EPOCH], section.status)
+            self._compare(batch, count, delta)
 
     def _compare(self, batch: Batch, count: int, delta: int) -> None:
         if delta < 0:

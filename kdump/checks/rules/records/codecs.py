@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.items import Damage, Patches, Section
+    from kdump.reading.items import Damage, Section
 
 _CODEC_NAMES = frozenset(CODECS)
 
@@ -33,7 +33,7 @@ class Codecs(SegmentRule):
         names = batches["compresscodec"]
         is_legacy = section.chunk.is_legacy
         for row, name in enumerate(names):
-            if name == CODECS[NONE] or section.statuses[row] == salvage.DAMAGED:
+            if name == CODECS[NONE] or section.status == salvage.DAMAGED:
                 continue
             if name not in _CODEC_NAMES:
                 self._report_unknown(batches.row(row), name)
@@ -54,11 +54,6 @@ class Codecs(SegmentRule):
             batch: RecordBatch = damage.row  # type: ignore[assignment]  # the walk of a log gives batches
             if batch.isvalid:
                 self._report_unknown(batch, batch.compresscodec)
-
-    def patches(self, patches: Patches) -> None:
-        self.batches(patches.section)
-        for damage in patches.damages:
-            self.damage(damage)
 
     def _report_unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")

@@ -52,10 +52,9 @@ class Snapshot(SegmentRule):
 
     def batches(self, section: Section) -> None:
         chunk = section.chunk
-        for row, status in enumerate(section.statuses):
-            batch = chunk.batches.row(row)
+        for row, batch in enumerate(chunk.batches):
             end = batch.position + batch.size
-            if status == ByteCoverage.DAMAGED:
+            if section.status == ByteCoverage.DAMAGED:
                 self._record_damage(batch.position, end)
                 continue
             self._check_batch(chunk, row)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.items import Damage, Patches, Section
+    from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
 _MISMATCH = "max-timestamp-mismatch"
@@ -133,9 +133,6 @@ class RecordTimestamps(SegmentRule):
         self._close()
 
     def damage(self, damage: Damage) -> None:
-        self._close()
-
-    def patches(self, patches: Patches) -> None:
         self._close()
 
     def end(self) -> None:

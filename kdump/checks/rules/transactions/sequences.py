@@ -10,12 +10,9 @@ from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.formats.record_batch import NO_PRODUCER_ID
-from kdump.reading.items import INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kdump.checks.context import FileContext
     from kdump.checks.producers import Producers, Rows
     from kdump.formats.record_batch import RecordBatch
@@ -151,13 +148,11 @@ class Sequences:
         message = f"{known}; the {what} at offset {offset:,} has epoch {epoch}."
         report_row(self._context, "producer-epoch-regression", batches, row, message, expected=known_epoch, found=epoch)
 
-    def check_producers(self, batches: Table[RecordBatch], statuses: Sequence[str] | None) -> None:
-        """Report intact batches whose producer id or epoch is impossible, or that contradict each other."""
+    def check_producers(self, batches: Table[RecordBatch]) -> None:
+        """Report batches whose producer id or epoch is impossible, or that contradict each other."""
         names = ("producer_id", "producer_epoch", "is_transactional", "is_control")
         for row, values in enumerate(zip(*(batches[name] for name in names), strict=True)):
             producer_id, epoch, is_transactional, is_control = values
-            if statuses is not None and statuses[row] != INTACT:
-                continue
             if producer_id < NO_PRODUCER_ID:
                 self._report_irregular_fields(batches, row, "a producer id below -1")
             elif epoch < NO_PRODUCER_EPOCH:

@@ -25,16 +25,12 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from kdump.checks.context import FileContext
     from kdump.checks.producers import StateAt
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
-    from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.items import Damage, Patches, Section
-    from kdump.tables import Table
+    from kdump.reading.items import Damage, Section
 
 _MIN_SEQUENCE_NEAR_WRAP = 0x7F000000
 _COORDINATOR_TOPICS = ("__consumer_offsets-", "__transaction_state-", "__share_group_state-")
@@ -59,26 +55,19 @@ class Transactions(SegmentRule):
     def damage(self, damage: Damage) -> None:
         self.producers.damages += 1
 
-    def patches(self, patches: Patches) -> None:
-        section = patches.section
-        self.producers.damages += 1
-        if section.chunk.is_legacy or _is_without_producers(section.chunk.batches):
-            return
-        self._has_producers = True
-        damaged_before = frozenset(patches.counts)
-        self._check(Rows(section.chunk, section.statuses), damaged_before)
-        self.producers.damages += len(section.statuses) in damaged_before
-
     def batches(self, section: Section) -> None:
         chunk = section.chunk
         if chunk.is_legacy:
-            self.producers.damages += salvage.DAMAGED in section.statuses  # perhaps a batch whose magic is wrong
+            self.producers.damages += section.status == salvage.DAMAGED  # perhaps a batch whose magic is wrong
             return
         if section.summary is not None and _has_no_producers(section.summary):
             return
         self._has_producers = True
         if not section.is_intact:
-            self._check(Rows(chunk, section.statuses))
+            self.producers.damages += 1
+            if section.status == salvage.SALVAGED:
+                # perhaps payload that looks like a batch: of this producer nothing is certain any more
+                self.producers.forget(chunk.batches["producer_id"][0])
         elif section.summary is None or not self._follow_runs(section.summary, chunk):
             self._check(Rows(chunk))
 
@@ -104,30 +93,29 @@ class Transactions(SegmentRule):
             known.record(Rows(chunk))
         return True
 
-    def _check(self, rows: Rows, damaged_before: Collection[int] = ()) -> None:
-        """Check the intact batches among these, and keep what snapshots between them should say; these rows follow damage."""
-        batches, statuses = rows.batches, rows.statuses
+    def _check(self, rows: Rows) -> None:
+        """Check these batches, and keep what snapshots between them should say."""
+        batches = rows.batches
         producer_ids, epochs = batches["producer_id"], batches["producer_epoch"]
         has_transactional = True in batches["is_transactional"]
         has_producers = producer_ids.count(NO_PRODUCER_ID) != len(producer_ids)
         if has_producers or has_transactional or epochs.count(NO_PRODUCER_EPOCH) != len(epochs):
             has_irregular_producers = has_transactional and NO_PRODUCER_ID in producer_ids or min(producer_ids) < NO_PRODUCER_ID
             if has_irregular_producers or min(epochs) < NO_PRODUCER_EPOCH:
-                self._sequences.check_producers(batches, statuses)
+                self._sequences.check_producers(batches)
         if not has_producers and True not in batches["is_control"]:
-            self.producers.damages += statuses is not None
             return
         known, snapshots, last_offsets, start = self.producers, self.producers.snapshots, batches["last_offset"], 0
         while snapshots:
-            row = _first_row_after(snapshots[0], last_offsets, statuses, start)
+            row = bisect_left(last_offsets, snapshots[0], start)
             if row == len(rows):
                 break
-            self._follow(rows, start, row, damaged_before)
+            self._follow(rows, start, row)
             snapshot = known.keep_state(self._state_for(snapshots[0]))
-            self._follow(rows, row, row + 1, damaged_before)
+            self._follow(rows, row, row + 1)
             known.keep_later_view(snapshot, producer_ids[row])
             start = row + 1
-        self._follow(rows, start, len(rows), damaged_before)
+        self._follow(rows, start, len(rows))
         known.record(rows)
 
     def _state_for(self, offset: int) -> StateAt | None:
@@ -146,16 +134,16 @@ class Transactions(SegmentRule):
                 file_object.report_failure(self.context, error)
             return None
 
-    def _follow(self, rows: Rows, start: int, end: int, damaged_before: Collection[int]) -> None:
+    def _follow(self, rows: Rows, start: int, end: int) -> None:
         """Follow each producer, batch by batch, from one row up to but not including another."""
         if start == end:
             return
         batches = rows.batches
         producer_ids, is_control, epochs, _, lasts, base_offsets, last_offsets = rows.columns
         transactions = self.producers.open
-        is_regular = rows.statuses is None and True not in is_control and True not in batches["is_transactional"]
+        is_regular = True not in is_control and True not in batches["is_transactional"]
         if not is_regular or transactions and not transactions.keys().isdisjoint(producer_ids):
-            self._follow_transactions(rows, start, end, damaged_before)
+            self._follow_transactions(rows, start, end)
         else:
             self._follow_sequences(rows, start, end)
         for row in _wraps(rows, start, end):
@@ -186,20 +174,12 @@ class Transactions(SegmentRule):
                 self._sequences.check_unexpected(rows, row)
             row += 1
 
-    def _follow_transactions(self, rows: Rows, start: int, end: int, damaged_before: Collection[int]) -> None:
-        """The same, where there are control batches, transactional ones, producers in a transaction, or damage."""
-        batches, known, statuses = rows.batches, self.producers, rows.statuses
+    def _follow_transactions(self, rows: Rows, start: int, end: int) -> None:
+        """The same, where there are control batches, transactional ones, or producers in a transaction."""
+        batches, known = rows.batches, self.producers
         expected, known_epochs, transactions = known.expected, known.epochs, known.open
         columns = zip(*(column[start:end] for column in (*rows.columns[:5], batches["is_transactional"])), strict=True)
         for row, (producer_id, is_control, epoch, base, last, is_transactional) in enumerate(columns, start):
-            if row in damaged_before:
-                known.damages += 1
-            if statuses is not None and statuses[row] != salvage.INTACT:
-                known.damages += 1
-                if statuses[row] == salvage.SALVAGED:
-                    # perhaps payload that looks like a batch: of this producer nothing is certain any more
-                    known.forget(producer_id)
-                continue
             if is_control:
                 control = control_batches.read(self.context, rows.chunk, row)
                 if control is not None and producer_id >= 0:
@@ -256,17 +236,6 @@ def _producers_before(context: FileContext) -> Producers:
     return partition.carried.producers
 
 
-def _is_without_producers(batches: Table[RecordBatch]) -> bool:
-    """Whether no batch has a producer, or anything that only batches with producers have."""
-    count = len(batches)
-    return (
-        batches["producer_id"].count(NO_PRODUCER_ID) == count
-        and batches["producer_epoch"].count(NO_PRODUCER_EPOCH) == count
-        and True not in batches["is_transactional"]
-        and True not in batches["is_control"]
-    )
-
-
 def _has_no_producers(summary: BatchSummary) -> bool:
     """Whether these are plain batches of producers without id."""
     return (
@@ -276,18 +245,9 @@ def _has_no_producers(summary: BatchSummary) -> bool:
     )
 
 
-def _first_row_after(offset: int, last_offsets: Sequence[int], statuses: Sequence[str] | None, start: int) -> int:
-    """The first row from `start` of an intact batch that does not end before an offset; the number of rows if there is none."""
-    if statuses is None:
-        return bisect_left(last_offsets, offset, start) if offset <= last_offsets[-1] else len(last_offsets)
-    rows = range(start, len(last_offsets))
-    return next((row for row in rows if statuses[row] == salvage.INTACT and last_offsets[row] >= offset), len(last_offsets))
-
-
 def _wraps(rows: Rows, start: int, end: int) -> list[int]:
-    """The rows of intact batches whose sequences continue with 0 after the highest."""
+    """The rows of batches whose sequences continue with 0 after the highest."""
     bases, lasts = (column[start:end] for column in rows.columns[3:5])
     if max(bases) < _MIN_SEQUENCE_NEAR_WRAP:
         return []
-    wrapped = [row for row, (base, last) in enumerate(zip(bases, lasts, strict=True), start) if last < base]
-    return [row for row in wrapped if rows.statuses is None or rows.statuses[row] == salvage.INTACT]
+    return [row for row, (base, last) in enumerate(zip(bases, lasts, strict=True), start) if last < base]
