@@ -20,7 +20,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns import mutants
-from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
@@ -234,18 +233,6 @@ def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], win
         assert found == wanted
     else:
         assert _by_place(found) == _by_place(wanted)
-
-
-@each("path", sorted(path for path in CASES.iterdir() if path.is_dir()), ids=lambda path: path.name, share=4)
-def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
-    told: tuple[tuple[int, dict[str, Any]], ...]
-    told = ((1 << 20, {"level": "deep"}), (300, {"is_pedantic": True, "cleanup_policy": "delete"}))
-    for window_size, settings_of in told:
-        with kernels.using(kernel.PYTHON):
-            wanted = _found(path, window_size, **settings_of)
-        assert wanted  # each file is reported, if nothing is wrong; the tests above say that much is
-        with kernels.using(kernel.C):
-            _assert_alike(_found(path, window_size, **settings_of), wanted, window_size)
 
 
 @each("number", range(200), share=2)
@@ -704,44 +691,6 @@ def test_a_large_batch_is_a_candidate_without_further_evidence_up_to_1_mib(more:
 
 
 # --- Indexes
-
-
-@st.composite
-def segments(draw: st.DrawFn) -> dict[str, bytes]:
-    """A log with its indexes, all of which may be damaged."""
-    base_offset = draw(st.sampled_from([0, 0, 7, 1 << 31]))
-    data, offset, offsets, times = b"", base_offset, [], []
-    for row in range(draw(st.integers(0, 8))):
-        count = draw(st.integers(1, 3))
-        stamps = [TIMESTAMP + draw(st.integers(0, 30)) for _ in range(count)]
-        if draw(st.booleans()):
-            offsets.append((offset + draw(st.sampled_from([0, count - 1, count - 1])), len(data)))
-        if draw(st.booleans()):
-            times.append((max(stamps), offset + count - 1))
-        if row % 3 == 2:
-            data += message_set(messages=[message(value=b"m", timestamp=stamp) for stamp in stamps], base_offset=offset)
-        else:
-            codec: Codec = draw(st.sampled_from(["none", "none", "lz4"]))
-            data += batch(records=[record(value=b"v", timestamp=stamp) for stamp in stamps], base_offset=offset, codec=codec)
-        offset += count
-    zeros = draw(st.integers(0, 2))
-    files = {
-        ".log": data,
-        ".index": offset_index(entries=offsets, base_offset=base_offset, zero_entry_count=zeros),
-        ".timeindex": time_index(entries=times, base_offset=base_offset, zero_entry_count=zeros),
-    }
-    chosen = draw(st.sampled_from([".index", ".timeindex"]))
-    for suffix in draw(st.lists(st.sampled_from(list(files)), max_size=2)):
-        files[suffix] = draw(damaged(st.just(files[suffix])))
-    ordered = {chosen: files.pop(chosen), **files}
-    return {f"{base_offset:020d}{suffix}": content for suffix, content in ordered.items()}
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(segments(), st.sampled_from(RELEASES), st.sampled_from([(), ("--verify-index-only",), ("--max-message-size", "150")]))
-def test_indexes_are_printed_alike(folder: Path, files: dict[str, bytes], release: str, way: Sequence[str]) -> None:
-    _both(files, folder, ["--release", release, *way])
 
 
 @pytest.mark.parametrize("release", ["3.2.3", "4.3.1"])

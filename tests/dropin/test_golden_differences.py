@@ -18,12 +18,6 @@ def _kinds(before: list[Golden], after: list[Golden]) -> dict[tuple[str, str], i
     return {(change.stream, change.kind): len(runs) for change, runs in differences.changes(before, after).items()}
 
 
-def test_a_new_field_is_one_kind_of_change_in_all_runs_that_show_it() -> None:
-    before = [_golden("a", BATCH.format(0) + BATCH.format(7)), _golden("b", BATCH.format(31))]
-    after = [_golden("a", LATER_BATCH.format(0) + LATER_BATCH.format(7)), _golden("b", LATER_BATCH.format(31))]
-    assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] after `isTransactional: BOOLEAN`"): 2}
-
-
 def test_changes_within_json_are_told_apart_by_path() -> None:
     line = '| offset: {} key: {{"id":"payload: {{"}} payload: {{"data":{{"state":{},"parts":[{{"ids":[1,{}]}}]{}}}}}\n'
     before = [_golden("a", line.format(1, 4, 7, "")), _golden("b", line.format(2, 0, 7, "") + line.format(3, 1, 7, ""))]

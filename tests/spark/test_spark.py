@@ -22,7 +22,6 @@ from unittest import mock
 
 import pytest
 
-from campaigns import spark as campaign
 from kdump.checks.catalogue import SCAN
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
@@ -127,19 +126,6 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     paths = [str(path) for path in sorted(CORPUS.iterdir())[:: 30 if all_cases else 45]]
     frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
     assert _rows(frame) == _in_process(table, *paths)
-
-
-def test_the_campaign_of_pieces_shows_what_differs(spark: "SparkSession", log: Path, capsys: Capture, monkeypatch: Patch) -> None:
-    arguments = ["--step", "tables", "--table", "records", "--size", "1", str(log)]
-    assert campaign.main(arguments) == 0
-    assert capsys.readouterr().out.endswith("the same\n")
-    rows = campaign.read_here("records", [str(log)])
-    first = min(rows)
-    monkeypatch.setattr(campaign, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert campaign.main(arguments) == 1
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0].endswith("DIFFERENT")
-    assert lines[1:] == ["records in tasks of 1: 1 only by Spark:", first, "records in tasks of 1: 1 only here:", "one more"]
 
 
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
