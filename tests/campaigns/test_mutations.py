@@ -30,7 +30,7 @@ def test_an_error_is_caught_and_what_changes_nothing_survives(tmp_path: Path) ->
     tests = ["tests/formats/test_transaction_index.py"]
     found = Copy(tmp_path).caught([HARMLESS, ERROR, NO_IMPORT], tests)
     assert found.keys() == {ERROR, NO_IMPORT}
-    assert found[ERROR] == f"{tests[0]}::test_whole_entries_are_read_with_their_versions"
+    assert found[ERROR] == f"{tests[0]}::test_transactions_are_read_as_they_were_built"
     assert (ROOT / FILE).read_bytes() == before == (tmp_path / FILE).read_bytes()
 
 

@@ -46,14 +46,6 @@ def _time_entries(data: bytes, base_offset: int = 0) -> Entries:
         return [(row.timestamp, row.offset) for table in time_index.read(source, base_offset) for row in table]
 
 
-def test_the_offsets_of_indexes_are_relative_to_their_base() -> None:
-    data = build_offset_index(entries=[(104, 241), (108, 482)], base_offset=100)
-    assert data.hex() == "00000004000000f100000008000001e2"
-    assert _offset_entries(data, 100) == [(104, 241), (108, 482)]
-    data = build_time_index(entries=[(T, 104), (T + 9, 108)], base_offset=100)
-    assert _time_entries(data, 100) == [(1_700_000_000_000, 104), (1_700_000_000_009, 108)]
-
-
 def test_a_partial_entry_at_the_end_is_not_read() -> None:
     for rest in range(8):
         assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
@@ -129,13 +121,6 @@ def _looked_up(
     with opened(build_offset_index(entries=entries, base_offset=base_offset)) as source:
         lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first, **held)
         return [lookup.position_of(target) for target in targets]
-
-
-def test_a_lookup_finds_the_last_entry_that_is_not_above() -> None:
-    entries = [(104, 241), (108, 482), (112, 723)]
-    targets = [0, 100, 103, 104, 107, 108, 111, 112, 1000]
-    assert _looked_up(entries, targets, 100) == [0, 0, 0, 241, 241, 482, 482, 723, 723]
-    assert _looked_up([], [0, 5]) == [0, 0]  # the start of the log
 
 
 @given(
@@ -355,17 +340,6 @@ def _targets(
             except CorruptData as error:
                 found.append(error.code)
     return found
-
-
-def test_an_entry_does_not_land_before_its_start() -> None:
-    found = _targets(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
-    assert found == [(0, 102), (len(FIRST), 105)]
-    assert _targets(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []  # it is not walked
-
-
-def test_damage_after_the_batch_found_counts_only_where_all_is_read() -> None:
-    for reads_to_end, expected in [(True, "record-size-too-small"), (False, (0, 102))]:
-        assert _targets(FIRST + bytes(30), [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
 
 
 @st.composite
