@@ -191,12 +191,6 @@ def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
         assert read_records(data).code == code
 
 
-def test_a_fault_ends_the_messages_but_not_those_before() -> None:
-    data = message_set(messages=[message(value=b"a"), message(value=b"b")]) + wrapper(has_null_value=True, messages=[message()])
-    found = read_records(data + message_set(messages=[message(value=b"c")]))
-    assert [[row["value"] for row in rows] for rows in found.batches] == [[b"a"], [b"b"], []]
-
-
 # --- many
 
 

@@ -94,27 +94,6 @@ def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_d
 # --- validity
 
 
-@each("place", range(21))
-def test_the_checksum_of_a_batch_does_not_cover_what_stands_before_the_attributes(place: int) -> None:
-    data = bytearray(batch(records=[record(value=b"v")], partition_leader_epoch=0x01010101))
-    if place in range(8, 12) or place == 16:  # the length and the magic decide what is read at all
-        return
-    data[place] ^= 1
-    assert _only_row(bytes(data))["isvalid"] == (place < 17)
-
-
-@each(
-    ("data", "first"),
-    [(batch(records=[record(key=b"k", value=b"v")]), 22), (message_set(messages=[message(key=b"k", value=b"v")]), 18)],
-    ids=["batch, from the attributes on", "message, from its magic on"],
-)
-def test_a_checksum_covers_all_that_follows_it(data: bytes, first: int) -> None:
-    for place in range(first, len(data)):
-        damaged = bytearray(data)
-        damaged[place] ^= 0x80
-        assert _only_row(bytes(damaged))["isvalid"] is False, place
-
-
 def test_a_batch_shorter_than_its_header_is_never_valid() -> None:
     first = walk(batch(batch_length=14, crc=0) + bytes(40)).rows[0]
     assert (first["size"], first["isvalid"]) == (26, False)
