@@ -7,7 +7,7 @@ log, from the lines the broker logs, and from the files before, while the log is
 restart_records.py has the fields.
 
 The scheduler runs tasks without delay at the end of loading, and delayed ones never: files that a broker removes a
-minute later are still there under `.deleted`. Settings are at their defaults unless `--config` names others.
+minute later are still there under `.deleted`. Settings are at their defaults.
 """
 
 import argparse
@@ -61,7 +61,6 @@ class Request(NamedTuple):
     """One directory, and the requested starts."""
 
     directory: Path
-    stops: Sequence[str] = ("clean", "unclean")
     recovery_points: Sequence[str] = ("zero", "end", "middle", "checkpoint")
     config: Mapping[str, str] = {}
     loaded_as: str | None = None  # the name of the copy; by default see _loaded_as
@@ -75,22 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directories", metavar="DIR", nargs="+", type=Path, help="partition directories")
     parser.add_argument("--release", required=True)
-    parser.add_argument("--stop", action="append", choices=Request._field_defaults["stops"])
-    parser.add_argument("--recovery-point", action="append", choices=Request._field_defaults["recovery_points"])
-    parser.add_argument("--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the topic")
-    parser.add_argument("--now", type=int, help="what the clock says, in ms; by default a minute after the newest record")
     parser.add_argument("--jobs", type=int, default=1)
     chosen = parser.parse_args(arguments)
     missing = why_not_available(chosen.release)
     if missing:
         print(missing, file=sys.stderr)
         return 2
-    config = dict(setting.split("=", 1) for setting in chosen.config)
-    defaults = Request._field_defaults
-    stops, points = chosen.stop or defaults["stops"], chosen.recovery_point or defaults["recovery_points"]
-    requests = [Request(directory, stops, points, config, now=chosen.now) for directory in chosen.directories]
     try:
-        for rows in run_many(chosen.release, requests, jobs=chosen.jobs):
+        for rows in run_many(chosen.release, [Request(directory) for directory in chosen.directories], jobs=chosen.jobs):
             print(*map(json.dumps, rows), sep="\n", end="\n" if rows else "", flush=True)
     except kafka_tool.OracleError as error:
         print(error, file=sys.stderr)
@@ -146,15 +137,13 @@ def records(manager: "LogManager", request: Request) -> Iterator[dict[str, Any]]
     if checkpoint is not None and checkpoint <= MAX_LONG and checkpoint not in points.values():
         points["checkpoint"] = checkpoint
     wanted = [(name, point) for name, point in points.items() if name in request.recovery_points]
-    if "clean" in request.stops:
-        starts = [Start("clean", point, name) for name, point in wanted if name in ("zero", "end")]
-        rows = [clean if start.recovery_point_is == "zero" else run(start) for start in starts]
-        if len(rows) == 2 and _is_same(*rows):
-            rows = [{**rows[1], "recovery_point_is": "any"}]
-        yield from rows
-    if "unclean" in request.stops:
-        for name, point in wanted:
-            yield run(Start("unclean", point, name))
+    starts = [Start("clean", point, name) for name, point in wanted if name in ("zero", "end")]
+    rows = [clean if start.recovery_point_is == "zero" else run(start) for start in starts]
+    if len(rows) == 2 and _is_same(*rows):
+        rows = [{**rows[1], "recovery_point_is": "any"}]
+    yield from rows
+    for name, point in wanted:
+        yield run(Start("unclean", point, name))
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
