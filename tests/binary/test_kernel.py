@@ -19,14 +19,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from campaigns import mutants
+import kdump
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
-from kdump.checks.check import run
-from kdump.checks.jobs import jobs
 from kdump.checks.packed_ints import PackedInts
-from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
 from kdump.messages.layout import StructLayout
@@ -37,13 +34,12 @@ from kdump.reading import search
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import known
 from kdump.releases.profile import profile_of
-from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
 from tests.builders.files import offset_index, time_index
 from tests.builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
 from tests.kernels import Printed, Sizes
-from tests.support import BATCHES, LOGS, damaged, opened, values_of
+from tests.support import BATCHES, LOGS, damaged, opened
 
 if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
@@ -213,40 +209,6 @@ def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> 
         assert column[200:].tolist() == numbers[200:]
 
 
-def _found(path: Path, window_size: int, tuning: ReadTuning | None = None, **settings_of: Any) -> list[dict[str, Any]]:
-    """What a check reports of a path, read in windows of this size."""
-    rows: list[Row] = []
-    with kernels.reading_with(tuning or kernels.in_windows(window_size)):
-        for job in jobs(str(path)):
-            run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
-    return [values_of(row) for row in rows]
-
-
-def _by_place(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted((row for row in found if not str(row.get("code")).startswith("sequence-")), key=str)
-
-
-def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], window_size: int) -> None:
-    """Where a log is read in stretches, these are not the same with both kernels: what is found side by side may come in another
-    order, and a batch that came twice is looked for in two stretches only."""
-    if window_size >= 1 << 20:
-        assert found == wanted
-    else:
-        assert _by_place(found) == _by_place(wanted)
-
-
-@each("number", range(200), share=2)
-def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
-    path = tmp_path / LOG_NAME
-    path.write_bytes(mutants.damaged_log(5, number))
-    for window_size in (1 << 20, 1000):
-        with kernels.using(kernel.PYTHON):
-            wanted = _found(path, window_size, is_pedantic=True)
-        assert sum(row["size"] for row in wanted if "size" in row) == path.stat().st_size
-        with kernels.using(kernel.C):
-            _assert_alike(_found(path, window_size, is_pedantic=True), wanted, window_size)
-
-
 @pytest.mark.parametrize("window_size", [1 << 20, 300])
 def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
     inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
@@ -255,8 +217,9 @@ def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int
     behind = batch(records=[record(value=b"behind")], base_offset=2)
     path = tmp_path / LOG_NAME
     path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)
-    told = [row for row in _found(path, window_size) if row.get("code") == "resync-nested-candidate"]
-    assert [row["found"] for row in told] == ["50"]
+    with kernels.reading_with(kernels.in_windows(window_size)):
+        told = [finding for finding in kdump.check(path) if finding.code == "resync-nested-candidate"]
+    assert [finding.found for finding in told] == ["50"]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:

@@ -590,29 +590,6 @@ def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_pat
     assert results == [(200_000, 4 * sum(range(50_000)), 4)]
 
 
-def test_eighty_files_with_one_in_ten_poisoned(spark: "SparkSession", tmp_path: Path) -> None:
-    poisoned = set(range(7, 80, 10))
-    for number in range(80):
-        path = _write_log(tmp_path / f"t-{number}", batch(records=[record(value=b"v")]))
-        if number in poisoned:
-            match number // 10 % 4:
-                case 0:
-                    path.unlink()
-                    os.mkfifo(path)
-                case 1:
-                    os.truncate(path, 3 << 30)
-                case 2:
-                    path.write_bytes(b"\xff" * 5000)
-                case _:
-                    path.unlink()
-                    path.symlink_to(tmp_path / "nowhere")
-    table = read(spark, str(tmp_path), table="records", unreadable="row")
-    counts = Counter(row.partition for row in table.where("error IS NULL").select("partition").collect())
-    assert all(counts[number] == 1 for number in set(range(80)) - poisoned)
-    findings = read(spark, str(tmp_path), table="findings").where("severity <> 'info' OR code = 'sparse-file'")
-    assert {row.partition for row in findings.select("partition").collect()} == poisoned
-
-
 # --- The session
 
 
