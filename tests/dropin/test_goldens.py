@@ -117,34 +117,16 @@ def test_every_case_is_described() -> None:
     assert re.findall(r"^\| `([^`]+)` \| \S.* \|$", table, re.MULTILINE) == cases()
 
 
-@each(
-    "text",
-    [
-        *(b"", b"\n", b"no newline at the end", b"a line\nand no newline", b"an empty line\n\nbetween\n", b"> ! $ exit 0\n"),
-        *(b"backslash \\, \\\\, \\x41, \\n\n", b"backslash at the end \\\n", b"backslash at the end, no newline \\"),
-        *(b"two backslashes at the end, no newline \\\\", b"\\", b"\\\n"),
-        *(b"NUL \0, CR \r, ESC \x1b, DEL \x7f, trailing blank \n", "ünï, \u2028, \u202e, \U0001f600\n".encode()),
-        b"not UTF-8 \xff\xc3\n",
-    ],
-)
-def test_a_text_is_read_as_it_was_written(text: bytes) -> None:
-    written = [
-        Golden("a-case", (), 1, text, b""),
-        Golden("a-case", ("--files", "", "a b", "\u0663.log", "it's"), 0, b"", text),
-        Golden("a-case", ("--help",), 1, text, text),
-    ]
-    assert stored.from_text("a-case", stored.to_text(written)) == written
-
-
 def test_all_releases_are_read_as_they_were_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     request.addfinalizer(stored.forget)
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
     stored.forget()
-    newest = [Golden("a", ("x",), 0, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"newest\n", b"")]
-    older = [Golden("a", ("x",), 1, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"older\n", b"")]
-    oldest = [Golden("a", ("x",), 0, b"oldest\n", b""), Golden("b", ("y",), 0, b"older\n", b"")]
+    odd = b"> ! $ exit 0\n\n\\x41 \0\r\x1b\x7f \n" + "ünï\u2028\u202e\U0001f600\n".encode() + b"no newline \\"
+    newest = [Golden("a", ("x", "", "a b", "it's"), 0, b"same\n", b"\xff"), Golden("b", ("y",), 0, odd, b"")]
+    older = [Golden("a", ("x", "", "a b", "it's"), 1, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"older\n", odd)]
+    oldest = [Golden("a", ("x",), 0, b"oldest\\\n", b""), Golden("b", ("y",), 0, b"older\n", b"")]
     stored.write({"1.0.1": oldest, "3.0.0": newest, "2.0.0": older})
     assert stored.releases() == ["3.0.0", "2.0.0", "1.0.1"]
     assert [list(stored.read(release)) for release in stored.releases()] == [newest, older, oldest]
