@@ -10,8 +10,8 @@ BATCH = "baseOffset: {} isTransactional: false position: 0 size: 68\n"
 LATER_BATCH = "baseOffset: {} isTransactional: false isControl: false position: 0 size: 68\n"
 
 
-def _golden(case: str, stdout: str, stderr: str = "", exit_code: int = 0) -> Golden:
-    return Golden(case, ("--files", "0.log"), exit_code, stdout.encode(), stderr.encode())
+def _golden(case: str, stdout: str) -> Golden:
+    return Golden(case, ("--files", "0.log"), 0, stdout.encode(), b"")
 
 
 def _kinds(before: list[Golden], after: list[Golden]) -> dict[tuple[str, str], int]:

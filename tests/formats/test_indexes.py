@@ -271,10 +271,10 @@ def test_an_index_truncated_while_it_is_checked_cannot_be_read(tmp_path: Path, s
 # --- entries of the time index up to the zero tail
 
 
-def _entries(data: bytes, base_offset: int, *, with_zero_tail: bool = False) -> Entries:
+def _entries(data: bytes, base_offset: int) -> Entries:
     with opened(data) as source:
         rows = range(len(data) // 12)
-        return list(zip(*time_index_check.entries(source, base_offset, rows, with_zero_tail=with_zero_tail), strict=True))
+        return list(zip(*time_index_check.entries(source, base_offset, rows, with_zero_tail=False), strict=True))
 
 
 def test_the_first_entry_is_never_a_zero_tail() -> None:
