@@ -3,7 +3,6 @@
     python -m campaigns.boring                                             all shapes and kinds, in logs of 24 MiB
     python -m campaigns.boring --mib 256 --shape 'lz4-*' --kind 'headers-*' --seed 7
     python -m campaigns.boring --shape 4-kib --kind stale-64k --command check --command log --kernel python --sizes ordinary
-    python -m campaigns.boring --list                                      the names of shapes, kinds, commands and sizes
 
 A log is written by a writer of its own (`boring_logs`), damaged by moving and replacing pieces of it (`boring_damage`), and
 because the pieces are known, so are the batches and offsets that are left, and what a start would cut off (`boring_truth`).
@@ -583,12 +582,7 @@ def main() -> int:
     parser.add_argument("--sizes", choices=[*SIZES], help="only these; by default all with C, and the ordinary ones with Python")
     parser.add_argument("--sample", type=int, help="only this many pairs of a shape and a kind, by chance")
     parser.add_argument("--keep", type=Path, help="keep the partitions that fail here")
-    parser.add_argument("--list", action="store_true", help="print the names of shapes, kinds, commands and sizes")
     arguments = parser.parse_args()
-    if arguments.list:
-        for names in (SHAPES, KINDS, COMMANDS, SIZES):
-            print(*names)
-        return 0
     started = time.monotonic()
     asked = matching(COMMANDS, arguments.command)
     cases = pairs(matching(SHAPES, arguments.shape), matching(KINDS, arguments.kind))

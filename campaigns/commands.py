@@ -367,7 +367,7 @@ def processes_of(session: int) -> set[int]:
     return {process.number for process in _processes(session)}
 
 
-def left_of(session: int, moment: float = MOMENT) -> set[int]:
+def left_of(session: int) -> set[int]:
     """The processes that are left of a session whose command has ended: they outlive it visibly.
 
     A process that is about to end may take its time on a loaded machine, so it is waited for. It is left if all that remain
@@ -378,7 +378,7 @@ def left_of(session: int, moment: float = MOMENT) -> set[int]:
     while found := list(_processes(session)):
         seconds = time.monotonic() - ended
         work = max(process.cpu_seconds - before.get(process.number, 0.0) for process in found)
-        if work > WORK or seconds > HANG or seconds > moment and all(process.sleeps for process in found):
+        if work > WORK or seconds > HANG or seconds > MOMENT and all(process.sleeps for process in found):
             break
         time.sleep(0.01)
     return {process.number for process in found}

@@ -35,7 +35,7 @@ from tests.builders.records import (
 )
 from tests.oracle import kafka_records, restarts
 from tests.oracle.kafka_records import KafkaRecords
-from tests.oracle.restarts import LogManager, Request
+from tests.oracle.restarts import LogManager, Request, Start
 
 RELEASES = ("4.3.1", "3.9.1", "2.8.2")
 KEYS = (b"a", b"b", b"key-3", b"", None)
@@ -351,7 +351,7 @@ def _outcomes(records: Sequence[Written]) -> dict[int, bool | None]:
 
 def is_kept_by(manager: LogManager, output: Path) -> str:
     """What a log manager changes when it loads a directory after any stop; empty if nothing."""
-    for row in restarts.records(manager, Request(output, recovery_points=["zero"])):
+    for row in (manager.record(Request(output), Start(stop, 0)) for stop in ("clean", "unclean")):
         changed = [name for name, *_ in row.get("files", []) if not name.endswith(".snapshot")]  # the order of producers varies
         is_whole = row["result"] == "loaded" and row["outcome"] == "keep" and not row["bytes_lost"] and row["segments"] == "same"
         if changed or not is_whole or row.get("end_differs"):

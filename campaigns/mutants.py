@@ -74,13 +74,6 @@ def mutant(seed: int, number: int) -> Mutant:
     return Mutant(number, case, file, name, damaged.data, what, _runs(name, suffix, damaged.data, source, chance))
 
 
-def damaged_log(seed: int, number: int) -> bytes:
-    """A log of a case that is, damaged in one to three ways."""
-    chance = random.Random(f"log {seed}/{number}")
-    source, other = chance.choices(_sources()[".log"], k=2)
-    return damage(".log", source.read_bytes(), other.read_bytes(), chance).data
-
-
 def decoded_mutant(seed: int, number: int, decoder: str, release: str) -> Mutant:
     """The mutant of this number among those for a decoder, of a magic that the release reads."""
     chance = random.Random(f"{seed}/{number}/{decoder}")

@@ -2,7 +2,7 @@
 
 import random
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kdump.messages import (
     cluster_metadata,
@@ -43,19 +43,18 @@ def versions(message: Message) -> range:
     return range(message.last_version + 1 if message.last_version < 100 else 1)
 
 
-def any_message(message: Message, version: int, chance: random.Random, contained: Mapping[str, Message] | None = None) -> bytes:
-    """A message with random values. Fields of type bytes hold messages where `contained` names one."""
-    return Writer(version, version >= message.flexible_since, chance, contained or {}).fields(message.fields)
+def any_message(message: Message, version: int, chance: random.Random) -> bytes:
+    """A message with random values."""
+    return Writer(version, version >= message.flexible_since, chance).fields(message.fields)
 
 
 class Writer:
     """Writes the fields of a message of one version with random values."""
 
-    def __init__(self, version: int, is_flexible: bool, chance: random.Random, contained: Mapping[str, Message]) -> None:
+    def __init__(self, version: int, is_flexible: bool, chance: random.Random) -> None:
         self.version = version
         self.is_flexible = is_flexible
         self.chance = chance
-        self.contained = contained
 
     def fields(self, fields: Sequence[Field]) -> bytes:
         data = b""
@@ -114,16 +113,8 @@ class Writer:
         if field.type == "string":
             text = chance.choice(TEXTS if chance.random() < 0.95 else (*MALFORMED, b"long " * 60))
             return self.length(-1, "h") if is_null else self.length(len(text), "h") + text
-        data = self.content(field)
+        data = chance.choice((b"", b"\0", chance.randbytes(chance.randrange(20))))
         return self.length(-1, "i") if is_null else self.length(len(data), "i") + data
-
-    def content(self, field: Field) -> bytes:
-        message, chance = self.contained.get(field.name), self.chance
-        if message is None or chance.random() < 0.3:
-            return chance.choice((b"", b"\0", chance.randbytes(chance.randrange(20))))
-        version = chance.choice(versions(message))
-        data = struct.pack(">h", version) + any_message(message, version, chance)
-        return data + chance.choice((b"", b"", b"more")) if chance.random() < 0.9 else data[: chance.randrange(len(data) + 1)]
 
     def length(self, size: int, code: str) -> bytes:
         return unsigned_varint(size + 1) if self.is_flexible else struct.pack(f">{code}", size)

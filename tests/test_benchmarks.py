@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import contenders, report, segments
+from benchmarks import contenders, segments
 from benchmarks.segments import Segment
 from benchmarks.workloads import WORKLOADS, Workload
 from tests.loops import each
@@ -51,14 +51,6 @@ def test_a_segment_and_its_indexes_are_sound(kind: str, tmp_path: Path) -> None:
         assert not [line for line in lines if "isvalid: false" in line]
 
 
-def test_batches_of_an_internal_topic_are_repeated(tmp_path: Path) -> None:
-    log = segments.made(Segment(SMALL, cases=("transaction-state-4.3.0",)), tmp_path)
-    lines, complaints = dump("--transaction-log-decoder", "--print-data-log", "--files", log)
-    assert complaints == ""
-    assert not [line for line in lines if "isvalid: false" in line]
-    assert sum('payload: {"version":"1","data":{"producerId":' in line for line in lines) > 100
-
-
 @pytest.mark.oracle
 def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
     skip_if(kafka_tool.why_not_available(RELEASE))
@@ -69,16 +61,6 @@ def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
         assert (answer.exit_code, answer.stderr) == (0, b"")
         assert answer.stdout.count(b"\n") >= 2
         assert b"isvalid: false" not in answer.stdout
-
-
-def test_a_repeated_batch_has_its_own_offsets_and_times(tmp_path: Path) -> None:
-    log = segments.made(Segment(3 * segments.MIB, 1, batch_count=5000), tmp_path)  # there are 4096 different ones
-    lines, _ = dump("--files", log)
-    batches = lines[2:]
-    assert len(batches) == 5000
-    assert batches[4999].startswith("baseOffset: 4999 lastOffset: 4999 count: 1 ")
-    assert " CreateTime: 1700000004999 " in batches[4999]
-    assert batches[0].split(" crc: ")[1] != batches[4096].split(" crc: ")[1]
 
 
 @pytest.mark.slow
@@ -119,12 +101,3 @@ def test_who_writes_files_writes_the_same_rows_each_time(name: str, tmp_path: Pa
         written = [folder / f"{segments.NAME}.scan" / "records"]
     for path in written:
         assert pq.read_table(path)["offset"].to_pylist() == list(range(len(pq.read_table(path)))) != []
-
-
-def test_the_tables_go_between_the_marks(tmp_path: Path) -> None:
-    file = tmp_path / "README.md"
-    file.write_text("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n")
-    report.put("new\n", "<svg/>", file)
-    drawn = "![seconds by workload, on a logarithmic scale](measured.svg)"
-    assert file.read_text() == f"before\n<!-- measured: begin -->\n{drawn}\n\nnew\n<!-- measured: end -->\nafter\n"
-    assert (tmp_path / "measured.svg").read_text() == "<svg/>"

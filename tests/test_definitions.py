@@ -35,9 +35,6 @@ JSON = """
 """
 
 
-NULLABLE, GONE = '"1+", "nullableVersions": "2+"', '{ "name": "Gone"'
-
-
 def _definitions(text: str = JSON) -> dict[str, Definition]:
     found = definition(text)
     assert found is not None
@@ -63,30 +60,12 @@ def test_a_definition_says_what_is_stored_in_which_version() -> None:
     }
 
 
-def test_the_same_definition_has_no_differences() -> None:
+def test_a_difference_is_a_fact_that_has_changed() -> None:
     assert list(differences(_definitions(), _definitions())) == []
     assert _changes('"versions": "0-2"', '"versions": "0+"') == []
     assert _changes('"default": -1', '"default": "-1"') == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "change"),
-    [
-        ('"apiKey": 3', '"apiKey": 4', "number: 3 -> 4"),
-        ('"flexibleVersions": "1+"', '"flexibleVersions": "none"', "compact: 1+ -> none"),
-        ('"int32"', '"int64"', "field epoch: int32, in 0+, default -1 -> int64, in 0+, default -1"),
-        ('"default": -1', '"default": "0"', "field epoch: int32, in 0+, default -1 -> int32, in 0+, default 0"),
-        ('"tag": 0', '"tag": 1', "tag 0 in 2+, default None -> string, in 2+, null in 2+, tag 1 in 2+, default None"),
-        (NULLABLE, '"1+"', "field members: []Member, in 1+, null in 2+, common -> []Member, in 1+, common"),
-        (GONE, f'{{ "name": "New", "type": "uint16", "versions": "0+" }}, {GONE}', "field new: new: uint16, in 0+"),
-        ('{ "name": "Gone", "type": "bool", "versions": "0-1" },', "", "field gone: missing"),
-        ('"Id", "type": "uuid"', '"Id", "type": "string"', f"uuid, in 1+, default {bytes(16)!r} -> string, in 1+, default ''"),
-    ],
-)
-def test_each_change_is_one_line(old: str, new: str, change: str) -> None:
-    (line,) = _changes(old, new)
-    assert line.startswith("GroupValue: ")
-    assert change in line
+    assert _changes('"apiKey": 3', '"apiKey": 4') == ["GroupValue: number: 3 -> 4"]
+    assert _changes('{ "name": "Gone", "type": "bool", "versions": "0-1" },', "") == ["GroupValue: field gone: missing"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +73,7 @@ def test_each_change_is_one_line(old: str, new: str, change: str) -> None:
     [
         ('"tag": 0', '"tag": 0, "flexibleVersions": "2+"', "reason has what is not known here: flexibleVersions"),
         ('"apiKey": 3', '"apiKey": 3, "listeners": []', "GroupValue has what is not known here: listeners"),
-        (NULLABLE, '"1+", "nullableVersions": "1"', "members is nullable or tagged only in versions before"),
+        ('"1+", "nullableVersions": "2+"', '"1+", "nullableVersions": "1"', "members is nullable or tagged only in versions"),
     ],
 )
 def test_what_a_schema_cannot_say_is_an_error(old: str, new: str, error: str) -> None:

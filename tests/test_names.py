@@ -3,12 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import kdump
 from kdump.binary import batch_header, producer_streak
 from kdump.binary.batch_header import BATCH_HEADER, MESSAGE_HEADER
-from tests.loops import each
 
 from .builders.records import TIMESTAMP, batch, message, message_set, record
 
@@ -32,26 +29,14 @@ def test_fields_are_read_by_name() -> None:
     assert found == set()
 
 
-@each(
-    "line",
-    [
-        "count = header[12]",
-        "size = data[start + 8 : start + LOG_OVERHEAD]",
-        "size = chunk.headers[row][1] + 12",
-        "if run[11] > state[3]:",
-        "length = int.from_bytes(data[8:12], 'big')",
-        "_MAGIC_AT = 16",
-        "offset = base + content.rows[number][1]",
-        "codec = header_bytes[17] & 7",
-    ],
-)
-def test_a_field_that_is_read_by_number_is_found(line: str) -> None:
-    assert _by_number(line) == [line]
-
-
-@pytest.mark.parametrize("line", ["first = chunk.headers[0]", "count = header[RECORD_COUNT]", "magic = data[MAGIC_AT]"])
-def test_rows_and_names_are_no_numbers_of_fields(line: str) -> None:
-    assert _by_number(line) == []
+def test_a_field_that_is_read_by_number_is_found() -> None:
+    by_number = [
+        *("count = header[12]", "size = data[start + 8 : start + LOG_OVERHEAD]", "size = chunk.headers[row][1] + 12"),
+        *("if run[11] > state[3]:", "length = int.from_bytes(data[8:12], 'big')", "_MAGIC_AT = 16"),
+        *("offset = base + content.rows[number][1]", "codec = header_bytes[17] & 7"),
+    ]
+    by_name = ["first = chunk.headers[0]", "count = header[RECORD_COUNT]", "magic = data[MAGIC_AT]"]
+    assert _by_number("\n".join([*by_number, *by_name])) == by_number
 
 
 BATCH = batch(

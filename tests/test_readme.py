@@ -75,16 +75,6 @@ def test_lines_that_are_left_out_may_be_any_and_others_not() -> None:
     assert not shows("a\nd\n", "a\nb\nd\n")
 
 
-def test_a_remade_screen_leaves_out_what_the_old_one_did() -> None:
-    assert (
-        _remade("one\n...\nthe second part\nthree\n...\n", "one\nx\ny\nthe 2nd part\n3\nz\n")
-        == "one\n...\nthe 2nd part\n3\n...\n"
-    )
-    assert _remade("...\nlast\n", "first\nthe last\n") == "...\nthe last\n"
-    assert _remade("...\nthe last\n", "first\nthe last\nand more\n") == "...\nthe last\nand more\n"
-    assert _remade("all\nof it\n", "all\nof this\nand more\n") == "all\nof this\nand more\n"
-
-
 def _remake(screen: Screen, printed: str) -> None:
     before = f"$ {screen.command}\n"
     text = screen.page.read_text()

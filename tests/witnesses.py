@@ -11,7 +11,6 @@ moved later. A golden of that release is a witness if kdump agrees less with it 
 import argparse
 import contextlib
 import copy
-import fnmatch
 import functools
 import json
 import re
@@ -262,16 +261,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Search witnesses, or list the moves that have none; return 1 if there are such, 2 if it cannot be told."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--search", action="store_true", help="search witnesses for moves that have none, or no longer have one")
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="only moves of this name")
     options = parser.parse_args(arguments)
     all_moves = {move.name: move for move in moves()}
     witnesses = {name: witness for name, witness in kept().items() if name in all_moves}
-    chosen = [move for name, move in all_moves.items() if fnmatch.fnmatchcase(name, options.only)]
-    if any(map(needs_own_folder, chosen)) and make.WORKING_FOLDER.exists():
+    if make.WORKING_FOLDER.exists():
         print(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running", file=sys.stderr)
         return 2
     lacking = []
-    for move in chosen:
+    for move in all_moves.values():
         golden = golden_of(move, witnesses[move.name]) if move.name in witnesses else None
         if golden is None or not notices(move, golden):
             lacking.append(move)

@@ -16,7 +16,19 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress, lz4, zstd_frame
+from kdump.binary.codecs import (
+    CODECS,
+    GZIP,
+    LZ4,
+    SNAPPY,
+    ZSTD,
+    BatchDecompressor,
+    Payload,
+    decompress,
+    inspect_frames,
+    lz4,
+    zstd_frame,
+)
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
 from tests.builders.compression import (
@@ -209,6 +221,29 @@ def test_a_stream_cut_anywhere_keeps_what_is_before_the_cut(codec: Codec) -> Non
         assert data.startswith(payload.data)
         if size not in (0, 16, 17) or codec not in ("snappy", "zstd"):
             assert payload.error is not None, size
+
+
+@each(
+    ("codec", "whole"),
+    [
+        (GZIP, gzip_members(TEXT, member_count=3)),
+        (SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE) + snappy_xerial(b"")),
+        (LZ4, lz4_frame(TEXT) + lz4_frame(NOISE, has_content_size=True, has_block_checksums=True) + lz4_frame(TEXT)),
+        (LZ4, lz4_frame(TEXT, has_content_checksum=True) * 3),
+        (ZSTD, zstd_frames(TEXT, frame_count=2) + zstd_frames(NOISE, has_content_size=True, has_checksum=True)),
+    ],
+)
+def test_frames_are_counted_up_to_the_first_that_is_not_whole(codec: int, whole: bytes) -> None:
+    for payload, count in ((whole, 3), (whole + b"rest", 3), (whole * 2, 6)):
+        found = inspect_frames(codec, payload)
+        assert (found.count, found.end, found.is_raw) == (count, len(whole) * count // 3, False)
+    assert inspect_frames(codec, whole[:-1]).count == 2
+
+
+def test_a_raw_block_of_snappy_and_the_window_of_a_zstd_frame_are_told() -> None:
+    raw = inspect_frames(SNAPPY, snappy_raw(TEXT))
+    assert (raw.count, raw.end, raw.is_raw) == (1, len(snappy_raw(TEXT)), True)
+    assert inspect_frames(ZSTD, zstd_frames(NOISE, has_content_size=True)).window == len(NOISE)
 
 
 def _stored(size: int) -> bytes:

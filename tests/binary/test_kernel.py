@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -19,15 +20,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from campaigns import mutants
-from golden_outputs.runs import CASES
+import kdump
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
-from kdump.checks.check import run
-from kdump.checks.jobs import jobs
 from kdump.checks.packed_ints import PackedInts
-from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
 from kdump.messages.layout import StructLayout
@@ -38,13 +35,23 @@ from kdump.reading import search
 from kdump.reading.tuning import ReadTuning
 from kdump.releases import known
 from kdump.releases.profile import profile_of
-from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
 from tests.builders.files import offset_index, time_index
-from tests.builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
+from tests.builders.records import (
+    TIMESTAMP,
+    batch,
+    commit_record,
+    encode_record,
+    message,
+    message_set,
+    record,
+    transaction_marker,
+    varint,
+    wrapper,
+)
 from tests.kernels import Printed, Sizes
-from tests.support import BATCHES, LOGS, damaged, opened, values_of
+from tests.support import BATCHES, LOGS, damaged, opened
 
 if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
@@ -190,6 +197,32 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
     _assert_same("summarize_messages", window, start, position, min_magic, max_codec, module=summary_reference)
 
 
+def _of_producers(chance: random.Random) -> list[bytes]:
+    """Batches and markers of two producers, whose sequences mostly go on."""
+    batches: list[bytes] = []
+    following = {1: 0, 2: 0}
+    is_transactional = chance.random() < 0.7
+    for _ in range(chance.randrange(12)):
+        producer, epoch = chance.choice((1, 1, 2)), chance.choice((0, 0, 0, 0, 1))
+        if is_transactional and chance.random() < 0.4:
+            is_commit, coordinator_epoch = chance.random() < 0.8, chance.choice((0, 0, 1, 2))
+            of_marker: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "coordinator_epoch": coordinator_epoch}
+            batches.append(transaction_marker(is_commit=is_commit, **of_marker))
+            continue
+        base, count = chance.choice((*[following[producer]] * 9, 0, 7, 0x7FFFFFFF)), chance.choice((1, 2))
+        of_batch: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "base_sequence": base}
+        of_batch["is_transactional"] = is_transactional ^ (chance.random() < 0.1)
+        batches.append(batch(records=[record()] * count, **of_batch))
+        following[producer] = base + count if base < 99 else 0
+    return batches
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 1 << 40))
+def test_streaks_of_producers_are_those_of_the_reference(chance: random.Random, position: int) -> None:
+    batches = _of_producers(chance)
+    _assert_same("producer_streaks", b"".join(batches), 0, len(batches), position, module=summary_reference)
+
+
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.STREAK == producer_streak.STREAK
@@ -214,52 +247,6 @@ def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> 
         assert column[200:].tolist() == numbers[200:]
 
 
-def _found(path: Path, window_size: int, tuning: ReadTuning | None = None, **settings_of: Any) -> list[dict[str, Any]]:
-    """What a check reports of a path, read in windows of this size."""
-    rows: list[Row] = []
-    with kernels.reading_with(tuning or kernels.in_windows(window_size)):
-        for job in jobs(str(path)):
-            run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
-    return [values_of(row) for row in rows]
-
-
-def _by_place(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted((row for row in found if not str(row.get("code")).startswith("sequence-")), key=str)
-
-
-def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], window_size: int) -> None:
-    """Where a log is read in stretches, these are not the same with both kernels: what is found side by side may come in another
-    order, and a batch that came twice is looked for in two stretches only."""
-    if window_size >= 1 << 20:
-        assert found == wanted
-    else:
-        assert _by_place(found) == _by_place(wanted)
-
-
-@each("path", sorted(path for path in CASES.iterdir() if path.is_dir()), ids=lambda path: path.name, share=4)
-def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
-    told: tuple[tuple[int, dict[str, Any]], ...]
-    told = ((1 << 20, {"level": "deep"}), (300, {"is_pedantic": True, "cleanup_policy": "delete"}))
-    for window_size, settings_of in told:
-        with kernels.using(kernel.PYTHON):
-            wanted = _found(path, window_size, **settings_of)
-        assert wanted  # each file is reported, if nothing is wrong; the tests above say that much is
-        with kernels.using(kernel.C):
-            _assert_alike(_found(path, window_size, **settings_of), wanted, window_size)
-
-
-@each("number", range(200), share=2)
-def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
-    path = tmp_path / LOG_NAME
-    path.write_bytes(mutants.damaged_log(5, number))
-    for window_size in (1 << 20, 1000):
-        with kernels.using(kernel.PYTHON):
-            wanted = _found(path, window_size, is_pedantic=True)
-        assert sum(row["size"] for row in wanted if "size" in row) == path.stat().st_size
-        with kernels.using(kernel.C):
-            _assert_alike(_found(path, window_size, is_pedantic=True), wanted, window_size)
-
-
 @pytest.mark.parametrize("window_size", [1 << 20, 300])
 def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
     inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
@@ -268,8 +255,9 @@ def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int
     behind = batch(records=[record(value=b"behind")], base_offset=2)
     path = tmp_path / LOG_NAME
     path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)
-    told = [row for row in _found(path, window_size) if row.get("code") == "resync-nested-candidate"]
-    assert [row["found"] for row in told] == ["50"]
+    with kernels.reading_with(kernels.in_windows(window_size)):
+        told = [finding for finding in kdump.check(path) if finding.code == "resync-nested-candidate"]
+    assert [finding.found for finding in told] == ["50"]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
@@ -704,44 +692,6 @@ def test_a_large_batch_is_a_candidate_without_further_evidence_up_to_1_mib(more:
 
 
 # --- Indexes
-
-
-@st.composite
-def segments(draw: st.DrawFn) -> dict[str, bytes]:
-    """A log with its indexes, all of which may be damaged."""
-    base_offset = draw(st.sampled_from([0, 0, 7, 1 << 31]))
-    data, offset, offsets, times = b"", base_offset, [], []
-    for row in range(draw(st.integers(0, 8))):
-        count = draw(st.integers(1, 3))
-        stamps = [TIMESTAMP + draw(st.integers(0, 30)) for _ in range(count)]
-        if draw(st.booleans()):
-            offsets.append((offset + draw(st.sampled_from([0, count - 1, count - 1])), len(data)))
-        if draw(st.booleans()):
-            times.append((max(stamps), offset + count - 1))
-        if row % 3 == 2:
-            data += message_set(messages=[message(value=b"m", timestamp=stamp) for stamp in stamps], base_offset=offset)
-        else:
-            codec: Codec = draw(st.sampled_from(["none", "none", "lz4"]))
-            data += batch(records=[record(value=b"v", timestamp=stamp) for stamp in stamps], base_offset=offset, codec=codec)
-        offset += count
-    zeros = draw(st.integers(0, 2))
-    files = {
-        ".log": data,
-        ".index": offset_index(entries=offsets, base_offset=base_offset, zero_entry_count=zeros),
-        ".timeindex": time_index(entries=times, base_offset=base_offset, zero_entry_count=zeros),
-    }
-    chosen = draw(st.sampled_from([".index", ".timeindex"]))
-    for suffix in draw(st.lists(st.sampled_from(list(files)), max_size=2)):
-        files[suffix] = draw(damaged(st.just(files[suffix])))
-    ordered = {chosen: files.pop(chosen), **files}
-    return {f"{base_offset:020d}{suffix}": content for suffix, content in ordered.items()}
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(segments(), st.sampled_from(RELEASES), st.sampled_from([(), ("--verify-index-only",), ("--max-message-size", "150")]))
-def test_indexes_are_printed_alike(folder: Path, files: dict[str, bytes], release: str, way: Sequence[str]) -> None:
-    _both(files, folder, ["--release", release, *way])
 
 
 @pytest.mark.parametrize("release", ["3.2.3", "4.3.1"])

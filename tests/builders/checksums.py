@@ -2,21 +2,9 @@
 
 import struct
 
-from crc32c import crc32c as crc32c_of_many
+from crc32c import crc32c
 
-
-def crc32c(data: bytes) -> int:
-    """The CRC-32C (Castagnoli) of `data`, unsigned."""
-    return crc32c_byte_by_byte(data) if len(data) < _MANY_BYTES else crc32c_of_many(data)
-
-
-def crc32c_byte_by_byte(data: bytes) -> int:
-    """The same by its definition; `tests/test_builders.py` compares it with the package that computes it of many bytes."""
-    crc = 0xFFFFFFFF
-    table = _CRC32C_TABLE
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    return crc ^ 0xFFFFFFFF
+__all__ = ["crc32c", "xxhash32"]
 
 
 def xxhash32(data: bytes) -> int:
@@ -41,14 +29,12 @@ def xxhash32(data: bytes) -> int:
     return accumulator ^ (accumulator >> 16)
 
 
-_MANY_BYTES = 256
 _U32 = 0xFFFFFFFF
 _PRIME_1 = 0x9E3779B1
 _PRIME_2 = 0x85EBCA77
 _PRIME_3 = 0xC2B2AE3D
 _PRIME_4 = 0x27D4EB2F
 _PRIME_5 = 0x165667B1
-_CASTAGNOLI_REFLECTED = 0x82F63B78
 
 
 def _rotate(value: int, bits: int) -> int:
@@ -57,13 +43,3 @@ def _rotate(value: int, bits: int) -> int:
 
 def _xxhash32_round(lane: int, word: int) -> int:
     return _rotate((lane + word * _PRIME_2) & _U32, 13) * _PRIME_1 & _U32
-
-
-def _crc32c_of_byte(byte: int) -> int:
-    crc = byte
-    for _ in range(8):
-        crc = crc >> 1 ^ (_CASTAGNOLI_REFLECTED if crc & 1 else 0)
-    return crc
-
-
-_CRC32C_TABLE = tuple(_crc32c_of_byte(byte) for byte in range(256))

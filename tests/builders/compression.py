@@ -37,15 +37,11 @@ def gzip_members(
     *,
     member_count: int = 1,
     level: int = zlib.Z_DEFAULT_COMPRESSION,
-    os_byte: int = 255,
     has_trailer: bool = True,
     trailing: bytes = b"",
 ) -> bytes:
-    """A gzip stream of one or several members; `has_trailer=False` leaves CRC and size off the last one.
-
-    Java writes the `os_byte` 255 since JDK 16, and 0 before.
-    """
-    members = [_gzip_member(part, level=level, os_byte=os_byte) for part in _parts(data, count=member_count)]
+    """A gzip stream of one or several members; `has_trailer=False` leaves CRC and size off the last one."""
+    members = [_gzip_member(part, level=level) for part in _parts(data, count=member_count)]
     if not has_trailer:
         members[-1] = members[-1][:-8]
     return b"".join(members) + trailing
@@ -152,10 +148,10 @@ def zstd_frames(
     return b"".join(frames) + trailing
 
 
-def _gzip_member(data: bytes, *, level: int, os_byte: int) -> bytes:
+def _gzip_member(data: bytes, *, level: int) -> bytes:
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     # Magic, method (8 deflate), flags, modification time, extra flags, operating system.
-    header = struct.pack("<2sBBIBB", b"\x1f\x8b", 8, 0, 0, 0, os_byte)
+    header = struct.pack("<2sBBIBB", b"\x1f\x8b", 8, 0, 0, 0, 255)  # as Java writes it since JDK 16
     trailer = struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
     return header + deflate.compress(data) + deflate.flush() + trailer
 

@@ -13,7 +13,7 @@ import zstandard
 from crc32c import crc32c
 
 from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, compress, gzip_members, lz4_frame
-from .files import aborted_transaction, producer_entry
+from .files import aborted_transaction, producer_entry, producer_snapshot
 from .hostile import SEED, Hostile, log, sound
 from .messages import int16, int32, string
 from .records import TIMESTAMP, Record, control_record, encode_record, message, message_set, unsigned_varint, varint, wrapper
@@ -340,13 +340,6 @@ def _record_schema(number: int) -> str:
 # --- companions
 
 
-def snapshot(entries: Iterable[bytes]) -> bytes:
-    """A producer snapshot, whose checksum is right."""
-    packed = list(entries)
-    data = struct.pack(">i", len(packed)) + b"".join(packed)
-    return struct.pack(">hI", 1, crc32c(data)) + data
-
-
 def lines(count: int, line: Callable[[int], str]) -> bytes:
     """A text checkpoint of these lines."""
     return f"0\n{count}\n{''.join(line(number) for number in range(count))}".encode()
@@ -368,7 +361,8 @@ def _transactions(count: int) -> bytes:
 
 def _producers(count: int) -> bytes:
     rows = range(count)
-    return snapshot(producer_entry(producer_id=one * 7919, last_offset=one, current_txn_first_offset=one) for one in rows)
+    entries = [producer_entry(producer_id=one * 7919, last_offset=one, current_txn_first_offset=one) for one in rows]
+    return producer_snapshot(entries=entries)
 
 
 def _tiny_records(codec: Codec, count: int) -> bytes:
@@ -473,7 +467,10 @@ CONTENTS = (
     Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", _transactions)),
     Hostile("snapshot of producers", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, _producers)),
     Hostile(
-        "snapshot of one producer", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, lambda count: snapshot([producer_entry()] * count))
+        "snapshot of one producer",
+        _SNAPSHOT,
+        50_000,
+        _beside(_SNAPSHOT, lambda count: producer_snapshot(entries=[producer_entry()] * count)),
     ),
     _epochs("leader epochs", 300_000, lambda number: f"{number} {number}\n"),
     _epochs("leader epochs that descend", 300_000, lambda number: f"{10**6 - number} {10**6 - number}\n"),

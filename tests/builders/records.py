@@ -231,28 +231,25 @@ def control_record(*, control_type: int, value: bytes | None = b"", key_version:
     return Record(key=key, value=value)
 
 
-def abort_record(*, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None) -> Record:
+def abort_record(*, coordinator_epoch: int = 0, key_size: int | None = None) -> Record:
     """The marker that ends a transaction by aborting it. Kafka: EndTxnMarker."""
-    value = struct.pack(">hi", version, coordinator_epoch)
-    return control_record(control_type=ControlType.ABORT, value=value, key_version=key_version, key_size=key_size)
+    return control_record(control_type=ControlType.ABORT, value=struct.pack(">hi", 0, coordinator_epoch), key_size=key_size)
 
 
-def commit_record(*, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None) -> Record:
+def commit_record(*, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0) -> Record:
     """The marker that ends a transaction by committing it. Kafka: EndTxnMarker."""
     value = struct.pack(">hi", version, coordinator_epoch)
-    return control_record(control_type=ControlType.COMMIT, value=value, key_version=key_version, key_size=key_size)
+    return control_record(control_type=ControlType.COMMIT, value=value, key_version=key_version)
 
 
 def leader_change_record(
     *,
-    leader_id: int = 1,
     voters: Sequence[Voter] = (Voter(),),
     granting_voters: Sequence[Voter] = (Voter(),),
     version: int = 0,
     message_version: int | None = None,
-    key_version: int = 0,
 ) -> Record:
-    """A leader change; `message_version` is the schema's (1: with directory ids), `version` the field's value."""
+    """A leader change by the voter 1; `message_version` is the schema's (1: with directory ids), `version` the field's value."""
     if message_version is None:
         message_version = 1 if version >= 1 else 0
     has_directory_id = message_version >= 1
@@ -261,36 +258,35 @@ def leader_change_record(
         return struct.pack(">i", voter.voter_id) + (voter.voter_directory_id if has_directory_id else b"") + _NO_TAGS
 
     value = (
-        struct.pack(">hi", version, leader_id)
+        struct.pack(">hi", version, 1)
         + _compact_array([write(voter) for voter in voters])
         + _compact_array([write(voter) for voter in granting_voters])
         + _NO_TAGS
     )
-    return control_record(control_type=ControlType.LEADER_CHANGE, value=value, key_version=key_version)
+    return control_record(control_type=ControlType.LEADER_CHANGE, value=value)
 
 
-def snapshot_header_record(*, last_contained_log_timestamp: int = TIMESTAMP, version: int = 0, key_version: int = 0) -> Record:
+def snapshot_header_record(*, last_contained_log_timestamp: int = TIMESTAMP) -> Record:
     """The first record of a KRaft snapshot. Kafka: SnapshotHeaderRecord."""
-    value = struct.pack(">hq", version, last_contained_log_timestamp) + _NO_TAGS
-    return control_record(control_type=ControlType.SNAPSHOT_HEADER, value=value, key_version=key_version)
+    value = struct.pack(">hq", 0, last_contained_log_timestamp) + _NO_TAGS
+    return control_record(control_type=ControlType.SNAPSHOT_HEADER, value=value)
 
 
-def snapshot_footer_record(*, version: int = 0, key_version: int = 0) -> Record:
+def snapshot_footer_record() -> Record:
     """The last record of a KRaft snapshot. Kafka: SnapshotFooterRecord."""
-    value = struct.pack(">h", version) + _NO_TAGS
-    return control_record(control_type=ControlType.SNAPSHOT_FOOTER, value=value, key_version=key_version)
+    return control_record(control_type=ControlType.SNAPSHOT_FOOTER, value=struct.pack(">h", 0) + _NO_TAGS)
 
 
-def kraft_version_record(*, kraft_version: int = 1, version: int = 0, key_version: int = 0) -> Record:
+def kraft_version_record(*, kraft_version: int = 1) -> Record:
     """The kraft.version in force from here on. Kafka: KRaftVersionRecord, KIP-853."""
-    value = struct.pack(">hh", version, kraft_version) + _NO_TAGS
-    return control_record(control_type=ControlType.KRAFT_VERSION, value=value, key_version=key_version)
+    value = struct.pack(">hh", 0, kraft_version) + _NO_TAGS
+    return control_record(control_type=ControlType.KRAFT_VERSION, value=value)
 
 
-def kraft_voters_record(*, voters: Sequence[Voter] = (Voter(),), version: int = 0, key_version: int = 0) -> Record:
+def kraft_voters_record(*, voters: Sequence[Voter] = (Voter(),)) -> Record:
     """The voters of the quorum from here on. Kafka: VotersRecord, KIP-853."""
-    value = struct.pack(">h", version) + _compact_array([_voter_of_set(voter) for voter in voters]) + _NO_TAGS
-    return control_record(control_type=ControlType.KRAFT_VOTERS, value=value, key_version=key_version)
+    value = struct.pack(">h", 0) + _compact_array([_voter_of_set(voter) for voter in voters]) + _NO_TAGS
+    return control_record(control_type=ControlType.KRAFT_VOTERS, value=value)
 
 
 def transaction_marker(

@@ -44,18 +44,6 @@ def _again(shape: str, kind: str, kernel: str, sizes: str, command: str) -> str:
     return boring.again(boring.short_size(shape) / boring.MIB, SEED, shape, kind, kernel, sizes, command)
 
 
-def test_each_of_several_patterns_chooses_its_names() -> None:
-    names = ["log", "check", "forecast", "recover"]
-    assert boring.matching(names, None) == names
-    assert boring.matching(names, ["recover", "[cl]*"]) == ["log", "check", "recover"]
-    assert boring.matching(names, ["nothing"]) == []
-
-
-def test_each_entry_of_what_is_wrong_is_of_a_case() -> None:
-    cases = {(shape, kind, command) for shape, kind in boring.short_cases() for command in boring.COMMANDS}
-    assert set(REASONS) <= cases
-
-
 @pytest.mark.oracle
 @pytest.mark.all_cases
 def test_the_log_manager_leaves_what_the_model_of_a_start_says(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The short form of the campaign of damaged partition directories."""
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -38,14 +36,6 @@ def test_log_managers_keep_what_was_recovered(release: str) -> None:
     assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
 
 
-@pytest.mark.parametrize("source", directories.SOURCES)
-def test_a_directory_depends_on_its_number_and_the_seed_only(source: str, tmp_path: Path) -> None:
-    first, again = (directories.case_of(source, 5, 17, tmp_path / run / "x") for run in ("0", "1"))
-    assert first.about == again.about and first.contents == again.contents
-    of_first, of_again = ({file.name: file.read_bytes() for file in case.directory.iterdir()} for case in (first, again))
-    assert of_first == of_again
-
-
 @each(
     "text",
     [
@@ -55,16 +45,3 @@ def test_a_directory_depends_on_its_number_and_the_seed_only(source: str, tmp_pa
 )
 def test_nonsense_is_recognized(text: str) -> None:
     assert list(nonsense(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Its length says 58 and should be 580.",
-        "1 record, 21 records, 1,001 records; 0 of 1 record can be read. None of its messages can be read.",
-        "A record batch says it is -1 bytes long, a header says its key is -59 bytes long.",
-        "bytes 7 to 8, offsets 20 to 200, offset 9, offset -1,000, offsets 3 to 7; all 3 entries are off by -7 offsets",
-    ],
-)
-def test_sense_is_not_taken_for_nonsense(text: str) -> None:
-    assert list(nonsense(text)) == []

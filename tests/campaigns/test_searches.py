@@ -24,10 +24,3 @@ def test_the_partitions_have_what_may_happen() -> None:
     assert answers == {"present", "damaged", "compacted", "missing", "below-log-start"}
     assert {case.topic for case in cases} == {"orders", "__consumer_offsets"}
     assert {case.mark[-6:] for case in cases} == {"", "-stray", "delete"}
-
-
-def test_a_partition_depends_on_its_number_and_the_seed_only() -> None:
-    def data(seed: int) -> list[bytes]:
-        return [part.data for part in searches.Case(seed, 17).parts]
-
-    assert data(5) == data(5) != data(6)

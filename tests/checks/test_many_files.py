@@ -17,7 +17,8 @@ from kdump.checks.settings import DEEP, Settings
 from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
-from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
+from tests.builders.files import producer_snapshot
+from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers
 from tests.loops import each
 from tests.work import work_of
 
@@ -71,7 +72,7 @@ def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(a
         directory.mkdir(parents=True)
         (directory / f"{0:020}.log").write_bytes(many_producers(producers + 200, attributes))
         for offset in range(producers, producers + 2 * snapshots, 2):
-            (directory / f"{offset:020}.snapshot").write_bytes(snapshot([]))
+            (directory / f"{offset:020}.snapshot").write_bytes(producer_snapshot())
         tracemalloc.start()
         lines = work_of(lambda: list(kdump.check(directory))).lines
         _, most = tracemalloc.get_traced_memory()
@@ -89,7 +90,7 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
     def steps(count: int) -> int:
         path = written(MANY["many segments"], count, tmp_path / str(count)).parent
         for base_offset in range(10, count + 10):
-            (path / f"{base_offset:020}.snapshot").write_bytes(snapshot([]))
+            (path / f"{base_offset:020}.snapshot").write_bytes(producer_snapshot())
         return work_of(lambda: list(kdump.check(path))).lines
 
     _assert_linear(steps, 50, 150, 350)

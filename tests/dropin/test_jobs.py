@@ -194,31 +194,6 @@ def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> 
     wait_until(lambda: not _processes(run.pid))
 
 
-@needs_proc
-@each("whom", ["all", "writer"])
-def test_an_interrupt_ends_all_processes(log: Path, whom: str) -> None:
-    run = _start(log, subprocess.PIPE)
-    wait_until(lambda: len(_processes(run.pid)) == 3)
-    if whom == "all":  # as a terminal does it
-        os.killpg(run.pid, signal.SIGINT)
-    else:
-        run.send_signal(signal.SIGINT)
-    assert run.stderr is not None
-    assert run.stderr.read() == b"kdump: interrupted\n"  # nobody reads stdout: but for the interrupt, this had no end
-    assert run.wait(timeout=HANG) == 130
-    wait_until(lambda: not _processes(run.pid))
-    run.communicate()
-
-
-@needs_proc
-def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
-    run = _start(log, subprocess.PIPE)
-    wait_until(lambda: len(_processes(run.pid)) == 3)
-    run.kill()
-    run.communicate()
-    wait_until(lambda: not _processes(run.pid))
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")
 @each(
     ("last_minute", "running", "jobs"),

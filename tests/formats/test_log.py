@@ -16,7 +16,7 @@ from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
 from kdump.formats.log import Log, LogRules
 from tests.builders.files import write_log
-from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
+from tests.builders.records import batch, encode_message, message, message_set, record
 from tests.loops import each
 from tests.support import LOGS, damaged, opened, read_records, walk
 
@@ -216,11 +216,6 @@ def test_a_log_truncated_before_its_large_records_are_read_is_reported(tmp_path:
 
 
 # --- all magics in one log
-
-
-def test_magics_may_follow_each_other_in_any_order() -> None:
-    data = ONE + ONE_MESSAGE + message_set(messages=[message(magic=0)]) + ONE + wrapper(messages=[message(value=b"a")]) + ONE
-    assert [row["magic"] for row in walk(data).rows] == [2, 1, 0, 2, 1, 2]
 
 
 def test_a_message_of_14_bytes_is_the_shortest_of_magic_0() -> None:

@@ -21,7 +21,6 @@ from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, d
 pytestmark = pytest.mark.both_kernels
 
 T = 1_700_000_000_000
-LEGACY: list[Codec] = ["gzip", "snappy", "lz4"]
 
 
 def _offsets(data: bytes) -> list[int]:
@@ -31,11 +30,6 @@ def _offsets(data: bytes) -> list[int]:
 
 
 # --- messages on their own
-
-
-def test_a_message_of_magic_0_has_no_timestamp() -> None:
-    (row,) = read_records(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5)).rows
-    assert (row["timestamp"], row["key"], row["value"], row["crc"]) == (-1, b"k1", b"v1", 1474775406)
 
 
 def test_a_wrong_checksum_withholds_no_message() -> None:
@@ -74,17 +68,6 @@ def test_a_message_too_short_for_its_key_is_shown_as_far_as_it_goes() -> None:
 # --- wrappers
 
 
-@each("codec", LEGACY)
-@each("magic", [0, 1])
-def test_the_messages_inside_stand_in_place_of_their_wrapper(codec: Codec, magic: int) -> None:
-    inside = [message(key=b"k1", value=b"v1", magic=magic), message(key=b"k2", magic=magic)]
-    data = wrapper(messages=inside, magic=magic, codec=codec, base_offset=5)
-    found = read_records(data)
-    assert [(row["offset"], row["key"], row["value"]) for row in found.rows] == [(5, b"k1", b"v1"), (6, b"k2", None)]
-    assert [row["isvalid"] for row in found.rows] == [True, True]
-    assert len(found.batches) == 1
-
-
 def _at(*offsets: int, magic: int = 1) -> list[Message]:
     return [message(magic=magic, offset=offset) for offset in offsets]
 
@@ -121,13 +104,6 @@ def test_a_wrapper_offset_below_the_last_offset_inside_is_a_fault() -> None:
     fault = fault_of(wrapper(messages=[message()] * 3, inner_offsets=[0, 1, 2], offset=1))
     assert fault.code == "legacy-wrapper-offset"
     assert fault.values == {"wrapper_offset": 1, "inner_offset": 2}
-
-
-def test_the_magic_inside_decides_how_a_message_is_read() -> None:
-    inside = [message(key=b"a", value=b"1", magic=0), message(key=b"b", value=b"2", magic=1, timestamp=T + 3)]
-    for magic in (0, 1):
-        rows = read_records(wrapper(messages=inside, magic=magic, base_offset=1)).rows
-        assert [(row["key"], row["value"], row["timestamp"]) for row in rows] == [(b"a", b"1", -1), (b"b", b"2", T + 3)]
 
 
 @each(
@@ -213,12 +189,6 @@ def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
     for magic, code in [(0, ""), (1, "frame-bad-header")]:
         data = wrapper(messages=[message(magic=0, value=b"v")], magic=magic, codec="lz4", compressor=broken)
         assert read_records(data).code == code
-
-
-def test_a_fault_ends_the_messages_but_not_those_before() -> None:
-    data = message_set(messages=[message(value=b"a"), message(value=b"b")]) + wrapper(has_null_value=True, messages=[message()])
-    found = read_records(data + message_set(messages=[message(value=b"c")]))
-    assert [[row["value"] for row in rows] for rows in found.batches] == [[b"a"], [b"b"], []]
 
 
 # --- many

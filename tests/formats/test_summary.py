@@ -15,14 +15,14 @@ TWO = [record(value=b"one"), record(value=b"two")]
 SIZE = 61 + 10  # of a batch of ONE
 
 
-def _summary(data: bytes, start: int = 0) -> BatchSummary | None:
+def _summary(data: bytes) -> BatchSummary | None:
     """The summary of the first chunk of a log."""
     with opened(data) as source:
-        return next(iter(Log(source, start).summarized_chunks())).summary
+        return next(iter(Log(source).summarized_chunks())).summary
 
 
-def _sure(data: bytes, start: int = 0) -> BatchSummary:
-    summary = _summary(data, start)
+def _sure(data: bytes) -> BatchSummary:
+    summary = _summary(data)
     assert summary is not None
     return summary
 

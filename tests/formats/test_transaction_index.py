@@ -6,10 +6,7 @@ from hypothesis import strategies as st
 from kdump.formats import transaction_index
 from tests.builders.files import aborted_transaction
 from tests.builders.files import transaction_index as build
-from tests.loops import each
 from tests.support import INT16, INT64, Values, opened, values_of
-
-ONE = aborted_transaction(producer_id=1234, first_offset=5, last_offset=9, last_stable_offset=12)
 
 
 def _read(data: bytes) -> list[Values]:
@@ -17,21 +14,9 @@ def _read(data: bytes) -> list[Values]:
         return [values_of(row) for table in transaction_index.read(source) for row in table]
 
 
-@each(
-    ("data", "versions"),
-    [
-        (b"", []),
-        *((build(entries=[ONE, ONE], trailing=bytes(rest)), [0, 0]) for rest in (1, 33)),
-        (aborted_transaction(version=0x0102) + aborted_transaction(version=-1), [258, -1]),
-    ],
-)
-def test_whole_entries_are_read_with_their_versions(data: bytes, versions: list[int]) -> None:
-    assert [row["version"] for row in _read(data)] == versions
-
-
 def test_an_index_larger_than_a_window_is_read() -> None:
     count = (1 << 20) // 34 + 5
-    rows = _read(ONE * count)
+    rows = _read(aborted_transaction(last_stable_offset=12) * count)
     assert (len(rows), rows[-1]["last_stable_offset"]) == (count, 12)
 
 

@@ -6,7 +6,6 @@ import select
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 _PIECE = 1 << 20
 _SECONDS_TO_END = 5
@@ -25,7 +24,7 @@ class Jvm(contextlib.AbstractContextManager["Jvm"]):
         environment: Mapping[str, str],
         *,
         folder: Path | None = None,
-        errors: int | IO[bytes] | None = subprocess.DEVNULL,
+        errors: int | None = subprocess.DEVNULL,
     ) -> None:
         """Start `command`. What the JVM writes to stderr goes to `errors`; None stands for the stderr of this process."""
         self._process = subprocess.Popen(

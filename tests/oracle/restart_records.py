@@ -4,21 +4,18 @@
     bytes_lost             size of all `.log` files before minus after; negative when a `.swap` segment came in
     end_differs            true: `log_end` is not `data_end`
     result                 `loaded`, `offline` (the log directory failed) or `exception` (loading threw)
-    exception, message, cause, thrown_in
-                           what was thrown, and by which method of the broker (nothing for exceptions without a stack)
+    exception, message, cause
+                           what was thrown
     segments_before        pairs of base offset and size, from the files
-    log_start, log_end, recovery_point_after, segments, topic_id, producers
+    log_start, log_end, segments
                            as the loaded log tells them; `segments` is "same" when they are as before
     files                  each file that is not as before: name, what happened, new name, size before, while open, and after the
                            proper close; a name that another file has taken stands there for both
     segments_gone          `.log` files that are not there any more
     data_end               after the last intact batch of the newest segment afterwards; its base offset if it has none
-    intact_batches         batches with a correct CRC before, even after damage
-    lost_batches, lost_records, lost_intact_bytes, lost_offsets
-                           those of them that no segment holds afterwards; offsets that another batch covers do not count
-    recovered              segments scanned because of the recovery point
-    snapshots_deleted, snapshots_loaded
-                           producer snapshots, by offset, in the order of the log
+    lost_batches, lost_records, lost_offsets
+                           of the batches with a correct CRC before, even after damage, those that no segment holds afterwards;
+                           offsets that another batch covers do not count
     log                    lines of the log: level, class, message; routine is left out
 
 What is empty is left out. An index of 10485760 or 10485756 bytes while open is preallocated.
@@ -100,15 +97,10 @@ def record(facts: Facts) -> dict[str, Any]:
         "files": _changes(facts),
         "segments_gone": sorted(name for name in facts.before if LOG_NAME.fullmatch(name) and name not in facts.after),
         "data_end": data_end,
-        "intact_batches": len(facts.intact),
         **_lost(facts),
-        "recovered": _offsets(lines, r"Recovering unflushed segment (-?\d+)"),
-        "snapshots_deleted": _offsets(lines, r"Deleted producer state snapshot .*?(\d+)\.snapshot"),
-        "snapshots_loaded": _offsets(lines, r"Loading producer state from snapshot file .*?(\d+)\.snapshot"),
         "log": [line for line in lines if not ROUTINE.match(line.partition(": ")[2])][:MAX_LINES],
     }
-    # What is empty is left out; a zero says something, and so does a topic id of null.
-    return {name: value for name, value in row.items() if value or type(value) is int or name == "topic_id"}
+    return {name: value for name, value in row.items() if value or type(value) is int}  # a zero says something
 
 
 def _thrown(thrown: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +108,6 @@ def _thrown(thrown: Mapping[str, Any]) -> dict[str, Any]:
         "exception": thrown["class"],
         "message": "null" if thrown["message"] is None else _steady(thrown["message"]),
         "cause": _steady(thrown["cause"] or ""),
-        "thrown_in": thrown["place"],
     }
 
 
@@ -124,10 +115,7 @@ def _loaded(log: Mapping[str, Any], segments_before: list[list[int]]) -> dict[st
     return {
         "log_start": log["start"],
         "log_end": log["end"],
-        "recovery_point_after": log["recovery_point"],
         "segments": "same" if log["segments"] == segments_before else log["segments"],
-        "topic_id": log["topic_id"],
-        "producers": log["producers"],
     }
 
 
@@ -216,7 +204,6 @@ def _lost(facts: Facts) -> dict[str, Any]:
     return {
         "lost_batches": len(lost),
         "lost_records": sum(batch.record_count for batch in lost),
-        "lost_intact_bytes": sum(len(batch.content) for batch in lost),
         "lost_offsets": _ranges((batch.first_offset, batch.last_offset) for batch in lost if not _is_held(batch, held)),
     }
 
@@ -268,7 +255,3 @@ def _line(level: str, logger: str, message: str, thrown: str | None) -> str:
 
 def _steady(text: str) -> str:
     return re.sub(r"\b\d+ ?ms\b", "N ms", re.sub(r"lastModifiedTime=\d+", "lastModifiedTime=N", text))
-
-
-def _offsets(lines: Iterable[str], pattern: str) -> list[int]:
-    return [int(found[1]) for line in lines if (found := re.search(pattern, line))]

@@ -1,26 +1,20 @@
-"""Records what brokers do with partition directories at their next start: runs Kafka's own log manager on copies.
+"""What brokers do with partition directories at their next start: runs Kafka's own log manager on copies.
 
-    python -m tests.oracle.restarts --release 4.3.1 DIR... > records.jsonl
-
-Each line is one start: after a clean or an unclean stop, with one recovery point. What it says comes from the loaded
-log, from the lines the broker logs, and from the files before, while the log is open, and after a proper close;
-restart_records.py has the fields.
+What a record says comes from the loaded log, from the lines the broker logs, and from the files before, while the log is open,
+and after a proper close; restart_records.py has the fields.
 
 The scheduler runs tasks without delay at the end of loading, and delayed ones never: files that a broker removes a
-minute later are still there under `.deleted`. Settings are at their defaults unless `--config` names others.
+minute later are still there under `.deleted`. Settings are at their defaults unless a request names others.
 """
 
-import argparse
 import contextlib
 import functools
 import json
 import os
 import re
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,52 +44,19 @@ PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(d
 
 
 class Start(NamedTuple):
-    """One start to perform; `recovery_point_is` says how the offset was chosen."""
+    """One start to perform."""
 
     stop: str
     recovery_point: int
-    recovery_point_is: str = "given"
 
 
 class Request(NamedTuple):
-    """One directory, and the requested starts."""
+    """One directory, and how it is loaded."""
 
     directory: Path
-    stops: Sequence[str] = ("clean", "unclean")
-    recovery_points: Sequence[str] = ("zero", "end", "middle", "checkpoint")
     config: Mapping[str, str] = {}
     loaded_as: str | None = None  # the name of the copy; by default see _loaded_as
     now: int | None = None  # the time of the clock; by default a minute after the newest record
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the records of the given directories, one line of JSON each."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.oracle.restarts", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("directories", metavar="DIR", nargs="+", type=Path, help="partition directories")
-    parser.add_argument("--release", required=True)
-    parser.add_argument("--stop", action="append", choices=Request._field_defaults["stops"])
-    parser.add_argument("--recovery-point", action="append", choices=Request._field_defaults["recovery_points"])
-    parser.add_argument("--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the topic")
-    parser.add_argument("--now", type=int, help="what the clock says, in ms; by default a minute after the newest record")
-    parser.add_argument("--jobs", type=int, default=1)
-    chosen = parser.parse_args(arguments)
-    missing = why_not_available(chosen.release)
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    config = dict(setting.split("=", 1) for setting in chosen.config)
-    defaults = Request._field_defaults
-    stops, points = chosen.stop or defaults["stops"], chosen.recovery_point or defaults["recovery_points"]
-    requests = [Request(directory, stops, points, config, now=chosen.now) for directory in chosen.directories]
-    try:
-        for rows in run_many(chosen.release, requests, jobs=chosen.jobs):
-            print(*map(json.dumps, rows), sep="\n", end="\n" if rows else "", flush=True)
-    except kafka_tool.OracleError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
 
 
 @functools.cache
@@ -106,61 +67,6 @@ def why_not_available(release: str) -> str | None:
     return kafka_tool.why_not_available(release) or kafka_tool.why_not(
         lambda: (kafka_tool.compiled(JAVA_SOURCE), kafka_tool.fetch(release, LOGGING))
     )
-
-
-def run_many(release: str, requests: Sequence[Request], jobs: int = 1) -> Iterator[list[dict[str, Any]]]:
-    """Return the records of each request, in order, using `jobs` JVMs."""
-    with contextlib.ExitStack() as stack:
-        managers = [stack.enter_context(LogManager(release)) for _ in range(min(jobs, len(requests)))]
-        free = list(managers)
-
-        def run(request: Request) -> list[dict[str, Any]]:
-            manager = free.pop()
-            try:
-                return list(records(manager, request))
-            finally:
-                free.append(manager)
-
-        if managers:
-            yield from stack.enter_context(ThreadPoolExecutor(len(managers))).map(run, requests)
-
-
-def records(manager: "LogManager", request: Request) -> Iterator[dict[str, Any]]:
-    """Return the records of a directory: after a clean stop, then after an unclean one with each recovery point.
-
-    The points: zero; the log end after a clean start ("end", the everyday crash); the base of the segment in the middle, of
-    three or more; and what the log directory's own checkpoint holds, if that is yet another. After a clean stop one record
-    with `recovery_point_is` "any" stands for zero and end where these agree in everything.
-    """
-    request = request._replace(directory=request.directory.resolve())
-    run = functools.partial(manager.record, request)
-    clean = run(Start("clean", 0, "zero"))
-    end = clean.get("log_end", _intact_end(request.directory))
-    points = {"zero": 0}
-    if 0 < end <= MAX_LONG:
-        points["end"] = end
-    bases = sorted(base for base, _ in clean.get("segments_before", []))
-    if len(bases) >= 3:
-        points["middle"] = bases[len(bases) // 2]
-    checkpoint = _checkpoint(request.directory.parent / "recovery-point-offset-checkpoint").get(_loaded_as(request))
-    if checkpoint is not None and checkpoint <= MAX_LONG and checkpoint not in points.values():
-        points["checkpoint"] = checkpoint
-    wanted = [(name, point) for name, point in points.items() if name in request.recovery_points]
-    if "clean" in request.stops:
-        starts = [Start("clean", point, name) for name, point in wanted if name in ("zero", "end")]
-        rows = [clean if start.recovery_point_is == "zero" else run(start) for start in starts]
-        if len(rows) == 2 and _is_same(*rows):
-            rows = [{**rows[1], "recovery_point_is": "any"}]
-        yield from rows
-    if "unclean" in request.stops:
-        for name, point in wanted:
-            yield run(Start("unclean", point, name))
-
-
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two starts did the same, apart from their recovery points."""
-    apart = ("recovery_point", "recovery_point_is", "recovery_point_after")
-    return {k: v for k, v in one.items() if k not in apart} == {k: v for k, v in other.items() if k not in apart}
 
 
 class _Broken(kafka_tool.OracleError):
@@ -188,17 +94,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         log_start = _checkpoint(directory.parent / "log-start-offset-checkpoint").get(partition.name)
         lay_out = functools.partial(self._lay_out, directory, partition, start, log_start)
         (facts,) = self._started(lay_out, config, request.now)
-        is_in_log_dir = directory.name in (partition.name, METADATA_PARTITION)
-        row = {
-            "case": directory.parent.name if is_in_log_dir else directory.name,
-            "dir": directory.name if is_in_log_dir else ".",
-            "release": self._release,
-            **start._asdict(),
-            **({"loaded_as": partition.name} if partition.name == directory.name else {}),
-            **({"config": dict(config)} if config else {}),
-            **record(facts),
-        }
-        return row if log_start is None else {**row, "log_start_checkpoint": log_start}
+        return {"release": self._release, **start._asdict(), **record(facts)}
 
     def rebuilt(self, request: Request, start: Start) -> dict[str, bytes] | None:
         """Perform one start on a fresh copy; return its files after the close, or None if it fails or loses something."""
@@ -329,11 +225,6 @@ def _told_of(partition: str, told: Mapping[str, Any]) -> dict[str, Any]:
     return {**told, "logs": [log for log in told["logs"] if log["dir"] == partition], "lines": lines}
 
 
-def _intact_end(directory: Path) -> int:
-    """The offset after the highest offset of the intact batches."""
-    return max((batch.last_offset + 1 for batch in intact_batches(_contents(directory))), default=0)
-
-
 def _contents(partition: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in partition.iterdir() if path.is_file()}
 
@@ -359,7 +250,3 @@ def _write_checkpoint(path: Path, partition: str, offset: int) -> None:
     found = PARTITION_NAME.fullmatch(partition)
     assert found  # _loaded_as made sure
     path.write_text(f"0\n1\n{found['topic']} {found['partition']} {offset}\n")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -7,40 +7,11 @@ import pytest
 from kdump.checks.catalogue.lines import matching
 from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS
 from tests.loops import of_all_cases
-from tests.oracle.kafka_messages import Message, messages_in, messages_of
+from tests.oracle.kafka_messages import messages_of
 from tests.oracle.kafka_tool import OracleError
 from tests.output.kafka_messages import answer_to, decided, expectation, filled
 
 RELEASES = ("2.8.2", "3.9.1", "4.0.0", "4.3.1")
-
-JAVA = """
-class Sample {
-    // throw new KafkaException("not a message");
-    void run() {
-        log.warn("Corruption found in segment {}, " + "truncating to {}", base, "x" + y);
-        throw new CorruptRecordException("Record is corrupt (stored crc = " + crc + ", computed crc = " + other() + ")");
-        throw new KafkaException(String.format("The size of segment %s (%d) is too large", file, size), cause);
-        log.info("all is {} with it", word);
-    }
-}
-"""
-SCALA = """
-    warn(s"Loaded stray log: ${dir.getName} of $topic")
-    require(size > 0, s"index of ${f(")")} is corrupt")
-    maybeHandleIOException(s"Error while flushing log for $topicPartition in dir ${dir.getParent}") {
-"""
-
-
-def test_messages_are_extracted_with_a_place_for_each_value() -> None:
-    assert list(messages_in("Sample", JAVA)) == [
-        Message("Sample", "WARN", "Corruption found in segment {}, truncating to {}"),
-        Message("Sample", "CorruptRecordException", "Record is corrupt (stored crc = {}, computed crc = {})"),
-        Message("Sample", "KafkaException", "The size of segment {} ({}) is too large"),
-        Message("Sample", "INFO", "all is {} with it"),
-    ]
-    assert [one.shape for one in messages_in("Sample", SCALA)] == [
-        *("Loaded stray log: {} of {}", "index of {} is corrupt", "Error while flushing log for {} in dir {}"),
-    ]
 
 
 @pytest.mark.oracle

@@ -253,14 +253,6 @@ def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: in
 # --- lengths that lead to the start of a later batch
 
 
-@pytest.mark.parametrize("next_row", [3, 4])
-def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(next_row: int) -> None:
-    batches = _log(4)
-    batches[1] = _claiming(batches[1], (next_row - 1) * SIZE)
-    found = _ranges(b"".join(batches))
-    assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
-
-
 @each("zeros_after", [1, 2, 700, 1 << 20])
 @each("claimed_zeros", [-1, 2, 300])
 def test_batches_that_a_damaged_one_claims_are_listed_where_zeros_follow(claimed_zeros: int, zeros_after: int) -> None:

@@ -61,6 +61,7 @@ def test_records_are_decoded_with_a_schema_that_is_named(brokers: Path, tmp_path
 def test_without_the_option_records_have_no_decoded_columns(brokers: Path, tmp_path: Path) -> None:
     rows = _records(brokers, tmp_path / "out", "--topics", "jade-both")
     assert "decodedValue" not in rows["jade-both", 0, 0]
+    assert not (tmp_path / "out" / "decoded").exists()
 
 
 def test_only_records_can_be_decoded(brokers: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,11 +102,6 @@ def test_the_tables_of_topics_have_the_columns_of_the_listing(brokers: Path, tmp
         scanned = scanned.select(listed.column_names)
         assert scanned.schema.field("decodedValue").type == listed.schema.field("decodedValue").type
         assert repr(scanned.to_pylist()) == repr(listed.to_pylist())  # NaN does not equal itself
-
-
-def test_a_scan_that_decodes_nothing_has_no_tables_of_topics(brokers: Path, tmp_path: Path) -> None:
-    _records(brokers, tmp_path / "out")
-    assert not (tmp_path / "out" / "decoded").exists()
 
 
 def test_tables_of_topics_that_cannot_be_listed_are_not_taken_for_missing(tmp_path: Path) -> None:

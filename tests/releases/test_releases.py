@@ -1,7 +1,6 @@
 """The history of Kafka's tool is ordered and complete, and names only things that exist."""
 
 import ast
-import gzip
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -11,24 +10,18 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.binary.java_strings import text_of
 from kdump.errors import UsageError
-from kdump.formats.log import Log
 from kdump.formats.offset_index import OffsetIndexEntry
 from kdump.formats.producer_snapshot import ProducerState
 from kdump.formats.record import Record
 from kdump.formats.record_batch import RecordBatch
-from kdump.formats.records import read as read_records
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
-from kdump.output.kafka.lines import KafkaText
 from kdump.releases import broker_startup, decoder_words, exception_texts, history, known
 from kdump.releases.broker_startup import PROVED, StartRules
-from kdump.releases.profile import Profile, profile_of
+from kdump.releases.profile import profile_of
 from kdump.releases.timeline import History, Part, version_of
-from tests.builders.records import message, message_set
 from tests.loops import each
-from tests.support import opened
 
 PACKAGE = Path(kdump.__file__).parent
 _RELEASE = re.compile(r"\d+(\.\d+){2,3}\Z")
@@ -240,15 +233,6 @@ def test_words_name_only_values_that_some_fault_has() -> None:
             assert placeholders <= values, code
 
 
-@each(
-    ("releases", "package"),
-    [(("0.11.0.0", "2.3.1"), "org.apache.kafka.common.record"), (("2.4.0", "4.3.1"), "org.apache.kafka.common")],
-)
-def test_the_exception_of_bad_records_moved_to_another_package(releases: tuple[str, str], package: str) -> None:
-    for release in releases:
-        assert Profile(release).words("record-count-negative").exception == f"{package}.InvalidRecordException"
-
-
 # --- profiles
 
 
@@ -286,23 +270,6 @@ PATCHES = "is no full number, and patch releases differ; there are"
 def test_an_unknown_release_is_refused_with_its_neighbours(release: str, hint: str) -> None:
     said = _refusal(release)
     assert said.startswith(f"--release {release} {hint}") or not hint
-
-
-def _first_lines(data: bytes, release: str) -> tuple[str, str]:
-    """The first batch line and the first record line of a release."""
-    text = KafkaText(Profile(release), text_of)
-    with opened(data) as source:
-        chunk = next(Log(source).chunks())
-        lines: list[str] = []
-        text.record_lines(next(read_records(source, chunk)), None, False, lines)
-        return text.batch_lines(chunk.batches)[0].rstrip("\n"), lines[0].rstrip("\n")
-
-
-def test_2_8_gives_the_offset_of_the_first_message_in_a_wrapper() -> None:
-    inner = message_set(messages=[message(value=b"a"), message(value=b"b")], base_offset=0)
-    data = message_set(messages=[message(value=gzip.compress(inner), attributes=1)], base_offset=8)
-    assert "| offset: 7 " in _first_lines(data, "2.8.1")[1]
-    assert " baseOffset: 7 lastOffset: 8 " in _first_lines(data, "2.8.1")[1]
 
 
 # --- starts

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from golden_outputs import make
-from kdump.releases import history
-from kdump.releases.timeline import FIRST, Part
-from tests import alike, witnesses
+from kdump.releases import changes
+from kdump.releases.timeline import FIRST
+from tests import witnesses
 from tests.loops import each
 from tests.witnesses import Move
 
@@ -31,34 +31,10 @@ def _is_noticed(move: Move) -> bool:
     return golden is not None and witnesses.notices(move, golden)
 
 
-def test_what_is_kept_is_of_rules_that_are_there() -> None:
-    assert sorted((WITNESSES.keys() | GAPS.keys()) - MOVES.keys()) == []
-    assert sorted(WITNESSES.keys() & GAPS.keys()) == []
-
-
-@pytest.mark.slow
-def test_a_gap_has_a_reason_and_no_witness() -> None:
-    assert [name for name, reason in GAPS.items() if not reason] == []
-    found = [move.name for move, _ in witnesses.search((MOVES[name] for name in GAPS), among_all=False)]
-    assert found == [], "take these off the list of gaps: `python -m tests.witnesses --search` does it"
-
-
 def test_all_releases_that_the_history_names_are_of_rules() -> None:
     of_rules = {move.rule.rpartition(" ")[2] for move in MOVES.values()}
-    assert of_rules == set(alike.turning_points()) - {FIRST}
+    assert of_rules == {group.releases[0] for group in changes.groups()} - {FIRST}
     assert len(MOVES) > 800
-
-
-def test_a_part_of_a_line_is_moved_to_the_neighbouring_release_and_noticed_in_one() -> None:
-    earlier, later = (
-        MOVES[f"history.BATCH_LINE ' isControl: {{is_control}}' since 2.0.1, {way}"] for way in ("earlier", "later")
-    )
-    with witnesses.in_force(later):
-        moved = history.BATCH_LINE
-    assert isinstance(moved, tuple) and all(isinstance(part, Part) for part in moved)
-    assert [part.since for part in moved if "isControl" in part.text] == ["2.1.0"]
-    assert "".join(part.text for part in moved) == "".join(part.text for part in history.BATCH_LINE)
-    assert (earlier.release, later.release) == ("2.0.0", "2.0.1")
 
 
 def test_a_run_that_a_rule_has_nothing_to_do_with_notices_nothing() -> None:

@@ -22,7 +22,6 @@ from unittest import mock
 
 import pytest
 
-from campaigns import spark as campaign
 from kdump.checks.catalogue import SCAN
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
@@ -127,19 +126,6 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     paths = [str(path) for path in sorted(CORPUS.iterdir())[:: 30 if all_cases else 45]]
     frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
     assert _rows(frame) == _in_process(table, *paths)
-
-
-def test_the_campaign_of_pieces_shows_what_differs(spark: "SparkSession", log: Path, capsys: Capture, monkeypatch: Patch) -> None:
-    arguments = ["--step", "tables", "--table", "records", "--size", "1", str(log)]
-    assert campaign.main(arguments) == 0
-    assert capsys.readouterr().out.endswith("the same\n")
-    rows = campaign.read_here("records", [str(log)])
-    first = min(rows)
-    monkeypatch.setattr(campaign, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert campaign.main(arguments) == 1
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0].endswith("DIFFERENT")
-    assert lines[1:] == ["records in tasks of 1: 1 only by Spark:", first, "records in tasks of 1: 1 only here:", "one more"]
 
 
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
@@ -602,29 +588,6 @@ def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_pat
     query.join(HANG)
     assert killed
     assert results == [(200_000, 4 * sum(range(50_000)), 4)]
-
-
-def test_eighty_files_with_one_in_ten_poisoned(spark: "SparkSession", tmp_path: Path) -> None:
-    poisoned = set(range(7, 80, 10))
-    for number in range(80):
-        path = _write_log(tmp_path / f"t-{number}", batch(records=[record(value=b"v")]))
-        if number in poisoned:
-            match number // 10 % 4:
-                case 0:
-                    path.unlink()
-                    os.mkfifo(path)
-                case 1:
-                    os.truncate(path, 3 << 30)
-                case 2:
-                    path.write_bytes(b"\xff" * 5000)
-                case _:
-                    path.unlink()
-                    path.symlink_to(tmp_path / "nowhere")
-    table = read(spark, str(tmp_path), table="records", unreadable="row")
-    counts = Counter(row.partition for row in table.where("error IS NULL").select("partition").collect())
-    assert all(counts[number] == 1 for number in set(range(80)) - poisoned)
-    findings = read(spark, str(tmp_path), table="findings").where("severity <> 'info' OR code = 'sparse-file'")
-    assert {row.partition for row in findings.select("partition").collect()} == poisoned
 
 
 # --- The session
