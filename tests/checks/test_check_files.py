@@ -15,7 +15,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import records
-from tests.builders.compression import Codec, compress, snappy_raw
+from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
@@ -489,12 +489,6 @@ def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) 
     assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
 
 
-def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None:
-    pieces = [batch(records=RECORDS, codec="snappy", payload=snappy_raw(PLAIN), base_offset=first) for first in (0, 3, 6)]
-    (one,) = _deep(tmp_path, *pieces, code="snappy-raw")
-    assert (one.start, one.found, one.severity) == (0, "3", "info")
-
-
 @each("codec", CODECS)
 def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: Codec) -> None:
     empty = batch(records=RECORDS, codec=codec, payload=b"")
@@ -503,14 +497,6 @@ def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: C
         (one,) = (one for one in found if one.code != "record-count-too-high")  # of zstd, nothing is a payload of nothing
         assert (one.code, one.start, one.end, one.expected, one.found) == ("payload-empty-compressed", 0, 61, "3", "0")
     assert of_log(tmp_path, batch(codec=codec, base_offset=0) + batch(records=RECORDS, base_offset=1)) == []
-
-
-@each(("codec_id", "is_known"), [(4, True), (5, False), (7, False)])
-def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, is_known: bool) -> None:
-    odd = batch(records=RECORDS, attributes=codec_id, payload=compress(PLAIN, codec="zstd", magic=2))
-    found = of_log(tmp_path, odd, batch(records=RECORDS, base_offset=3))
-    expected = [("codec-unknown", "error", 0, len(odd), "0 to 4")] * (not is_known)
-    assert [(one.code, one.severity, one.start, one.end, one.expected) for one in found] == expected
 
 
 @each(
@@ -565,21 +551,6 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
 
 
 # --- messages in wrappers
-
-
-def test_a_message_inside_a_wrapper_is_judged_by_its_own_checksum_and_magic(tmp_path: Path) -> None:
-    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c", magic=0)])
-    crc, magic = _deep(tmp_path, data)
-    assert (crc.code, crc.severity, crc.offset_first, crc.start, crc.end) == ("legacy-inner-crc", "error", 1, 0, len(data))
-    assert (magic.code, magic.severity, magic.offset_first, magic.start) == ("legacy-inner-magic", "warning", 2, 0)
-    assert (magic.end, crc.found, magic.expected, magic.found) == (len(data), "0x00000001", "1", "0")
-
-
-@pytest.mark.parametrize(("codec", "told"), [("zstd", True), ("gzip", False)])
-def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> None:
-    data = wrapper(messages=[message(value=b"a")], codec=codec)
-    found = [one for one in of_log(tmp_path, data) if one.code == "codec-not-allowed"]
-    assert [(one.severity, one.start, one.end) for one in found] == [("error", 0, len(data))] * told
 
 
 # --- what the system does not tell

@@ -122,12 +122,6 @@ def test_the_same_batch_of_sequence_0_twice_is_a_duplicate_and_another_is_a_new_
         assert [(one.code, one.severity) for one in found] == [told]
 
 
-@each(("sequence", "code"), [(0, "sequence-wrap"), (1, "sequence-gap")])
-def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, code: str) -> None:
-    pieces = [_data(0, MAX_INT), _data(1, sequence), _data(2, sequence + 1)]
-    assert [(one.code, one.start) for one in _of(tmp_path, pieces)] == [(code, place(pieces, 1)[0])]
-
-
 @each(
     ("producer_id", "epoch", "sequence", "more", "wrong"),
     [
@@ -513,13 +507,6 @@ def test_bytes_after_the_last_entry_are_rated_by_the_checksum(tmp_path: Path, da
     assert ("snapshot-crc-mismatch" in codes_of(findings_of(path))) == (words == ".")
     (unread,) = (one for one in findings_of(path, level="quick") if one.code.startswith("snapshot-"))
     assert (unread.message, unread.broker_forecast) == ("3 bytes follow the last entry.", "delete"), "no checksum is read"
-
-
-@each(("producer", "forecast"), [(-1, "blind"), (0, "die"), (1, "die")])
-def test_what_a_marker_says_is_read_where_a_producer_sent_it(tmp_path: Path, producer: int, forecast: str) -> None:
-    odd = record(value=_VALUE)
-    found = _of(tmp_path, [_plain(0), _control(1, odd, producer=producer, in_txn=producer >= 0)], "control-key-null")
-    assert [one.broker_forecast.partition(" ")[0] for one in found] == [forecast]
 
 
 @each(("offset", "told"), [(3, True), (4, False)])
