@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kdump.checks.finding import FileReport, Finding
-from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
@@ -343,11 +342,6 @@ def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, r
     assert _flood(found) == ("3", 36, 72)
 
 
-def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: int) -> None:
-    found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP, -1), *TIMES[1:]]), name=TIME_INDEX)
-    assert told_values(found) == [(BELOW, "error", 0, 12, "0 or more", "-1")]
-
-
 @pytest.mark.parametrize(
     ("time", "offset", "code"),
     [
@@ -422,13 +416,6 @@ def test_aborted_transactions_ascend(tmp_path: Path, rows_at_once: int, entry: t
     assert all((one.offset_first, one.offset_last) == (first, last) for one in found)
 
 
-@each(("last", "told"), [(90, []), (89, ["txnindex-order"])])
-def test_no_transaction_ends_before_its_segment(tmp_path: Path, last: int, told: list[str]) -> None:
-    found = _of_index(tmp_path, transaction_index(entries=[_aborted(80, last, 80)]), log=None, name=file_name(90, ".txnindex"))
-    assert codes_of(found) == told
-    assert [one.broker_forecast.partition(":")[0] for one in found] == ["rescan"] * len(told)
-
-
 @each(("version", "forecast"), [(1, "blind"), (255, "blind"), (256, "die"), (-1, "die")])
 def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) -> None:
     (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
@@ -464,14 +451,6 @@ def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: b
         assert told_values(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
         if words:
             assert found[0].message == f"Entry 0 is for a transaction of producer {producer_id}, but {words}."
-
-
-@each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_the_marker_of_an_aborted_transaction_may_be_compressed(tmp_path: Path, codec: Codec) -> None:
-    for is_commit in (False, True):
-        log = DATA_ALONE + transaction_marker(is_commit=is_commit, base_offset=1, producer_id=7, codec=codec)
-        found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log)
-        assert [one.code for one in found if one.code.startswith("txn")] == ["txnindex-without-marker"] * is_commit
 
 
 def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cleaned(tmp_path: Path) -> None:

@@ -418,20 +418,6 @@ def test_a_snapshot_has_header_plain_batches_and_footer(tmp_path: Path, pieces: 
     assert found == sorted((code, starts[row], starts[row + 1]) for code, row in told)
 
 
-@each(
-    "name, is_bad",
-    [
-        (f"{10:020}-{3:010}", False),
-        *((f"{10:0{width}}-{3:0{after}}", True) for width, after in ((19, 10), (21, 9), (20, 9))),
-        ("bootstrap", False),
-    ],
-)
-def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: str, is_bad: bool) -> None:
-    name = f"{name}.checkpoint"
-    (tmp_path / name).write_bytes(HEADER + FOOTER)
-    assert ("checkpoint-name-bad" in codes_of(findings_of(tmp_path / name))) == is_bad
-
-
 @each(("ends", "told"), [([7], False), ([5, 9], False), ([6], True), ([], True), ([3, 5], True)])
 def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, ends: list[int], told: bool) -> None:
     directory = _metadata_log(tmp_path, {7: [batch(base_offset=7, records=[record(value=NO_OP)])]})
@@ -450,15 +436,6 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     assert findings_of(other, "snapshot-gap-metadata") == []  # which other topics do not need
     (other / "quorum-state").write_bytes(b"")  # a copy of the metadata log under another name
     assert len(findings_of(other, "snapshot-gap-metadata")) == 1
-
-
-def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
-    control = batch(records=[records.snapshot_header_record()], is_control=True)
-    bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=UNKNOWN)])
-    directory = _metadata_log(tmp_path, {0: [control, bad]})
-    (found,) = findings_of(directory, "metadata-record-undecodable", level="deep")
-    assert (found.severity, found.start, found.end, found.offset_first) == ("warning", len(control), len(control + bad), 2)
-    assert findings_of(directory, "metadata-record-undecodable") == []
 
 
 def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
@@ -482,11 +459,6 @@ def _deep(tmp_path: Path, *pieces: bytes, code: str = "", **settings: Any) -> li
     """What a deep check finds in a log, of a code only if it is given."""
     found = of_log(tmp_path, *pieces, level="deep", is_pedantic=True, **settings)
     return [one for one in found if code in ("", one.code)]
-
-
-@each("codec", CODECS)
-def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) -> None:
-    assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
 
 
 @each("codec", CODECS)

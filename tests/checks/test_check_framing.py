@@ -123,12 +123,6 @@ def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp
     assert found.message == f"The last {'byte of the file is' if zeros == 1 else f'{zeros:,} bytes of the file are'} zero."
 
 
-def test_a_size_in_whole_mebibytes_looks_preallocated(tmp_path: Path) -> None:
-    for size, words in ((1 << 20, " The file is 1 MiB exactly: it looks preallocated."), ((1 << 20) - 4096, "")):
-        (found,) = (one for one in _of_aged_log(tmp_path, _batch(0).ljust(size, b"\0")) if one.code == "zero-tail")
-        assert found.message == f"The last {size - SIZE:,} bytes of the file are zero.{words}"
-
-
 # --- ends that are cut between batches
 
 
@@ -172,20 +166,6 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
     assert one.message == (
         f"The file ends after offset 1, at the end of a batch, but {names} of offset {attested}: batches seem to be cut off."
     )
-
-
-def test_an_empty_log_may_have_had_its_first_batch(tmp_path: Path) -> None:
-    directory = _cut_partition(tmp_path, index=b"", times=time_index_of(entries=[(TIMESTAMP, 0)]))
-    _write(directory / LOG, b"")
-    (found,) = findings_of(directory, "truncated-at-boundary")
-    assert (found.offset_first, found.offset_last, found.expected, found.found) == (0, 0, "0", "-1")
-    assert found.message == f"The file is empty, but {TIME_INDEX} knows of offset 0: batches seem to be cut off."
-
-
-def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_only(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]}, producer_snapshots={1: [], 2: [], 9: []})
-    found = findings_of(directory, "truncated-at-boundary")
-    assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
 
 
 @each(
@@ -385,19 +365,6 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
 
 
 @each(
-    ("data", "looks"),
-    [
-        (b"\xff" * 30 + b"a" * 31, "binary data (50 % printable, 1.0 bits a byte)"),
-        (b"a" * 61, "text (100 % printable, 0.0 bits a byte)"),
-        (bytes(range(256)) * 4, "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
-    ],
-)
-def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
-    (found,) = of_log(tmp_path, data)
-    assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
-
-
-@each(
     ("head", "kind"),
     [
         *((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x04\x22\x4d\x18", "lz4"), (b"PK\x03\x04", "zip")),
@@ -441,15 +408,6 @@ def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path)
     ]
 
 
-def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(row) for row in range(4)], 4: [_batch(4)]})
-    for code, data in (("garbage-region", _log(0, 1) + b"no batch " * 20), ("torn-tail", _log(0, 1, 2)[:-5])):
-        _write(directory / LOG, data)
-        (found,) = findings_of(directory, code)
-        assert (found.offset_first, found.offset_last) == (2, 3)
-    assert found.message.endswith(" Missing here: offsets 2 to 3.")
-
-
 @each(
     ("code", "wrong"),
     [
@@ -464,15 +422,6 @@ def test_headers_that_are_not_reported_one_by_one_are_counted(tmp_path: Path, co
     first, second, flood = _findings_in(tmp_path, b"".join(pieces), code)
     assert [(one.start, one.end) for one in (first, second)] == [(0, size), (size, 2 * size)]
     assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 2 * size, 4 * size, "2")
-
-
-def test_changes_of_the_magic_that_are_not_reported_one_by_one_are_counted(tmp_path: Path) -> None:
-    one, other = (message_set(messages=[message(value=b"v", magic=magic)]) for magic in (0, 1))
-    data = b"".join(offset.to_bytes(8, "big") + (one, other)[offset % 2][8:] for offset in range(8))
-    sizes = len(one) + len(other)
-    first, second, flood = _findings_in(tmp_path, data, "magic-regression")
-    assert [found.start for found in (first, second)] == [sizes, 2 * sizes]
-    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 3 * sizes, 3 * sizes + len(one), "1")
 
 
 def _findings_in(tmp_path: Path, log: bytes, code: str) -> list[Finding]:

@@ -73,13 +73,6 @@ def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
     return data, len(before)
 
 
-@each("name", _TOO_LARGE)
-def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -> None:
-    last = encode_record(record(value=b"v", offset_delta=90_000))
-    findings = _findings(tmp_path, _large(name, last)[0])
-    assert [(one.code, one.severity) for one in findings] == [("last-offset-delta-mismatch", "info")]  # its offsets have gaps
-
-
 @each("code", _IRREGULAR, share=2)
 @each("name", _TOO_LARGE)
 def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_path: Path) -> None:
@@ -90,11 +83,6 @@ def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_
     is_placed = _TOO_LARGE[name][2] == "none" and code not in ("header-bytes-odd", "timestamp-overflow")
     start = _HEADER_SIZE + before
     assert (finding.start, finding.end) == ((start, start + len(irregular)) if is_placed else (0, len(data)))
-
-
-def test_only_the_first_record_of_a_large_batch_has_its_base_timestamp(tmp_path: Path) -> None:
-    last = encode_record(record(timestamp=TIMESTAMP - 5, offset_delta=90_000))
-    assert "base-timestamp-odd" not in codes_of(_findings(tmp_path, _large("70,000 records", last)[0]))
 
 
 def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:

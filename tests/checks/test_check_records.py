@@ -82,20 +82,9 @@ def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_pa
     assert seen.faults == ["record-body-mismatch"]
 
 
-def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
-    _found(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
-    assert [part.counts for part in seen.parts] == [[1, 0, 1]]
-
-
 @each("odd", [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(timestamp=-7)])
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
-
-
-@each("level", ["quick", "full", "deep"])
-def test_timestamps_of_headers_are_examined_unless_quick(level: str, tmp_path: Path) -> None:
-    log = batch(records=[record(timestamp=-2)], max_timestamp=-2)
-    assert codes_of(_found(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
 
 
 def test_a_record_that_is_negative_is_reported_though_its_header_is_not(tmp_path: Path) -> None:

@@ -115,12 +115,6 @@ def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path
     assert [one.severity for one in found] == ["info"] * bool(what)
 
 
-def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -> None:
-    for latest, codes in ((NOW + 1, []), (NOW, ["delete-horizon-odd"])):
-        early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=latest)
-        assert codes_of(of_log(tmp_path, early)) == codes
-
-
 @each(
     ("base", "delta", "codes"),
     [
@@ -229,11 +223,6 @@ def test_one_epoch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, epochs
     assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (row, row, expected, value)
     assert words in found.message
-
-
-@each("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
-def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
-    assert of_log(tmp_path, _epochs(*epochs)) == []
 
 
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:

@@ -121,12 +121,6 @@ def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_not_a_fault(tmp_path:
     assert severity == "info" and ("(brokers compact this internal topic)" in message) == topic.startswith("__")
 
 
-def test_the_stated_policy_counts(tmp_path: Path) -> None:
-    directory = _without_middle(tmp_path)
-    assert _told(directory, cleanup_policy="compact") == GAP
-    assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]
-
-
 @each(
     ("entries", "told"),
     [
@@ -405,16 +399,6 @@ def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_e
     assert _told(directory) == [("segment-missing", "error", None, None)]
     (directory / EPOCHS).write_bytes(checkpoint(entries=[]))
     assert _told(directory) == []
-
-
-def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_there(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
-    _remove(directory, 10, ".log")
-    (directory / file_name(10, ".index")).write_bytes(bytes(80))
-    (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
-    for one in (found := findings_of(directory, "index-orphan")):
-        assert (one.severity, one.message.endswith("No log here reaches so far: its contents are lost.")) == ("error", True)
-    assert found
 
 
 def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path: Path) -> None:

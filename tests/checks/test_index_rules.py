@@ -52,16 +52,6 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
     assert [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"] == []
 
 
-def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: Path) -> None:
-    offsets = (0, 1, 3, 2, 4, 5)
-    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in offsets]
-    directory = write_partition(tmp_path, segments={0: batches})
-    index = directory / file_name(0, ".index")
-    index.write_bytes(index_of(entries=[(offset, row * len(batches[0])) for row, offset in enumerate(offsets) if row]))
-    found = [(one.code, one.start, one.end) for one in _of_indexes(directory) if one.path == str(index)]
-    assert found == [("index-entry-order", 8, 16)]
-
-
 def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_written(tmp_path: Path) -> None:
     whole = [record(value=b"v")] * 5
     for records, codes in ((whole[:4], set()), (whole, {"index-offset-mismatch"})):
