@@ -96,15 +96,6 @@ def test_conditions_are_about_keys_and_values_that_are_json(condition: str, hit:
     assert _found(orders, condition) == ([hit], "found", 0)
 
 
-@each(
-    "condition, found",
-    [("items.10=110", ([0], "found", 0)), ("items.11=110", ([], "absent", 1)), ("items.12=110", ([], "not proven", 3))],
-)
-def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list[int], str, int], tmp_path: Path) -> None:
-    value = json.dumps({"items": list(range(100, 112))}).encode()
-    assert _found(_partition(tmp_path, record(value=value)), condition) == found
-
-
 # --- fields that no record has
 
 
@@ -128,11 +119,6 @@ def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, of
     body = json.loads(place.read_text())
     assert (body["verdict"], body["unknownFields"]) == ("not proven", verdict["unknownFields"])
     assert run("--verify", place)[0] == 3
-
-
-def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
-    code, _, err = run("--where", "user.id=42", _partition(tmp_path, record(key=b"k", value=b"a text")))
-    assert (code, "kdump: no value has a field user.id; no value has fields\n" in err) == (3, True)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

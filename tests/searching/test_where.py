@@ -112,16 +112,6 @@ def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
 OF_TRANSACTION = _batch(0, producer_id=7, producer_epoch=0, is_transactional=True)
 
 
-def test_the_marker_may_be_on_another_copy_than_the_first(tmp_path: Path) -> None:
-    aborted = transaction_marker(base_offset=1, producer_id=7, is_commit=False)
-    behind = _partition(tmp_path / "behind", OF_TRANSACTION)
-    ahead = _partition(tmp_path / "ahead", OF_TRANSACTION, aborted)
-    assert _fate("a-0@0", behind, ahead).answer == "aborted"
-    assert _fate("a-0@0", behind).answer == "open-transaction"
-    (ahead / "log-start-offset-checkpoint").write_text("0\n1\na 0 2\n")
-    assert _fate("a-0@0", ahead).answer == "below-log-start", "whatever became of its transaction"
-
-
 def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -> None:
     committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
     diverged = _partition(tmp_path / "diverged", OF_TRANSACTION, committed)
@@ -145,16 +135,6 @@ def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: 
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
     (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
     assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
-
-
-def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:
-    earlier = _partition(tmp_path / "earlier", _batch(0))
-    now = _partition(tmp_path / "now", _batch(5), base=5)
-    for checkpointed in (0, 2):  # retention has deleted more by now
-        (now / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {checkpointed}\n")
-        fate = _fate("a-0@3", earlier, now)
-        assert (fate.answer, fate.bytes) == ("below-log-start", False)
-        assert f"the log starts later ({now}: 5)" in fate.evidence
 
 
 def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
@@ -287,15 +267,6 @@ def test_an_offset_after_the_log_that_other_files_know_of_is_lost(witness: str |
         (path / f"{20:020}.snapshot").write_bytes(producer_snapshot())
     answers = [next(iter(kdump.where(f"orders-0@{offset}", tmp_path))).answer for offset in (9, 10, 19, 20)]
     assert answers == ["present", *2 * ["missing" if witness else "not-written"], "not-written"]
-
-
-def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
-    data = _partition(tmp_path / "one", *(_batch(offset) for offset in (0, 2)))
-    assert _fate("a-0@1", data).answer == "missing"
-    (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 3\n")
-    fate = _fate("a-0@1", data)
-    assert (fate.answer, fate.superseded_by) == ("compacted", None)
-    assert "nobody knows its key" in fate.evidence
 
 
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
