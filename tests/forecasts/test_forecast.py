@@ -15,16 +15,14 @@ import jsonschema
 import pytest
 
 import kdump
-from kdump.binary.source import Source
 from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
-from kdump.forecasts import damage, losses
+from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.reading import salvage, search, steps
+from kdump.reading import search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
-from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
@@ -198,16 +196,6 @@ def test_a_directory_to_be_deleted_gets_a_log_where_it_has_none(tmp_path: Path, 
     assert (row.outcome, row.log_end, [change["name"] for change in row.files]) == ("keep", None, made)
 
 
-@pytest.mark.parametrize(
-    ("lost", "offsets"),
-    [([6, 7, 8], [[6, 8]]), ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]), ([9, 6], [[6, 6], [9, 9]]), ([7, 6, 7], [[6, 7]])],
-)
-def test_lost_offsets_are_reported_as_ranges_in_their_order(tmp_path: Path, lost: list[int], offsets: list[list[int]]) -> None:
-    path = _partition(tmp_path, (5, [flipped(_batch(5)), *(_batch(offset) for offset in lost)]))
-    row = _only(path, after="unclean", recovery_point=0)
-    assert (row.outcome, row.lost_offsets) == ("cut", offsets)
-
-
 def _cut_searches_short(monkeypatch: Patch) -> None:
     monkeypatch.setattr(DEFAULT, "free_crc_bytes", 0)
     monkeypatch.setattr(DEFAULT, "free_tries", 0)
@@ -269,29 +257,6 @@ def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Pa
     assert len(searched) > 2 * once
 
 
-def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "00000000000000000007.index").write_bytes(b"")
-    (gone,) = _only(path, after="clean").files
-    assert tuple(gone.values()) == ("00000000000000000007.index", "deleted", None, 0, None)
-    (made,) = _only(_partition(tmp_path, name="empty-0"), after="clean").files
-    assert tuple(made.values()) == ("00000000000000000000.log", "created", None, None, 0)
-
-
-@each(
-    "name, data, outcomes",
-    [
-        ("00000000000000000007-0000000001.checkpoint.deleted", b"", ["delete", "keep"]),
-        # a transaction that began before the log start is looked for from there
-        (f"{6:020}.snapshot", producer_snapshot(entries=[producer_entry(current_txn_first_offset=1)]), ["keep", "keep"]),
-    ],
-)
-def test_a_file_beside_a_log_goes_or_stays(tmp_path: Path, name: str, data: bytes, outcomes: list[str]) -> None:
-    path = _partition(tmp_path, (5, [_batch(5)]))
-    (path / name).write_bytes(data)
-    assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == outcomes
-
-
 def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     for suffix in ("swap", "cleaned"):
@@ -310,14 +275,6 @@ def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_
     assert _only(path, config={"index.interval.bytes": size - 1}, **REBUILT).outcome == "wipe"
 
 
-def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]))
-    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **REBUILT)
-    reason = f"{0:020d}.timeindex: the time index is full with 2 entries"
-    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", reason)
-    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **REBUILT).outcome == "keep"
-
-
 @each("padding, outcome", [("", "keep"), ("==", "keep"), ("=", "die"), ("===", "die")])
 def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, outcome: str) -> None:
     """The behaviour of the log manager of 4.3.1 for each of them."""
@@ -325,40 +282,6 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, ou
     (path / "partition.metadata").write_text(f"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ{padding}\n")
     row = _only(path, after="clean")
     assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("version: 0\n", "partition.metadata ends before line 2"),
-        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is not a name with a value"),
-        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is not a name with a value"),
-    ],
-)
-def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Path, text: str, reason: str) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "partition.metadata").write_text(text)
-    row = _only(path, after="clean")
-    assert (row.reason, row.is_safe) == (reason, False)
-
-
-def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [flipped(_batch(0))]), (1, [_batch(1)]))
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    for named in (str(path), f"{path}/"):
-        row = _only(named, after="unclean")
-        assert (row.recovery_point, row.outcome, row.log_start) == (1, "keep", 1)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nother 0 1\n")
-    row = _only(path, after="unclean")
-    assert (row.recovery_point, row.outcome, row.also, row.log_end) == (0, "cut", ["delete"], 1)
-    assert row.segments_gone == ["00000000000000000000.log"]
-
-
-def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    nearest = {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1", "4.3.1": "4.3.1", "4.4.0": "4.4.0"}
-    assert {release: _only(path, after="clean", broker=release).release for release in nearest} == nearest
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -528,17 +451,6 @@ def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
     return path
 
 
-def test_a_folder_of_log_directories_is_forecast_log_directory_by_log_directory(tmp_path: Path) -> None:
-    _log_directory(tmp_path, "disk1", "orders-0")
-    _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
-    run = _run("--after", "clean", str(tmp_path))
-    assert run.returncode == 0
-    places = ["disk1/orders-0", "disk2/orders-1", "disk2/payments-0"]
-    assert [word for word in run.stdout.split() if word.startswith(f"{tmp_path}")] == [f"{tmp_path}/{name}" for name in places]
-    found = _places(tmp_path, kdump.forecast(tmp_path, after="clean"))
-    assert list(found.items()) == [(name, "keep") for name in places]
-
-
 def test_log_directories_are_found_by_their_partitions_through_links_and_at_four_levels(tmp_path: Path) -> None:
     for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
         _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
@@ -592,15 +504,6 @@ def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_pat
     assert rows[0].reason == "this is itself a log directory, and no broker starts with one inside another"
     run = _run("--after", "clean", str(log_directory))
     assert f"  # in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
-
-
-def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
-    log_directory = _log_directory(tmp_path, "data", "orders-0")
-    copy = _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
-    run = _run("--after", "clean", str(log_directory))
-    assert run.returncode == 1
-    assert f" mv {copy} KEEP/orders-0.bak   # with the broker stopped: out of the log directory" in run.stdout
-    assert "replica" not in run.stdout
 
 
 def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
@@ -717,20 +620,6 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert _only(path, after="clean").consumers_stop_at is None
-
-
-def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    walked: list[str] = []
-    real = salvage.walk_patches
-
-    def walk(source: Source, *arguments: Any, **options: Any) -> object:
-        walked.append(source.path)
-        return real(source, *arguments, **options)
-
-    monkeypatch.setattr(damage, "walk_patches", walk)
-    path = _partition(tmp_path, (0, [_batch(0)]), (1, [flipped(_batch(1))]), (2, [_batch(2)]))
-    assert len(list(kdump.forecast(path))) == 3
-    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
 
 
 def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_path: Path) -> None:
