@@ -12,14 +12,9 @@ import kdump
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
-    TIMESTAMP,
-    abort_record,
     batch,
-    leader_change_record,
     message,
-    message_set,
     record,
-    transaction_marker,
     wrapper,
 )
 from tests.loops import each
@@ -55,11 +50,6 @@ def _shown(items: Iterable[object], *names: str) -> list[object]:
 # --- Batches
 
 
-def test_an_empty_log_has_no_batches_and_no_records(tmp_path: Path) -> None:
-    log = kdump.open(_log(tmp_path))
-    assert (list(log), list(log.records()), list(log.salvage()), log.size) == ([], [], [], 0)
-
-
 def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> None:
     path = _log(tmp_path, *_batches(0))
     log = kdump.open(path)
@@ -72,42 +62,9 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 # --- Records
 
 
-@each("magic", [0, 1])
-@each("codec", CODECS[1:4])
-def test_messages_in_wrappers_have_absolute_offsets(tmp_path: Path, magic: int, codec: Codec) -> None:
-    plain = message_set(messages=[message(key=b"a", value=b"b", magic=magic)], base_offset=3)
-    inside = [message(value=b"c", magic=magic), message(key=b"d", magic=magic)]
-    path = _log(tmp_path, plain, wrapper(messages=inside, magic=magic, codec=codec, base_offset=4))
-    assert _shown(kdump.open(path), "base_offset", "last_offset", "count") == [(None, 3, None), (None, 5, None)]
-    rows = list(kdump.open(path).records())
-    at = len(plain)
-    assert _shown(rows, "offset", "key", "value", "position") == [(3, b"a", b"b", 0), (4, None, b"c", at), (5, b"d", None, at)]
-    same = ("magic", "isvalid", "headers", "is_control", "timestamp")
-    assert _shown(rows, *same) == [(magic, True, None, None, TIMESTAMP if magic else -1)] * 3
-    assert [row.compresscodec for row in rows] == ["none", codec, codec]
-
-
 def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Path) -> None:
     path = _log(tmp_path, wrapper(messages=[message(magic=0, value=b"a"), message(magic=1, value=b"b")], magic=1))
     assert [row.magic for row in kdump.open(path).records()] == [0, 1]
-
-
-def test_control_records_say_what_they_are(tmp_path: Path) -> None:
-    path = _log(
-        tmp_path,
-        batch(records=[record(value=b"v")], producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True),
-        transaction_marker(base_offset=1),
-        batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
-        batch(records=[leader_change_record()], base_offset=3, is_control=True),
-        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
-    )
-    rows = list(kdump.open(path).records())
-    assert _shown(rows, "offset", "is_transactional", "is_control", "control_type") == [
-        *((0, True, False, None), (1, True, True, "COMMIT"), (2, True, True, "ABORT"), (3, False, True, "LEADER_CHANGE")),
-        *((4, False, True, "-1"), (5, False, True, "127")),
-    ]
-    assert rows[1].key == b"\0\0\0\1"
-    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
 
 
 @each(
