@@ -16,7 +16,6 @@ import pytest
 import golden_outputs
 import kdump
 from kdump.checks.finding import Start
-from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
 from kdump.output.schemas import schema_of
@@ -251,12 +250,6 @@ def test_only_what_was_stopped_starts_after_that_stop(
     if stop == "unclean":
         (broker / ".kafka_cleanshutdown").unlink()
     assert list(NextStarts(["kafka"], is_brief=True)._directory("kafka/orders-0")[1].after) == after
-
-
-def test_a_timestamp_in_the_future_is_told(broker: Path) -> None:
-    for topic, ahead, told in (("past", -HOUR, []), ("soon", HOUR, []), ("late", 49 * HOUR, [("also wrong", "kafka/late-0")])):
-        write_partition(broker, topic=topic, segments={0: [data(0, at=current_time() + ahead)]})
-        assert _headings(_triage()) == told
 
 
 def test_the_screen_of_a_broker_in_trouble(broker: Path) -> None:
