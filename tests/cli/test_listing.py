@@ -189,36 +189,9 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
 # --- ranges
 
 
-@each(
-    "options, offsets",
-    [
-        *(("", [0, 3, 6]), ("--from-offset 2", [0, 3, 6]), ("--from-offset 3", [3, 6])),
-        *(("--to-offset 3", [0, 3]), ("--to-offset 2", [0]), ("--from-offset 3 --to-offset 3", [3])),
-        *((f"--from-time {TIMESTAMP + 32}", [3, 6]), (f"--from-time {TIMESTAMP + 33}", [6])),
-        *((f"--to-time {TIMESTAMP + 30}", [0, 3]), (f"--to-time {TIMESTAMP + 29}", [0])),
-        *(("--from-position 0", [0, 3, 6]), ("--from-position 1", [3, 6])),
-    ],
-)
-def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
-    assert listed.only("baseOffset", "log", *options.split(), write_log(tmp_path, *_threes())) == (CLEAN, offsets)
-
-
 def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
     path = write_log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
     assert listed.only("baseOffset", "log", "--to-time", str(TIMESTAMP), path) == (FINDINGS, [0, 1])
-
-
-@each("codec", ["none", "gzip"])
-@each(
-    "options, offsets",
-    [
-        ("--from-offset 2 --to-offset 4", [2, 3, 4]),
-        (f"--from-time {TIMESTAMP + 2} --to-time {TIMESTAMP + 30}", [2, 3]),
-        *((f"--to-time {TIMESTAMP - 1}", []), ("--limit 4 --from-offset 1", [1, 2, 3, 4])),
-    ],
-)
-def test_only_wanted_records_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int], codec: Codec) -> None:
-    assert listed.only("offset", "log", "--deep", *options.split(), write_log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
 
 
 @each(
@@ -272,14 +245,6 @@ def test_a_wrapper_may_hold_the_offsets_before_it(tmp_path: Path, listed: Listed
     assert any(codec != "none" for codec in codecs) == ("--to-time" in options or counts[1] > 0)
     first, last = (5, 5) if "--from-offset" in options else (0, 1)
     assert {*listed.only("offset", "log", "--deep", *options.split(), path)[1]} >= {first, last} or not counts[0]
-
-
-def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
-    path = write_log(
-        tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1)
-    )
-    expected = {"--to-offset=0": ["none"], "--to-offset=1": ["none", "gzip"], "--from-offset=3": ["gzip"], "--from-offset=4": []}
-    assert {option: listed.only("compresscodec", "log", option, path)[1] for option in expected} == expected
 
 
 # --- records

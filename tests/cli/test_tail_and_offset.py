@@ -10,7 +10,7 @@ import pytest
 from kdump.cli.commands import main
 from tests import kernels
 from tests.builders import files
-from tests.builders.compression import Codec, compress
+from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_log
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -192,12 +192,6 @@ def _assert_ends(rows: list[dict[str, Any]], whole: list[dict[str, Any]], count:
     return damaged
 
 
-def test_what_is_found_after_damage_has_the_status_that_the_whole_log_gives_it(tmp_path: Path, listed: Lister) -> None:
-    path = write_log(tmp_path, *map(_batch, range(7)), NOISE, _batch(8), _batch(9))
-    (tmp_path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(8, 7 * SIZE + 180)]))
-    assert (listed("--tail", 2, path)[0], listed.statuses) == (CLEAN, [(8, "salvaged"), (9, "intact")])
-
-
 def _odd(offset: int, codec: Codec) -> bytes:
     return batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec, trailing=b"x")
 
@@ -338,31 +332,6 @@ def test_damage_around_an_offset_may_have_held_it_and_is_no_part_of_a_later_tail
 )
 def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: str) -> None:
     assert listed(*options.split(), partition)[0] == USAGE
-
-
-@each("options", [(), ("--deep",)], ids=["batches", "records"])
-def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(tmp_path: Path, listed: Lister, options: tuple[str, ...]) -> None:
-    """Damage, batches without records or with unreadable ones, in any order."""
-    chance = random.Random(28)
-    cut = batch(records=[record(value=b"v" * 40)] * 3, codec="gzip", compressor=lambda body: compress(body, codec="gzip")[:-9])
-    for _ in range(12):
-        parts = []
-        for offset in range(0, 400, 10):
-            kind = chance.choice(("sound", "sound", "flipped", "garbage", "empty", "empty", "torn", "cut"))
-            parts += {
-                "sound": [_batch(offset, chance.choice((1, 2, 9)))],
-                "flipped": [_flipped(_batch(offset, 2))],
-                "garbage": [chance.randbytes(chance.choice((1, 30, 200)))],
-                "empty": [batch(base_offset=offset)] * chance.choice((1, 3)),
-                "torn": [batch(records=[record(value=b"v"), b"\xff"])],
-                "cut": [cut],
-            }[kind]
-        path = write_log(tmp_path, *parts)
-        listed(*options, path)
-        whole = listed.rows
-        for count in (1, 2, 5, 30, 1000):
-            listed(*options, "--tail", count, path)
-            _assert_ends(listed.rows, whole, count)
 
 
 def test_a_segment_that_starts_at_the_offset_after_the_base_is_the_next_one(tmp_path: Path, listed: Lister) -> None:

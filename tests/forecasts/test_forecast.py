@@ -23,6 +23,7 @@ from kdump.reading import search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
+from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
@@ -255,6 +256,20 @@ def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Pa
     again = list(kdump.forecast(path))
     assert [(row.lost_offsets, row.data_end) for row in again] == [(row.lost_offsets, row.data_end) for row in rows]
     assert len(searched) > 2 * once
+
+
+@each(
+    "name, data, outcomes",
+    [
+        ("00000000000000000007-0000000001.checkpoint.deleted", b"", ["delete", "keep"]),
+        # a transaction that began before the log start is looked for from there
+        (f"{6:020}.snapshot", producer_snapshot(entries=[producer_entry(current_txn_first_offset=1)]), ["keep", "keep"]),
+    ],
+)
+def test_a_file_beside_a_log_goes_or_stays(tmp_path: Path, name: str, data: bytes, outcomes: list[str]) -> None:
+    path = _partition(tmp_path, (5, [_batch(5)]))
+    (path / name).write_bytes(data)
+    assert [_only(path, broker=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == outcomes
 
 
 def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(tmp_path: Path) -> None:

@@ -392,17 +392,6 @@ def test_copies_of_a_partition_are_named_with_their_ends_and_what_compares_them(
 
 
 @each(
-    "start, end, where",
-    [
-        *((0, 0, ""), (7, 7, ", byte 7"), (7, 8, ", byte 7"), (7, 9, ", bytes 7 to 8"), (0, 1, ", byte 0")),
-        (1000, 3000, ", bytes 1,000 to 2,999"),
-    ],
-)
-def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, where: str) -> None:
-    assert f"error    crc-mismatch  {A}/{LOG}{where}" in _lines((_finding(start=start, end=end), A))
-
-
-@each(
     "percent, note, pieces",
     [
         ("99.9 %", "1 byte damaged", [("intact", 99_999, 3), ("damaged", 1, 0)]),
@@ -422,19 +411,6 @@ def test_a_map_shows_how_much_is_intact(percent: str, note: str, pieces: list[tu
     assert rest.strip() == f"{percent}  {size_text(sum(piece[1] for piece in pieces))}   {note}"
     signs = {"intact": "█", "damaged": "▒", "salvaged": "▓", "zero": "░", "not_examined": "?"}
     assert {*cells} == {signs[status] for status, size, _ in pieces if size > 1 or len(pieces) > 1}
-
-
-def test_a_little_that_is_intact_is_not_nothing() -> None:
-    report = _report(f"{A}/{LOG}", ("intact", 1, 1), ("damaged", 9_999, 0))
-    assert any(line.startswith(LOG) and "  < 0.1 %  9.77 KiB" in line for line in _lines((_finding(), A), reports=[(report, A)]))
-
-
-def test_two_or_three_directories_are_drawn_each_with_its_name() -> None:
-    names = ["a-0", "b-0", "c-0", "d-0"]
-    for count, shown in ((1, []), (2, names[:2]), (3, names[:3]), (4, [])):
-        lines = _lines(*_in(*names[:count]), reports=_logs(*names[:count], piece=("damaged", 9, 1)))
-        assert [line for line in lines if line.removeprefix("/data/") in names] == [f"/data/{name}" for name in shown]
-        assert ("What is lost, and what to do" in lines) == (count < 4)
 
 
 def test_only_files_that_are_damaged_are_drawn() -> None:
@@ -540,11 +516,6 @@ def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() ->
     assert _starts(crash, stop, is_unknown=False) == ["  after any stop: no start"]
 
 
-def test_a_finding_about_a_directory_names_it_once() -> None:
-    lines = _lines((_finding(), A), (_finding("start-loses", path="/data/b-0", end=0), "/data/b-0"))
-    assert any(line.endswith("start-loses   /data/b-0") for line in lines)
-
-
 def test_a_copy_is_advised_where_a_restart_destroys() -> None:
     for forecast, severity, copies in (
         ("cut", "error", True),
@@ -556,12 +527,6 @@ def test_a_copy_is_advised_where_a_restart_destroys() -> None:
         lines = _lines((_finding("torn-tail", severity, forecast=forecast), A))
         advised = any(line.startswith(f"  mkdir -p KEEP && cp -a {A} KEEP/a-0.damaged   # before") for line in lines)
         assert advised == copies, (forecast, severity)
-
-
-def test_a_listing_is_advised_from_where_a_log_is_damaged() -> None:
-    for file_type, skipped, told in (("log", 1, True), ("log", 0, False), ("index", 9, False)):
-        lines = _lines((_finding(start=77, skipped=skipped, file_type=file_type), A))
-        assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
 
 
 def test_damage_in_one_piece_is_one_event() -> None:
@@ -592,16 +557,6 @@ def test_the_same_of_many_files_is_one_line() -> None:
     assert f"         It has another id. The same of 29 more, such as {A}-29; --all shows each." in lines
     assert f"         It has another id. The same of {A}-1." in _lines(*found[:2])
     assert sum(line.startswith("error") for line in _lines(*found, shows_all=True)) == 30
-
-
-def test_on_a_terminal_a_comment_that_does_not_fit_stands_above_its_command() -> None:
-    lines = _lines((_finding(), A), is_terminal=True, width=60)
-    first = lines.index("Next") + 1
-    assert lines[first : first + 3] == [
-        "  # before any restart, with the broker stopped",
-        "  mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged",
-        f"  kdump log --output table --from-position 0 {A}/{LOG}",
-    ]
 
 
 def test_sizes_have_three_digits() -> None:
@@ -674,14 +629,6 @@ def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, cap
     missing = partition / "gone.log"
     _write_baseline(tmp_path / "baseline", capfd, missing)
     assert _summary(capfd, *known, missing) == _expected(CLEAN, 0, 0, 0, known=1)
-
-
-def test_a_baseline_knows_what_stands_in_two_places_of_one_name_twice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    brokers = [tmp_path / "b1", tmp_path / "b2"]
-    for broker in brokers:
-        flip_a_bit(write_partition(broker, topic="orders", partition=3, segments={0: _batches(0, 3)}) / LOG, 75)
-    found = _summary(capfd, "--baseline", _write_baseline(tmp_path / "baseline", capfd, *brokers), *brokers)
-    assert (found["code"], found["errors"], found["known"]) == (CLEAN, 0, 2)
 
 
 def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:

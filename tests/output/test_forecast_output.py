@@ -476,14 +476,6 @@ def test_the_last_lines_say_what_was_asked_and_assumed(told: str, run: Values) -
     assert lines[-1].endswith("1.2 s.")
 
 
-def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns() -> None:
-    lines = _report([_row()], style=ReportStyle(width=60))
-    assert lines[2:4] == ["       Nothing is scanned, nothing is lost; the log goes", "       from offset 0 to 10."]
-    assert _report([_row()], style=ReportStyle(width=10)) == _report([_row()], style=ReportStyle(width=40))
-    narrow = _report([_row()], style=ReportStyle(width=40))[2:]  # a heading is not wrapped
-    assert 35 < max(map(len, narrow)) <= 40
-
-
 def test_nothing_of_a_file_drives_a_terminal_now_or_later() -> None:
     row = _row(path="/data/a\x1b-0", outcome="die", exception="E", reason="a\x1bb")
     for is_terminal in (True, False):

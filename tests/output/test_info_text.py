@@ -7,7 +7,6 @@ import pytest
 
 import kdump
 from kdump.cli.commands import main
-from kdump.output.rows.columns import width_of
 from kdump.output.text.info import write_overview
 from kdump.output.text.style import ReportStyle
 from kdump.overview.overview import Overview
@@ -85,19 +84,6 @@ Headers were read, without checksums: of batches that hold 665 bytes of 765
 bytes of logs. The rest was not looked at. 0.0 s. Exit status 0.
 """
     )
-
-
-@pytest.mark.parametrize("width", [80, 120, 200])
-def test_no_line_but_a_command_is_wider_than_the_terminal(width: int, broker: Path) -> None:
-    for topic in ("注文" * 20, "t" * 200):
-        write_partition(broker, topic=topic, segments={0: [data(0)]})
-    for has_colors in (False, True):
-        screen = _screen(kdump.info("kafka"), width, has_colors=has_colors)
-        report, _, commands = screen.partition("\nNext\n")
-        plain = report.replace("\x1b[31m", "").replace("\x1b[0m", "")
-        assert max(map(width_of, plain.splitlines())) <= width
-        assert ("\x1b[31m" in report) == has_colors
-        assert "  kdump check kafka/clicks-0 " in commands
 
 
 def test_of_a_group_it_says_what_lists_its_offsets(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -127,20 +127,6 @@ def test_names_are_text_whatever_is_in_them(topic: str, tmp_path: Path) -> None:
         assert f"{topic}-0" in page.text
 
 
-def test_replicas_are_drawn_on_one_scale_the_worst_first(tmp_path: Path) -> None:
-    paths = [
-        write_partition(tmp_path / name, segments={0: [_batch(offset) for offset in range(count)]}, topic="orders")
-        for name, count in (("one", 50), ("two", 25))
-    ]
-    log = paths[1] / f"{0:020d}.log"
-    log.write_bytes(log.read_bytes()[:-7])
-    _, page = _page(*paths)
-    scales = {one["data-per-cell"] for one in page.all_of("svg") if one.get("class") == "map bytes"}
-    assert len(scales) == 1
-    assert "Replicas of orders-0" in page.text
-    assert page.text.index(f"Segments of {paths[1]}") < page.text.index(f"Segments of {paths[0]}")
-
-
 def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_no_records(tmp_path: Path) -> None:
     for number in range(21):  # more than are drawn and read as a whole
         write_partition(tmp_path, partition=number, segments={0: [_batch(0)], 1: [_batch(1)], 2: [_batch(2)]}, topic="orders")

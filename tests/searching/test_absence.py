@@ -17,7 +17,9 @@ from kdump.formats.ranges import Range
 from kdump.reading import salvage
 from kdump.schemas import collection
 from kdump.searching import certificate, log_search
+from kdump.searching.file_search import _covered_bytes
 from kdump.searching.grep import Search
+from kdump.searching.log_search import Gap
 from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
@@ -207,6 +209,10 @@ def test_a_limit_is_one_of_the_whole_file(tmp_path: Path) -> None:
         search = kdump.grep(NEEDLE, tmp_path, limit=limit)
         assert [hit.offset for hit in search] == [*range(6), *range(6)][:limit]
         assert (search.verdict.is_whole, search.verdict.files) == (False, 1 + (limit > 6))
+
+
+def test_bytes_of_several_faults_are_counted_once() -> None:
+    assert _covered_bytes([Gap(5, 15, "a", ""), Gap(0, 10, "b", ""), Gap(2, 3, "c", ""), Gap(20, 21, "d", "")]) == 16
 
 
 # --- edges of windows and blocks

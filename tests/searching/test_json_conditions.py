@@ -96,6 +96,15 @@ def test_conditions_are_about_keys_and_values_that_are_json(condition: str, hit:
     assert _found(orders, condition) == ([hit], "found", 0)
 
 
+@each(
+    "condition, found",
+    [("items.10=110", ([0], "found", 0)), ("items.11=110", ([], "absent", 1)), ("items.12=110", ([], "not proven", 3))],
+)
+def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list[int], str, int], tmp_path: Path) -> None:
+    value = json.dumps({"items": list(range(100, 112))}).encode()
+    assert _found(_partition(tmp_path, record(value=value)), condition) == found
+
+
 # --- fields that no record has
 
 
