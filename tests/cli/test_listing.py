@@ -14,7 +14,6 @@ from kdump.cli.commands import main
 from kdump.cli.listing import run
 from kdump.errors import Unreadable
 from tests.builders import files
-from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_log
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, abort_record, batch, message, message_set, record, wrapper
@@ -91,12 +90,6 @@ def _wrapped(crc: int | None = None) -> bytes:
 
 LEFT = batch(records=[record(value=b"v")], codec="gzip", trailing=b"x")
 NUMBERS = batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")])
-
-
-def _threes(codec: Codec = "none") -> list[bytes]:
-    """Three batches of three records, 0 to 8, each batch 30 ms after the one before it."""
-    records = {first: [record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)] for first in (0, 3, 6)}
-    return [batch(records=three, base_offset=first, codec=codec) for first, three in records.items()]
 
 
 # --- damage and ranges
