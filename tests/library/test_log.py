@@ -12,9 +12,12 @@ import kdump
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
+    abort_record,
     batch,
+    leader_change_record,
     message,
     record,
+    transaction_marker,
     wrapper,
 )
 from tests.loops import each
@@ -65,6 +68,24 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Path) -> None:
     path = _log(tmp_path, wrapper(messages=[message(magic=0, value=b"a"), message(magic=1, value=b"b")], magic=1))
     assert [row.magic for row in kdump.open(path).records()] == [0, 1]
+
+
+def test_control_records_say_what_they_are(tmp_path: Path) -> None:
+    path = _log(
+        tmp_path,
+        batch(records=[record(value=b"v")], producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True),
+        transaction_marker(base_offset=1),
+        batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
+        batch(records=[leader_change_record()], base_offset=3, is_control=True),
+        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
+    )
+    rows = list(kdump.open(path).records())
+    assert _shown(rows, "offset", "is_transactional", "is_control", "control_type") == [
+        *((0, True, False, None), (1, True, True, "COMMIT"), (2, True, True, "ABORT"), (3, False, True, "LEADER_CHANGE")),
+        *((4, False, True, "-1"), (5, False, True, "127")),
+    ]
+    assert rows[1].key == b"\0\0\0\1"
+    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
 
 
 @each(
