@@ -153,23 +153,6 @@ def test_an_entry_names_the_first_or_last_offset_of_its_batch(tmp_path: Path, ro
         assert found[0].message == says + words
 
 
-@pytest.mark.parametrize("kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
-def test_entries_of_both_kinds_are_counted_beside_a_wrong_one(tmp_path: Path, rows_at_once: int, kinds: tuple[int, ...]) -> None:
-    entries = [(offset - (row in kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
-    log = DATA + _batch(10) + _batch(12)
-    found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
-    mixed = [(one.code, one.found) for one in found if one.severity == "info"]
-    assert mixed == [("index-offset-mismatch", str(len(kinds)))]
-
-
-@pytest.mark.parametrize("name", ["x", "copy of 0"])
-def test_an_index_whose_name_is_not_a_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
-    (tmp_path / f"{name}.log").write_bytes(DATA)
-    for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
-        found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
-        assert codes_of(found) == codes
-
-
 def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", 2)
     found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
@@ -324,15 +307,6 @@ def test_times_rise_and_their_offsets_do_not_fall(tmp_path: Path, rows_at_once: 
     found = told_values(_of_index(tmp_path, data, log=None, name=TIME_INDEX))
     assert found == [(code, "error", 12, 24, *said[code]) for code in codes]
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if codes else (3, 0, 36, 0, 0))
-
-
-def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
-    for first in (0, 1):
-        entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
-        assert told_values(_of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)) == [
-            (LATER, "error", 12, 24, f"less than {TIMESTAMP + 5}", str(TIMESTAMP + 900)),
-            (HIGHER, "error", 12, 24, "less than 5", "90"),
-        ]
 
 
 def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:

@@ -75,16 +75,6 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
 
 
-def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
-    found = findings_of(directory, "segments-gap", cleanup_policy="delete")
-    assert [(one.severity, one.offset_first, one.offset_last) for one in found] == [("error", 2, 4), ("error", 7, 8)]
-    assert {(one.start, one.end) for one in found} == {(0, 0)}
-    (one,) = findings_of(directory, "segments-gap")
-    assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
-    assert findings_of(directory, "segments-gap", level="quick") == []
-
-
 @each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
 def test_batches_of_another_epoch_than_the_file_has_are_reported(tmp_path: Path, entries: list[Entry], offsets: Entry) -> None:
     batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
@@ -106,13 +96,6 @@ def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tm
     directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
     (one,) = findings_of(directory, "epochs-disagree", "uncovered-header-rot")
     assert (one.code, one.offset_first, one.expected, one.found) == said
-
-
-def test_epochs_that_disagree_from_a_wrong_offset_on_have_no_last_before_their_first(tmp_path: Path) -> None:
-    segments = {0: [_batch(0, 3, epoch=5), _batch(1 << 51, 3, epoch=6)], 6: [_batch(6, 3, epoch=6)]}
-    epochs = checkpoint(entries=[(5, 0), (6, 3), (7, 9)])
-    found = findings_of(_partition(tmp_path, segments, {EPOCHS: epochs}), "epochs-disagree")
-    assert [(one.offset_first, one.offset_last) for one in found] == [(1 << 51, 1 << 51)]
 
 
 def test_nothing_is_known_beside_a_file_that_is_not_a_log(tmp_path: Path) -> None:
@@ -451,7 +434,8 @@ def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
 # --- compressed payloads
 
 RECORDS = [record(key=b"k", value=b"value%d" % row) for row in range(3)]
-PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(RECORDS))
+
+
 CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
 
@@ -487,30 +471,6 @@ def test_records_are_read_up_to_the_first_that_is_broken(tmp_path: Path, second:
     assert (found.code, found.severity, found.start, found.end) == (code, "error", start, len(odd))
     assert (found.expected, found.found, found.resync, found.skipped) == ("3", "1", "by-length", len(odd) - start)
     assert found.message.endswith(" 1 of 3 records can be read.")
-
-
-@each(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
-def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, policy: str, told: bool) -> None:
-    none = record(value=b"v")
-    pieces = [batch(records=RECORDS), batch(records=[RECORDS[0], none, none], base_offset=3)]
-    pieces += [batch(records=[none], base_offset=6), batch(records=[none], base_offset=7, is_control=True)]
-    found = _deep(tmp_path, *pieces, code="key-missing-compacted", cleanup_policy=policy)
-    start = len(pieces[0])
-    expected = (start, start + len(pieces[1]), 4, "3")
-    assert [(one.start, one.end, one.offset_first, one.found) for one in found] == [expected] * told
-
-
-@each(
-    ("odd", "code", "note"),
-    [
-        (record(key=b"k", value=b"v", attributes=5), "record-attributes-set", "2 records with attributes,"),
-        (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers with invalid UTF-8;"),
-    ],
-)
-def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: Record, code: str, note: str) -> None:
-    pieces = [batch(records=[RECORDS[0], odd], base_offset=first) for first in (0, 2)]
-    (found,) = _deep(tmp_path, *pieces, code=code)
-    assert (found.found, found.offset_first, found.message[: len(note)]) == ("2", 1, note)
 
 
 def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:

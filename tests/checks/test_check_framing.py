@@ -77,13 +77,6 @@ def test_a_torn_end_is_an_error_if_indexes_know_of_more(tmp_path: Path, end: byt
     assert found.message.endswith(f" Lost: offset 3, for {file_name(2, '.index')} knows of it.")
 
 
-def test_what_was_torn_off_reaches_as_far_as_any_file_knows(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]}, producer_snapshots={9: []})
-    _write(directory / LOG, _log(0, 1)[:-5])
-    (found,) = findings_of(directory, "torn-tail")
-    assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 8)
-
-
 @each(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
 def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int, whole: int) -> None:
     torn = batch(records=[record(value=b"v1"), record(value=b"v2"), record(value=b"v3")], base_offset=1)
@@ -201,14 +194,6 @@ def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing
     assert "truncated-at-boundary" not in codes_of(findings_of(directory))
 
 
-@each("offset", [0, 1])
-def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
-    _write(directory / LOG, _with(_log(0, offset) if offset else _batch(0), offset * SIZE, b"\x80"))
-    codes = codes_of(findings_of(directory))
-    assert "offset-negative" in codes and "epochs-beyond-log" not in codes
-
-
 def test_damage_hides_batches_that_are_cut_off_only_at_the_end(tmp_path: Path) -> None:
     directory = _cut_partition(tmp_path, index=index_of(entries=[(7, 9 * SIZE)]))
     ends = (_batch(0) + flipped(_batch(1)), _log(0, 1)[:-5], _log(0, 1) + bytes(99))  # told with that
@@ -276,21 +261,6 @@ def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic
         assert (found.code, found.found, found.start, found.end) == (code, str(length), len(messages[0]), 2 * len(messages[0]))
 
 
-@each(
-    ("length", "code"),
-    [
-        *((-1, "batch-length-negative"), (48, "batch-length-too-small")),
-        *((49, "crc-mismatch"), (3 * SIZE - 12 + 1, "batch-length-absurd")),
-    ],
-)
-def test_a_wrong_length_of_a_damaged_batch_is_reported_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:
-    damaged = flipped(_with(_batch(1), 8, struct.pack(">i", length)))
-    found = [one for one in of_log(tmp_path, _batch(0) + damaged + _log(2, 3)) if one.code != "resync-nested-candidate"]
-    assert told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
-    assert (found[0].resync, found[0].skipped, found[0].offset_certainty) == ("by-scan", SIZE, "estimated")
-    assert found[0].message.endswith(" Missing here: offset 1.")
-
-
 # --- checksums
 
 
@@ -341,15 +311,6 @@ def test_a_lost_page_and_a_compressed_payload_say_so_themselves(tmp_path: Path) 
 # --- what single headers say
 
 
-@each(("limit", "count"), [(SIZE, 0), (SIZE - 1, 2)])
-def test_a_batch_above_the_limit_is_reported(tmp_path: Path, limit: int, count: int) -> None:
-    found = of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
-    assert [(one.code, one.start, one.end) for one in found] == [
-        ("batch-over-limit", row * SIZE, (row + 1) * SIZE) for row in range(count)
-    ]
-    assert [(one.expected, one.found) for one in found] == [(str(limit), str(SIZE))] * count
-
-
 @each("attributes", [0x10, 0x80, 0x100, 0x8000, 0x8001])
 def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes: int) -> None:
     producer = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0} if attributes == 0x10 else {}
@@ -396,34 +357,3 @@ def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: 
     assert told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]
     assert found.message == f"{len(sample)} bytes that are not a batch: {words}."
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
-
-
-@pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
-def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
-    assert [(one.code, one.start, one.end, one.offset_first, one.offset_last) for one in found] == [
-        ("garbage-region", 152, 332, 2, 4),
-        ("garbage-region", 932, 1112, None, None),
-        ("zero-hole", 332, 932, None, None),
-    ]
-
-
-@each(
-    ("code", "wrong"),
-    [
-        ("record-count-negative", {"records_count": -1}),
-        ("record-count-zero-nonempty", {"records_count": 0}),
-        ("attributes-unknown-bits", {"attributes": 0x100}),
-    ],
-)
-def test_headers_that_are_not_reported_one_by_one_are_counted(tmp_path: Path, code: str, wrong: dict[str, int]) -> None:
-    pieces = [batch(records=[record(value=b"v")], base_offset=offset, **wrong) for offset in range(4)]  # type: ignore[arg-type]
-    size = len(pieces[0])
-    first, second, flood = _findings_in(tmp_path, b"".join(pieces), code)
-    assert [(one.start, one.end) for one in (first, second)] == [(0, size), (size, 2 * size)]
-    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 2 * size, 4 * size, "2")
-
-
-def _findings_in(tmp_path: Path, log: bytes, code: str) -> list[Finding]:
-    """The findings of a code in this log, of which two are reported, and of how many there are more."""
-    return [one for one in of_log(tmp_path, log, max_findings=2) if code in (one.code, *one.message.split())]

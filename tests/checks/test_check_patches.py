@@ -9,18 +9,15 @@ import pytest
 
 from campaigns.hostile_files import NOW, written
 from kdump.checks import check
-from kdump.checks.finding import INFO, FileReport, Finding
+from kdump.checks.finding import FileReport
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, DELETE, FULL, Settings
-from kdump.reading.damaged_offsets import DamagedOffsets
-from kdump.reading.salvage import walk, walk_patches
 from kdump.tables import Row
 from tests.builders.hostile import Hostile
 from tests.builders.hostile_faults import LOGS
-from tests.builders.records import TIMESTAMP, batch, record
+from tests.builders.records import batch, record
 from tests.loops import each
 from tests.reading.parts import enough, in_patches
-from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
 
@@ -60,39 +57,6 @@ def test_findings_do_not_depend_on_what_comes_together(one: Hostile, level: str,
             together = _rows(path, settings)
         with in_patches(together=False):
             assert _rows(path, settings) == together
-
-
-@each("one", KINDS, ids=lambda one: one.name)
-def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> None:
-    with opened(one.build(enough(500))[".log"]) as source:
-        together, apart = DamagedOffsets(0), DamagedOffsets(0)
-        for item in walk_patches(source, 0, lambda: True, base_offset=0):
-            together.take(item)
-        for part in walk(source, base_offset=0):
-            apart.take(part)
-    ranges = [
-        [tuple(getattr(found, name) for name in type(found).__slots__) for found in damaged.ranges()]
-        for damaged in (together, apart)
-    ]
-    assert ranges[0] == ranges[1]
-
-
-def test_what_is_wrong_in_a_batch_comes_before_the_damage_after_it(tmp_path: Path) -> None:
-    first = batch(records=[record(value=b"v")] * 3)
-    late = batch(
-        records=[record(key=b"k", value=b"v")],
-        base_offset=3,
-        max_timestamp=TIMESTAMP + 5,
-        producer_id=1234,
-        producer_epoch=7,
-        base_sequence=100,
-    )
-    path = tmp_path / ("0" * 20 + ".log")
-    rows: list[Row] = []
-    path.write_bytes(first + late + bytes(range(10)))
-    check.run(Job(Job.FILE, str(path)), Settings(now=NOW, level=DEEP), rows.append)
-    found = [row.code for row in rows if isinstance(row, Finding) and row.severity != INFO and row.end > 0]
-    assert found[:2] == ["max-timestamp-mismatch", "torn-header"]
 
 
 def test_what_the_device_does_not_give_between_batches_is_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

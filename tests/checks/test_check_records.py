@@ -3,28 +3,23 @@
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import codecs, kernel
-from kdump.checks import record_bytes, record_reader, segment, wording
+from kdump.checks import record_bytes, record_reader, wording
 from kdump.checks.catalogue import records, timestamps
 from kdump.checks.check import run
-from kdump.checks.content import Content
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
-from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import Settings
-from kdump.errors import CorruptData
-from kdump.formats.log import Chunk
-from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
-from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
+from tests.builders.records import Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import LOG, codes_of, of_log
 from tests.loops import each
@@ -39,71 +34,9 @@ def _found(tmp_path: Path, data: bytes, **settings: Any) -> list[Finding]:
     return [one for one in of_log(tmp_path, data, **{"level": "deep", **settings}) if one.code in _CODES]
 
 
-class _Seen(SegmentRule):
-    """Notes what rules are shown."""
-
-    reads_records: ClassVar[bool] = True
-    reads_damaged: ClassVar[bool] = True
-    parts: ClassVar[list[RecordChunk]] = []
-    contents: ClassVar[list[int]] = []
-    faults: ClassVar[list[str]] = []
-    statuses: ClassVar[list[tuple[list[int], str]]] = []
-
-    def content(self, content: Content, status: str) -> None:
-        self.contents.append(len(content.rows))
-
-    def records(self, part: RecordChunk, status: str) -> None:
-        assert sum(part.counts) == len(part.records)
-        assert len(part.counts) == len(part.batches)
-        self.parts.append(part)
-        self.statuses.append((list(part.records["offset"]), status))
-
-    def damaged_records(self) -> None:
-        self.statuses.append(([], "damaged"))
-
-    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
-        self.faults.append(fault.code)
-
-
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
-    monkeypatch.setattr(segment.check, "__defaults__", ((_Seen,),))
-    for notes in (_Seen.parts, _Seen.contents, _Seen.faults, _Seen.statuses):
-        notes.clear()
-    return _Seen
-
-
-def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
-    good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
-    bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
-    _found(tmp_path, good[0] + bad + good[1])
-    assert [part.counts for part in seen.parts] == [[1], [1], [1]]
-    assert [list(part.records["offset"]) for part in seen.parts] == [[0], [1], [3]]
-    assert seen.faults == ["record-body-mismatch"]
-
-
 @each("odd", [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(timestamp=-7)])
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
-
-
-def test_a_record_that_is_negative_is_reported_though_its_header_is_not(tmp_path: Path) -> None:
-    (finding,) = _found(tmp_path, batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)]))
-    says = "The timestamp of 1 record, from offset 1 on, is -5; only -1 (none) may be negative."
-    assert (finding.code, finding.message) == ("timestamp-negative", says)
-
-
-def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
-    old, new = encode_record(record()), encode_record(record(timestamp=TIMESTAMP + 9))
-    payload = new + old * 70_000
-
-    fields: dict[str, Any] = {"payload": payload, "records_count": 70_001, "last_offset_delta": 70_000}
-    for latest, after, codes in (
-        (TIMESTAMP + 9, b"", []),
-        (TIMESTAMP, b"", ["max-timestamp-mismatch"]),
-        (TIMESTAMP, _AFTER, ["max-timestamp-mismatch"]),
-    ):
-        assert codes_of(_found(tmp_path, batch(max_timestamp=latest, **fields) + after)) == codes
 
 
 @each(
@@ -218,12 +151,6 @@ def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
     assert "more than 1,048,576 bytes" in findings[-1].message
 
 
-def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
-    one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
-    assert len(one) < 3000
-    assert codes_of(_found(tmp_path, one * 100, max_payload=4 << 20)) == []
-
-
 @each("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / LOG).write_bytes(broken_compressed(codec)(50))
@@ -252,9 +179,3 @@ def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypat
         assert gc.collect() < 50
     finally:
         gc.enable()
-
-
-def test_an_unreadable_batch_does_not_hide_the_highest_timestamp_of_the_one_before(tmp_path: Path) -> None:
-    wrong = batch(records=[record(value=b"v"), record(value=b"w")], max_timestamp=TIMESTAMP + 5)
-    broken = broken_compressed("gzip")(3)
-    assert "max-timestamp-mismatch" in codes_of(_found(tmp_path, wrong + broken[2 * len(broken) // 3 :]))

@@ -16,7 +16,6 @@ from tests.loops import each
 pytestmark = pytest.mark.usefixtures("window")
 
 DAY = 24 * 3600 * 1000
-MAX_INT = 0x7FFFFFFF
 
 
 def _batch(offset: int, *, value: bytes = b"value", epoch: int = 0, at: int = TIMESTAMP) -> bytes:
@@ -150,31 +149,6 @@ def _wide(offset: int, count: int, last: int | None = None, **fields: object) ->
     return batch(records=records, base_offset=offset, last_offset_delta=delta, **fields)  # type: ignore[arg-type]
 
 
-def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
-    (gaps,) = (one for one in found if one.code == "offset-gap")
-    assert told([gaps]) == [("offset-gap", "info", SIZE, 7 * SIZE, (7, 1009))]
-    assert gaps.message.startswith("2 gaps between 7 and 1,009; 11 offsets are missing. ")
-
-
-def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
-    assert told(found) == [("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)), ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7))]
-    assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
-    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
-
-
-@each("base", [0, 7])
-def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
-    top = base + MAX_INT
-    assert codes_of(of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
-    found = of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
-    assert [one.code for one in found].count("offset-overflow-int32") == 1
-    (one,) = (one for one in found if one.code == "offset-overflow-int32")
-    assert told([one]) == [("offset-overflow-int32", "warning", 2 * SIZE, 3 * SIZE, (top + 1, top + 1))]
-    assert (one.expected, one.found) == ("2147483647", "2147483648")
-
-
 def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None:
     top = (1 << 63) - 1
     assert "offset-negative" not in codes_of(of_log(tmp_path, _log(top), base=top))
@@ -229,11 +203,6 @@ def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> N
     (found,) = of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
     assert told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
     assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
-
-
-def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(17, 18, 19) + _wide(5, 1, last=2) + _log(6, 7))
-    assert codes_of(found) == ["last-offset-delta-negative", "offset-regression"]
 
 
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:

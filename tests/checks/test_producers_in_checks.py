@@ -108,11 +108,6 @@ def test_timestamps_in_the_future_make_no_transaction_hang(tmp_path: Path) -> No
     assert _of_txn(folder) == [("txn-open", "info", 0)]
 
 
-def test_a_batch_that_the_cleaner_emptied_opens_no_transaction(tmp_path: Path) -> None:
-    emptied = batch(producer_id=7, producer_epoch=0, base_sequence=4, is_transactional=True)
-    assert _of_txn(_write(tmp_path, {0: [emptied, _later(1, minutes=30)]})) == []
-
-
 def test_too_many_producers_are_forgotten_from_the_first_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(producers, "MAX_PRODUCERS", 4)
     first = [_data(number, 0, producer_id=number) for number in range(5)]
