@@ -17,9 +17,8 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.output.arrow import builder, files, log_columns
-from kdump.output.arrow.builder import Constant, Spread
+from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.rows import columns_of
-from kdump.output.arrow.schemas import table_schema
 from tests.builders.records import (
     TIMESTAMP,
     Message,
@@ -150,19 +149,6 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
 
 
 @each(
-    "counts, values, expected",
-    [
-        *(([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]), ([1, 1, 1], [1, 2, 3], [1, 2, 3])),
-        ([0, 2, 1], [1, 2, 3], [2, 2, 3]),  # as many as with one each
-        *(([2, 2], [7, 7], [7, 7, 7, 7]), ([], [], [])),
-    ],
-    ids=str,
-)
-def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: list[int], expected: list[int]) -> None:
-    assert builder.arrow_array("Int64", Spread(values, counts), sum(counts)).to_pylist() == expected
-
-
-@each(
     ("type_name", "values"),
     [
         *(("Int64", [1, 1, 1]), ("Int64", [1, None, 2]), ("Bool", [True, True]), ("Text", ["a", "a"])),
@@ -259,15 +245,6 @@ def test_text_of_many_groups_of_rows_is_read_again(
     assert found.schema_arrow.equals(schema, check_metadata=True)
     values = [value for part in texts for value in part]
     assert found.read().to_pydict() == {"x": values, "y": values}
-
-
-def test_a_file_without_rows_has_a_schema(tmp_path: Path) -> None:
-    for form in ("parquet", "arrow"):
-        with files.TableFile(str(tmp_path / form), table_schema("records"), form):
-            pass
-    assert pq.read_table(tmp_path / "parquet").schema == table_schema("records")
-    with pa.memory_map(str(tmp_path / "arrow")) as file:
-        assert pa.ipc.open_file(file).read_all().schema == table_schema("records")
 
 
 def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -200,14 +200,6 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
         assert len(lines) == count and lines[-1].endswith(end)
 
 
-def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
-    (suite,) = _suites((_finding(), "g", True), (_finding("file-vanished", path="/gone"), "g", True))
-    assert _counts(suite) == ["2", "0", "0"]
-    assert [parts for _, parts in _cases(suite)] == [[("system-out", None)]] * 2
-    (suite,) = _suites((_finding("file-vanished", "warning"), "g"))  # nor does a warning
-    assert _counts(suite)[1:] == ["0", "0"]
-
-
 def test_junit_contains_no_character_that_xml_forbids() -> None:
     text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
     suite, _ = ElementTree.fromstring(text.encode())
@@ -289,31 +281,6 @@ Verdict: unreadable (7 records): crc-mismatch. Exit status
 Do: mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged
 """
     )
-    assert (
-        _text("text", findings, reports, width=100).splitlines()[:20]
-        == f"""\
-/data/a-0   2 segments, 2.34 KiB, offsets 0 to 12                                2 errors, 1 warning
-/data/b-0   1 segment, 1.95 KiB, offsets 0 to 8                                               1 info
-/data/c-0   1 segment, 10 bytes   fine
-
-/data/a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
-
-error    crc-mismatch  /data/a-0/{LOG}, bytes 0 to 99
-         One batch is wrong. 2 findings like this, at offsets 0 to 4, 7 to 8.
-
-warning  zero-tail     /data/a-0/5.log, byte 0
-         One batch is wrong.
-
-info     txn-open      /data/b-0/{LOG}
-         It is open.
-
-/data/a-0
-{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    14.2 %     1.37 KiB   2 batches damaged
-5.log                     ███████████████████████████░░░░    90.0 %  1,000 bytes   zeros
-
-If this broker restarts
-""".splitlines()
-    )
 
 
 def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[str]:
@@ -352,15 +319,6 @@ def test_findings_of_a_code_are_shown_for_five_files(files: int, told: int, more
         assert sum(line.startswith("error    crc-mismatch") for line in lines) == count
         if not shows_all:
             assert [line.strip() for line in lines if "--all" in line] == ([f"{more}; --all shows each."] if more else [])
-
-
-@each("count, shown", [(3, 3), (4, 0), (40, 0)])
-def test_three_directories_with_findings_get_a_line_and_more_are_counted(count: int, shown: int) -> None:
-    findings = _in(*(f"t-{number}" for number in range(count)))
-    lines = _lines(*findings)
-    assert sum(line.endswith("1 error") for line in lines) == shown
-    assert (lines[0] == f"{count} directories, 0 bytes: {count} with errors") == (not shown)
-    assert sum(line.endswith("1 error") for line in _lines(*findings, shows_all=True)) == count
 
 
 def test_unreadable_offsets_are_named_of_five_directories_and_counted_of_all_others() -> None:
@@ -411,17 +369,6 @@ def test_a_map_shows_how_much_is_intact(percent: str, note: str, pieces: list[tu
     assert rest.strip() == f"{percent}  {size_text(sum(piece[1] for piece in pieces))}   {note}"
     signs = {"intact": "█", "damaged": "▒", "salvaged": "▓", "zero": "░", "not_examined": "?"}
     assert {*cells} == {signs[status] for status, size, _ in pieces if size > 1 or len(pieces) > 1}
-
-
-def test_only_files_that_are_damaged_are_drawn() -> None:
-    index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
-    others = [_report(f"/data/a-0/{LOG}"), _report("/data/a-0/5.log", ("intact", 9, 1))]
-    others.append(_report("/data/a-0/core.1", ("not_examined", 9, 0), file_type="unknown"))
-    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(one, A) for one in (index, *others)])
-    assert [line for line in lines if "█" in line or "?" in line or "·" in line] == [
-        next(line for line in lines if line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged"))
-    ]
-    assert "and 3 more files" in lines
 
 
 def test_a_broker_fits_on_two_screens() -> None:
@@ -645,21 +592,6 @@ def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFi
         assert _summary(capfd, *options.split(), partition) == _expected(code, 8, _size(partition), code, unreadable=code), (
             options
         )
-
-
-def test_where_no_offsets_are_known_bytes_are_shown_and_the_total_is_at_least() -> None:
-    found = [(_finding(offsets=(3, 4)), A), *((_finding(start=n, end=n + 5, offsets=(None, None)), A) for n in (200, 300))]
-    text = " ".join(_text("text", found).split())
-    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
-    assert "3 findings like this, at offsets 3 to 4; bytes 200 to 204, 300 to 304." in text
-    for offsets in ((5, 2**40), (5, 4), (5, -151_651_065)):  # which damaged bytes cannot hold
-        absurd = _finding(end=61, offsets=offsets)
-        absurd.offset_certainty = "estimated"
-        text = _text("text", [(absurd, A), (_finding(start=100, offsets=(3, 4)), A)])
-        assert "Consumers cannot read at least 2 offsets: 3 to 4." in text, offsets
-    for code in ("batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"):  # a length that leads nowhere
-        text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
-        assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text, code
 
 
 def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:

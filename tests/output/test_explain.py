@@ -78,13 +78,6 @@ def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.Capt
         assert (status, out.splitlines()[:2]) == (FOUND, first_lines)
 
 
-def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFixture[str]) -> None:
-    out = _run(capfd, "Record is corrupt (stored crc = 1, computed crc = 2)")[1]
-    assert "\nHow it comes about " in out and "\nWhat to do " in out
-    out = _run(capfd, "CorruptRecordException: Record is corrupt (stored crc = 1, computed crc = 2)")[1]  # which is less exact
-    assert "CorruptRecordException: a batch" not in out and out.count("crc-mismatch (error)") == 1
-
-
 @each(
     "line, checked",
     [
@@ -236,12 +229,6 @@ def test_each_event_is_answered_once(capfd: pytest.CaptureFixture[str], monkeypa
         assert out.startswith("kdump does not know 1 of these lines.\n\n") and out.count('"Unknown compression type id"') == 1
         status, out, err = _run(capfd, "-")  # nothing is left in it
     assert (status, out) == (USAGE, "") and "stdin is empty" in err
-
-
-def test_a_line_of_a_log_is_never_called_a_fault(capfd: pytest.CaptureFixture[str]) -> None:
-    texts = ("WARN The frobnicator is out of cheese", "the broker does not like me any more today", "Local: Out of cheese")
-    for text in (*texts, "[2026-11-22 10:00:00,123] INFO [Broker id=1] all is well"):
-        assert _run(capfd, text) == (UNKNOWN, "kdump does not know this line.\n", "")
 
 
 @pytest.mark.parametrize("value", ["7", "/data/t-0/00000000000000000010.log"])

@@ -47,45 +47,6 @@ def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_the_screen_of_a_log_directory(broker: Path) -> None:
-    assert (
-        _screen(kdump.info("kafka"))
-        == """\
-kafka: log directory, broker 7, cluster abcdefghijklmnopqrstuv, KRaft
-3 partition directories, 2 topics, 9.81 KiB on the disk, 9.81 KiB in sizes of
-files. Written by 3.7 or later (a guess). There is no .kafka_cleanshutdown: a
-broker is running on it, or its stop was unclean.
-
-what fills it           on disk       size  files  largest
-not Kafka's            8.79 KiB   8.79 KiB      1  kafka/orders-0/core.dump
-logs                  765 bytes  765 bytes      3  -
-other files of Kafka  243 bytes  243 bytes      7  -
-indexes                36 bytes   36 bytes      6  -
-directories             0 bytes    0 bytes      -  -
-in all, as du says     9.81 KiB   9.81 KiB     17  -
-
-topic   parts       size  offsets  newest            codec  note
-orders      2  544 bytes       25  2023-11-14 22:43  none   1 open txn
-clicks      1  221 bytes        ?  2023-11-14 22:13  none   damage
-
-hanging transaction of producer 4 in orders-0, from offset 10, since 2023-11-14
-22:13; the log goes on for 30 min
-
-damage: 1 partition, first at kafka/clicks-0/00000000000000000000.log, byte 121
-
-Next
-  kdump check kafka/clicks-0   # what is damaged, and what to do
-  kdump check kafka/orders-0   # whether a transaction hangs, and how to end it
-  kdump triage kafka   # will it start, what is lost, what to do first
-  ls -la kafka/orders-0/core.dump   # not Kafka's
-  kdump info --level full kafka   # all batches: records, codecs, damage
-
-Headers were read, without checksums: of batches that hold 665 bytes of 765
-bytes of logs. The rest was not looked at. 0.0 s. Exit status 0.
-"""
-    )
-
-
 def test_of_a_group_it_says_what_lists_its_offsets(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
     commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
     names = ["late $HOME", *(f"app-{number}" for number in range(6))]

@@ -12,8 +12,7 @@ import pytest
 
 import kdump
 from kdump.checks.finding import Finding, Start
-from kdump.checks.jobs import Job
-from kdump.checks.settings import FULL, HEADERS, Settings
+from kdump.checks.settings import FULL, HEADERS
 from kdump.cli import commands
 from kdump.output.html import charts
 from kdump.overview import ticket
@@ -254,17 +253,6 @@ def _found(code: str, severity: str, path: str = "/a") -> Finding:
 SEVERITIES: list[tuple[list[str], str]] = [
     *(([], HEADERS), (["info"], HEADERS), (["info", "warning"], FULL), (["error", "info"], FULL)),
 ]
-
-
-def test_what_is_odd_is_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels: list[str] = []
-    monkeypatch.setattr(ticket, "look", lambda _job, level, _emit: levels.append(level))
-    for severities, level in SEVERITIES:
-        rows = [_found("torn-tail", severity) for severity in severities]
-        monkeypatch.setattr(ticket, "run", lambda _job, _settings, emit, _watch, rows=rows: [emit(row) for row in rows])
-        for reads_all in (False, True):
-            ticket._do(reads_all, Job(Job.PARTITION, "/a", "/a"), Settings(now=0), lambda _: None)
-        assert (levels.pop(), levels.pop()) == (FULL, level)
 
 
 @each("count, bad, drawn", [(20, 0, 20), (21, 0, 0), (21, 3, 3), (40, 25, 20)])

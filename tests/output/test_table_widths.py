@@ -176,6 +176,11 @@ def test_a_long_path_goes_on_in_another_line() -> None:
     assert lines[:2] == [f"/mnt/{'d' * 50}/", "   orders-0/00000000000000000000.txnindex"]
 
 
+def test_a_huge_value_does_not_widen_a_thousand_rows() -> None:
+    rows = [_record(offset, "k" * (1_000_000 if offset == 500 else 1), "v") for offset in range(1000)]
+    assert sum(map(len, _shown(rows, None))) < 20_000_000
+
+
 def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None) -> str:
     """A table of the entries of a checkpoint, whose cells are made by the column or one by one."""
     pieces: list[str] = []
