@@ -180,16 +180,6 @@ def test_offsets_in_other_batches_are_not_lost(tmp_path: Path, covering: list[tu
     assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
 
 
-@each("ending", [b"", b"no batch " * 9])
-def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
-    """A segment without index is scanned and cut, and later ones stay."""
-    cut = [_batch(0), flipped(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
-    path = _partition(tmp_path, (0, cut), (5, [batch(base_offset=8, records=[record(value=b"other")] * 2), ending]))
-    (path / "00000000000000000000.index").unlink()
-    row = _only(path, after="clean")
-    assert (row.outcome, row.lost_offsets) == ("rescan", [[6, 7], [10, 12]])
-
-
 @each("base_offsets, made", [([], ["00000000000000000000.log"]), ([5], [])])
 def test_a_directory_to_be_deleted_gets_a_log_where_it_has_none(tmp_path: Path, base_offsets: list[int], made: list[str]) -> None:
     segments = [(base, [_batch(base)]) for base in base_offsets]
@@ -542,16 +532,6 @@ def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) 
     assert found == [("clean", 4, "keep", 0), ("unclean", 0, "cut", 2), ("unclean", 4, "keep", 0)]
     short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
     assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
-
-
-def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
-    """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
-    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x30}
-    short_key = batch(base_offset=2, records=[record(key=b"\x00", value=b"")], **fields)  # of a control record
-    path = _partition(tmp_path, (0, [flipped(_batch(0)), _batch(1)]), (2, [short_key, _batch(3)]))
-    (path / "00000000000000000000.index").write_bytes(b"\x00\x00\x00\x01\x00\x00\x00\x45")
-    rows = list(kdump.forecast(path, after="unclean"))
-    assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
 
 
 def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:

@@ -233,16 +233,6 @@ def test_log_directories_of_several_brokers_are_not_compared(name: str, tmp_path
     assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
 
 
-def test_log_directories_in_different_folders_are_perhaps_of_one_broker(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "a/logs", "orders-0")
-    _log_directory(tmp_path / "b/logs", "orders-1", node_id="2")
-    rows = list(kdump.forecast(tmp_path, after="clean"))
-    assert [(row.outcome, row.is_safe) for row in rows] == [("keep", True), ("keep", True)]
-    condition = f"if {tmp_path}/a/logs and {tmp_path}/b/logs are log directories of one broker, it does not start: "
-    for row in rows:
-        assert row.conditions[1].startswith(condition) and row.conditions[1].endswith("name two brokers, 1 and 2")
-
-
 def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) -> None:
     for name in ("d1", "d1.bak"):
         _log_directory(tmp_path / name, "orders-0", directory_id=DIRECTORY_IDS[0])
@@ -391,17 +381,6 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
     assert ("renames the directory to -stray" in run.stdout) == (outcome == "stray")
     assert run.returncode == (outcome == "stray")
     assert (b"start-loses" in run_here("check", *paths)[1]) == (outcome == "stray")
-
-
-def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "monday", "orders-0", directory_id=DIRECTORY_IDS[0])
-    tuesday = _log_directory(tmp_path / "tuesday", "orders-0", directory_id=DIRECTORY_IDS[1])
-    _with_metadata(tuesday, topic("orders", ORDERS), removed(ORDERS))
-    row = _only(tmp_path / "monday")
-    assert (row.outcome, row.is_safe) == ("keep", True)
-    assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
-    _partition(tmp_path / "monday/orders-1", topic_id=PAYMENTS)
-    assert {row.is_safe for row in kdump.forecast(tmp_path / "monday")} == {False}  # one of the two has the wrong id
 
 
 @each(

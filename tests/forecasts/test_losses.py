@@ -73,12 +73,6 @@ def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Pat
     assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
 
 
-def test_an_offset_that_the_next_log_starts_with_is_not_lost(tmp_path: Path) -> None:
-    batches = _batches(range(6))
-    logs = {FIRST: b"".join(batches), f"{FIRST}.swap": batches[0], f"{5:020}.log": batches[5]}
-    assert _lost_offsets(_written(tmp_path / "t-0", logs))[0] == [[1, 4]]
-
-
 def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_path: Path) -> None:
     """The start scans the last log only, and cuts a copy of the batch of offset 1."""
     zero, one, *last = _batches((0, 1, 3, 4, 1))
@@ -87,16 +81,6 @@ def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_p
         folder = _written(tmp_path / name, {FIRST: first, f"{0:020}.index": b"", f"{3:020}.log": b"".join(last)})
         (row,) = forecast(str(folder), after="unclean", recovery_point=3)
         assert (row.lost_records, row.lost_offsets) == (1, lost)
-
-
-@pytest.mark.parametrize("offsets", [(20, 21), (90, 91)])
-def test_offsets_that_a_log_has_outside_of_its_name_are_not_lost(tmp_path: Path, offsets: tuple[int, int]) -> None:
-    """The start scans the last log only, and cuts copies of batches that the log before has, lower than its name or beyond."""
-    damaged, *copies = _batches((50, *offsets))
-    logs = {f"{30:020}.log": b"".join(copies), f"{50:020}.log": flipped(damaged) + b"".join(copies)}
-    folder = _written(tmp_path / "t-0", {**logs, f"{30:020}.index": b""})
-    (row,) = forecast(str(folder), after="unclean", recovery_point=50)
-    assert (row.lost_records, row.lost_offsets) == (2, [])
 
 
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:

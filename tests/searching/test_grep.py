@@ -496,24 +496,6 @@ def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
 # --- the command
 
 
-def test_hits_are_lines_of_kafka_and_the_verdict_stands_on_stderr(run: Run, data: Path) -> None:
-    code, shown, said = run("Needle", data)
-    assert code == 0
-    assert shown.splitlines()[0] == f"Dumping {_log(data)}"
-    assert shown.splitlines()[1].startswith("| offset: 1 ") and shown.endswith("key: k payload: Needle\n")
-    answer, command = said.splitlines()
-    assert answer.startswith("kdump: found: 1 record matches; 1 file, ")
-    assert command == f"Do: kdump log --deep --output table --offset 1 {_log(data)}"
-
-
-def test_the_last_lines_are_the_verdict_and_what_shows_the_damage(run: Run, data: Path) -> None:
-    _log(data).write_bytes(_log(data).read_bytes()[:-3])
-    code, _, said = run("no-such-text", data)
-    answer, command = said.splitlines()[-2:]
-    assert (code, command) == (3, f"Do: kdump check {_log(data).parent}")
-    assert answer.startswith("kdump: not proven: no record matches; 1 file, ")
-
-
 def test_a_table_has_a_line_for_each_match(run: Run, data: Path) -> None:
     _, out, _ = run("needle", data, "--output", "table")
     headings, rule, *rows = out.splitlines()[1:]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.searching.json_path import document_of
 from kdump.searching.query import Query
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
@@ -52,12 +51,6 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     search = kdump.grep(None, path, where=conditions)
     hits = [hit.offset for hit in search]
     return hits, search.verdict.verdict, search.verdict.exit_code
-
-
-@each("encoding", ["utf-8", "utf-8-sig", *(f"utf-{bits}{order}" for bits in (16, 32) for order in ("", "-le", "-be"))])
-def test_json_is_recognized_in_any_encoding(encoding: str) -> None:
-    texts = ("\n1", "\t-1", "\r0", ' "a"', "{}", "[9]", "true", "false", "null", "NaN", "Infinity", "-Infinity")
-    assert [repr(document_of(text.encode(encoding))) for text in texts] == [repr(json.loads(text)) for text in texts]
 
 
 @each(
@@ -128,15 +121,6 @@ def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, of
     body = json.loads(place.read_text())
     assert (body["verdict"], body["unknownFields"]) == ("not proven", verdict["unknownFields"])
     assert run("--verify", place)[0] == 3
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_field_is_known_if_any_file_has_it(jobs: int, tmp_path: Path, run: Run) -> None:
-    for topic, value in (("a", b'{"x":1}'), ("b", b'{"y":1}')):
-        write_partition(tmp_path, topic=topic, segments={0: [batch(records=[record(value=value)])]})
-    assert run("--where", "x=2", "--jobs", jobs, tmp_path)[0] == 1
-    code, _, err = run("--where", "z=2", "--jobs", jobs, tmp_path)
-    assert (code, "no value has a field z; fields seen: x, y\n" in err) == (3, True)
 
 
 def _partition(folder: Path, *records: Record) -> Path:

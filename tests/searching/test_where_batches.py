@@ -125,13 +125,6 @@ def test_the_records_before_an_unreadable_one_are_present(tmp_path: Path) -> Non
     assert _answers(path, *range(7)) == ["present", "present", "damaged", "damaged", "damaged", "damaged", "present"]
 
 
-def test_another_copy_may_have_what_cannot_be_read(tmp_path: Path) -> None:
-    bad = _partition(tmp_path / "bad", _unreadable("lz4", 0, 4), batch(base_offset=4, records=_records(4, 4)))
-    good = _partition(tmp_path / "good", batch(records=_records(0, 4)), batch(base_offset=4, records=_records(4, 4)))
-    fate = _fate(2, bad, good)
-    assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(good)], [str(bad)])
-
-
 @pytest.mark.parametrize("magic", [0, 1])
 def test_an_offset_in_a_wrapper_that_cannot_be_read_is_damaged(magic: int, tmp_path: Path) -> None:
     def of(base: int, **options: object) -> bytes:
