@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
 from kdump.cli.listing import run
-from kdump.errors import Unreadable
 from tests.builders import files
 from tests.builders.files import file_name, write_log
 from tests.builders.fleets import flipped
@@ -214,32 +212,6 @@ def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
         assert listed.only("lastOffset", "log", options, path)[1] == offsets
 
 
-@each(
-    "options, counts",
-    [
-        *(("--from-offset 3", (2, 1)), ("--from-offset 4", (2, 1)), ("--from-offset 5", (1, 0))),
-        *(("--to-offset 2", (1, 1)), ("--to-offset 1", (1, 0))),
-        *(
-            (f"--to-time {TIMESTAMP + 10}", (1, 0)),
-            (f"--to-time {TIMESTAMP + 19}", (1, 0)),
-            (f"--to-time {TIMESTAMP + 20}", (1, 1)),
-        ),
-    ],
-)
-def test_a_wrapper_may_hold_the_offsets_before_it(tmp_path: Path, listed: Listed, options: str, counts: tuple[int, int]) -> None:
-    inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (2, 3, 4)]
-    path = write_log(
-        tmp_path,
-        message_set(messages=[message(value=b"a"), message(value=b"b")]),
-        wrapper(messages=inner, base_offset=2),
-        message_set(messages=[message(value=b"c", timestamp=TIMESTAMP + 90)], base_offset=5),
-    )
-    codecs = listed.only("compresscodec", "log", *options.split(), path)[1]
-    assert any(codec != "none" for codec in codecs) == ("--to-time" in options or counts[1] > 0)
-    first, last = (5, 5) if "--from-offset" in options else (0, 1)
-    assert {*listed.only("offset", "log", "--deep", *options.split(), path)[1]} >= {first, last} or not counts[0]
-
-
 # --- records
 
 
@@ -254,13 +226,6 @@ def test_a_range_shows_a_message_past_its_end_as_the_log_does(tmp_path: Path, li
     last = 7 if "--limit" in options else 8
     assert shown == {offset: offset not in (1, 3, 6) for offset in range(1 if "--from-offset" in options else 0, last + 1)}
     assert [line.split(": ")[2] for line in listed.err.splitlines()] == [f"message with offset {n}" for n in (1, 3, 6)]
-
-
-def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
-    bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
-    found, rows = listed("log", "--deep", write_log(tmp_path, _batch(0), bad, _batch(3)))
-    expected = [(0, "intact", 0), (1, "intact", SIZE), (None, "damaged", SIZE), (3, "intact", SIZE + len(bad))]
-    assert (found, [(row["offset"], row["status"], row["position"]) for row in rows]) == (FINDINGS, expected)
 
 
 def _marker(row: int, one: Record) -> bytes:
@@ -376,20 +341,6 @@ def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_
     assert lines[1000].startswith(f"kdump: {path}: 3 more findings ")
     listed("index", path, path)
     assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
-
-
-def test_bytes_between_indexed_batches_may_be_unreadable(listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = [(offset, offset * SIZE) for offset in (3, 5, 9)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *(_batch(offset) for offset in range(10)))
-    read = Source.read
-
-    def reads(source: Source, position: int, count: int) -> bytes:
-        if source.path.endswith(LOG) and position < 4 * SIZE < position + count:
-            raise Unreadable("file-io-error", "cannot be read", path=source.path)
-        return read(source, position, count)
-
-    monkeypatch.setattr(Source, "read", reads)
-    assert listed.only("logOffset", "index", path) == (CLEAN, [3, 5, 9])
 
 
 def test_a_log_with_unreadable_bytes_was_not_examined(listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

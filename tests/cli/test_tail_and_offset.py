@@ -101,16 +101,6 @@ def test_old_messages_inside_of_wrappers_are_counted_and_found(tmp_path: Path, l
         assert (listed("--deep", "--offset", offset, path), listed.err) == ((CLEAN, [offset]), "")
 
 
-def test_damage_in_a_tail_is_a_finding_and_damage_before_it_is_not(partition: Path, listed: Lister) -> None:
-    path = partition / file_name(60, ".log")
-    data = bytearray(path.read_bytes())
-    data[17 * (len(data) // 20) - 1] ^= 1  # the fourth batch from the end
-    path.write_bytes(data)
-    assert (listed("--tail", 1, partition)[0], listed.statuses) == (CLEAN, [(99, "intact")])
-    assert listed("--tail", 4, partition)[0] == FINDINGS
-    assert listed.statuses == [(93, "damaged"), (95, "intact"), (97, "intact"), (99, "intact")]
-
-
 def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(partition: Path, listed: Lister) -> None:
     path = partition / file_name(60, ".log")
     data = path.read_bytes()
@@ -123,13 +113,6 @@ def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(part
     path.unlink()  # what is not a file is not examined
     path.mkdir()
     assert listed("--tail", 1, partition) == (NOT_EXAMINED, [59])
-
-
-@each("position", [SIZE, 2 * SIZE + 7])
-def test_an_index_that_lies_hides_nothing(tmp_path: Path, listed: Lister, position: int) -> None:
-    path = files.write_partition(tmp_path, segments={0: [_batch(n) for n in range(10)]})
-    (path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(9, position)]))
-    assert listed("--tail", 9, path) == (CLEAN, list(range(1, 10)))
 
 
 @each("gap", [False, True])
