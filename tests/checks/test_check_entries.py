@@ -153,6 +153,15 @@ def test_an_entry_names_the_first_or_last_offset_of_its_batch(tmp_path: Path, ro
         assert found[0].message == says + words
 
 
+@pytest.mark.parametrize("kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
+def test_entries_of_both_kinds_are_counted_beside_a_wrong_one(tmp_path: Path, rows_at_once: int, kinds: tuple[int, ...]) -> None:
+    entries = [(offset - (row in kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
+    log = DATA + _batch(10) + _batch(12)
+    found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
+    mixed = [(one.code, one.found) for one in found if one.severity == "info"]
+    assert mixed == [("index-offset-mismatch", str(len(kinds)))]
+
+
 def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", 2)
     found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
@@ -314,6 +323,11 @@ def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, r
     found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)
     assert [(one.code, one.start) for one in found][:2] == [(LATER, 12), (LATER, 24)]
     assert _flood(found) == ("3", 36, 72)
+
+
+def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: int) -> None:
+    found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP, -1), *TIMES[1:]]), name=TIME_INDEX)
+    assert told_values(found) == [(BELOW, "error", 0, 12, "0 or more", "-1")]
 
 
 @pytest.mark.parametrize(

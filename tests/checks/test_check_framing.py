@@ -357,3 +357,12 @@ def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: 
     assert told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]
     assert found.message == f"{len(sample)} bytes that are not a batch: {words}."
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
+
+
+def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(row) for row in range(4)], 4: [_batch(4)]})
+    for code, data in (("garbage-region", _log(0, 1) + b"no batch " * 20), ("torn-tail", _log(0, 1, 2)[:-5])):
+        _write(directory / LOG, data)
+        (found,) = findings_of(directory, code)
+        assert (found.offset_first, found.offset_last) == (2, 3)
+    assert found.message.endswith(" Missing here: offsets 2 to 3.")

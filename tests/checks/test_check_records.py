@@ -151,6 +151,12 @@ def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
     assert "more than 1,048,576 bytes" in findings[-1].message
 
 
+def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
+    one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
+    assert len(one) < 3000
+    assert codes_of(_found(tmp_path, one * 100, max_payload=4 << 20)) == []
+
+
 @each("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / LOG).write_bytes(broken_compressed(codec)(50))

@@ -205,6 +205,11 @@ def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> N
     assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
 
 
+def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
+    found = of_log(tmp_path, _log(17, 18, 19) + _wide(5, 1, last=2) + _log(6, 7))
+    assert codes_of(found) == ["last-offset-delta-negative", "offset-regression"]
+
+
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
     found = of_log(tmp_path, _epochs(3), b"no batch " * 20, _batch(5, epoch=3), _batch(6, epoch=-1))
     assert [(one.code, one.severity) for one in found] == [("garbage-region", "error"), ("leader-epoch-negative", "info")]

@@ -18,7 +18,9 @@ from kdump.forecasts.producer_state import ProducerStates
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings
 from kdump.releases.broker_startup import StartRules
+from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.records import batch, record
+from tests.loops import each
 
 RULES = StartRules("4.3.1")
 
@@ -121,6 +123,15 @@ def test_a_snapshot_is_taken_only_after_the_last_one_and_strays_go_but_for_the_n
         states = _states(tmp_path / f"of-{bases}", dict.fromkeys((3, 5, 7, 9), b""))
         states.remove_strays(bases)
         assert list(states.snapshots) == left, bases
+
+
+@each(("firsts", "unstable"), [([0], 0), ([-1], None), ([-1, 7, 3], 3), ([5, 5], 5), ([], None)])
+def test_the_newest_sound_snapshot_lists_open_transactions(firsts: list[int], unstable: int | None, tmp_path: Path) -> None:
+    entries = [producer_entry(producer_id=row, current_txn_first_offset=first) for row, first in enumerate(firsts)]
+    sound = producer_snapshot(entries=entries)
+    states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
+    states.truncate_and_reload(4, 10)
+    assert (list(states.snapshots), states.end_offset, states.first_unstable_offset) == ([8], 8, unstable)
 
 
 def test_only_a_higher_epoch_is_noted(tmp_path: Path) -> None:

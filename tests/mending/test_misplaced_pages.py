@@ -404,6 +404,22 @@ def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(m
     assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]
 
 
+@each("is_compressed", [False, True])
+@each("magic", [0, 1])
+def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
+    magic: int, is_compressed: bool, tmp_path: Path
+) -> None:
+    messages, step = _messages(200, magic), 1
+    if is_compressed:
+        one = message(value=random.Random(6).randbytes(250), magic=magic)
+        messages, step = [wrapper(messages=[one] * 5, magic=magic, base_offset=5 * row) for row in range(200)], 5
+    entries = [(step * (row + 1) - 1, sum(map(len, messages[:row]))) for row in range(6, len(messages), 6)]
+    path = _partition(tmp_path, b"".join(messages[:100] + messages[120:]))
+    (path / f"{0:020}.index").write_bytes(_index(entries))
+    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
+    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (100 * step, 120 * step - 1, True)
+
+
 @pytest.mark.both_kernels
 def test_a_batch_with_a_wrong_offset_is_left_out_where_none_is_beyond_doubt(tmp_path: Path) -> None:
     """Every second batch has a byte too many, so that nothing vouches for the others; one of these has an offset too high."""

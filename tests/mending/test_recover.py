@@ -325,6 +325,14 @@ def test_the_last_batch_of_a_log_has_no_offset_of_the_next_segment(offset: int, 
     assert b"".join(_logs(tmp_path / "out").values()) == b"".join(kept)
 
 
+def test_the_higher_leader_epoch_wins_where_offsets_overlap(tmp_path: Path) -> None:
+    old = [_batch(offset, value=b"old") for offset in range(6)]
+    new = [_batch(offset, value=b"new", epoch=1) for offset in range(3, 8)]
+    kdump.recover(_partition(tmp_path, {0: old + new}), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(old[:3] + new)
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n1 3\n"
+
+
 def test_a_log_under_another_name_than_its_indexes_is_not_lost(tmp_path: Path) -> None:
     path = write_partition(
         tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)], 4: [_batch(4)]}

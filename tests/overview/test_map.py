@@ -91,19 +91,6 @@ def test_faults_at_one_place_are_all_drawn_there(partition: Path) -> None:
     assert codes <= {letters[letter] for letter in under if letter in letters}, lines
 
 
-def test_one_fault_among_many_of_another_kind_is_drawn(tmp_path: Path) -> None:
-    segments = {first: [_batch(offset) for offset in range(first, first + 3)] for first in range(0, 300, 3)}
-    path = write_partition(tmp_path, segments=segments, topic="orders")
-    for base in range(0, 300, 3):
-        (path / f"{base:020d}.index").write_bytes(b"\xff" * 16)
-    log = path / f"{210:020d}.log"
-    log.write_bytes(log.read_bytes()[:SIZE] + b"\xff" * SIZE + log.read_bytes()[2 * SIZE :])
-    lines = _drawn(path)
-    assert any(line.startswith(f"{210:>13}  █") for line in lines)
-    found = {finding.code for finding in kdump.check(path)}
-    assert found and all(code in "\n".join(lines) for code in found)
-
-
 @each("case", sorted(path.name for path in CASES.glob("partition-*")))
 def test_every_finding_of_a_check_is_on_the_map(case: str) -> None:
     path = CASES / case

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, UsageError
 from kdump.reading import salvage
 from kdump.searching.decoding import ConditionDecoder
 from kdump.searching.undecidable import Undecidable
@@ -173,6 +173,22 @@ def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, re
     assert rows[0][:-1] == rows[1][:-1]
     assert [row["kind"] for row in rows[0]] == [*["hit"] * 4, "not-read", "search-verdict"]
     assert rows[0][0]["decodedKey"] and rows[0][0]["decodedValue"] == {"x": -4}
+
+
+def test_a_pattern_is_looked_for_in_decoded_json(registry: Path, tmp_path: Path) -> None:
+    partition = registry / "jade-both-0"
+    assert [hit.offset for hit in kdump.grep('"x":-4', partition, fields=["decoded"])] == [5, 6]
+    assert [hit.matched for hit in kdump.grep('"x":-4', partition, fields=["decoded-value"])] == [["decoded-value"]] * 2
+    assert list(kdump.grep('"x":-4', partition, fields=["decoded-key"])) == []
+    assert list(kdump.grep('"x":-4', partition)) == []
+    (hit,) = kdump.grep("\\D1042352526091,", partition, kind="regex", fields=["decoded"])
+    assert hit.matched == ["decoded-key"]
+    plain = batch(records=[record(key=b"k", value=b'a "quoted" text'), record(value=b'{"a":"a \\"quoted\\" text"}')])
+    write_partition(tmp_path, topic="plain", segments={0: [plain]})
+    found = kdump.grep('"quoted"', tmp_path / "plain-0", fields=["decoded"])
+    assert [(hit.offset, hit.matched) for hit in found] == [(0, ["value"]), (1, ["value"])]
+    with pytest.raises(UsageError, match="needs them to be decoded"):
+        kdump.grep("x", partition, fields=["decoded"], decode=False)
 
 
 def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: Path) -> None:

@@ -74,12 +74,6 @@ def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, h
     assert _found(offsets, condition) == ((hits, "found", 0) if hits else ([], "absent", 1))
 
 
-def test_all_paths_must_lead_to_their_value(offsets: Path) -> None:
-    assert _found(offsets, "key.group=app", "offset=7") == ([1], "found", 0)
-    assert _found(offsets, "key.group=other", "offset=7") == ([], "absent", 1)
-    assert _found(offsets, "key.group=other", "offset=7", "nothing=1") == ([], "not proven", 3)
-
-
 JSON_HITS = {"user.id=42": 0, "value.user.id=42": 0, "items.*.sku=B": 0, "items.1.sku=B": 0, "key.id=2": 1, "key.id=5": 4}
 JSON_HITS |= {"value.id=6": 4, "value.value.id=6": 4, "value.key.id=5": 4}
 

@@ -285,14 +285,6 @@ def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: P
     assert fate.evidence.endswith(f"it may be lost in {now}")
 
 
-def test_sequences_that_a_producer_skipped_are_named(tmp_path: Path) -> None:
-    batches = [_batch(offset, producer_id=5, producer_epoch=0, base_sequence=sequence) for offset, sequence in ((0, 0), (1, 3))]
-    data = _partition(tmp_path / "one", *batches)
-    assert _fate("a-0@2", data).missing_sequences == [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
-    (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 1\n")
-    assert _fate("a-0@2", data).missing_sequences == []
-
-
 def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path) -> None:
     data = _partition(tmp_path / "one", _batch(0))
     found = kdump.where("a-0@5", data, tmp_path / "none")
