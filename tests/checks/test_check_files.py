@@ -98,6 +98,13 @@ def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tm
     assert (one.code, one.offset_first, one.expected, one.found) == said
 
 
+def test_epochs_that_disagree_from_a_wrong_offset_on_have_no_last_before_their_first(tmp_path: Path) -> None:
+    segments = {0: [_batch(0, 3, epoch=5), _batch(1 << 51, 3, epoch=6)], 6: [_batch(6, 3, epoch=6)]}
+    epochs = checkpoint(entries=[(5, 0), (6, 3), (7, 9)])
+    found = findings_of(_partition(tmp_path, segments, {EPOCHS: epochs}), "epochs-disagree")
+    assert [(one.offset_first, one.offset_last) for one in found] == [(1 << 51, 1 << 51)]
+
+
 def test_nothing_is_known_beside_a_file_that_is_not_a_log(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
     (directory / file_name(5, ".log")).unlink()

@@ -322,6 +322,19 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
     assert [(one.found, one.message) for one in found] == [(f"0x{attributes:04x}", says)] * is_odd
 
 
+@each(
+    ("data", "looks"),
+    [
+        (b"\xff" * 30 + b"a" * 31, "binary data (50 % printable, 1.0 bits a byte)"),
+        (b"a" * 61, "text (100 % printable, 0.0 bits a byte)"),
+        (bytes(range(256)) * 4, "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
+    ],
+)
+def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
+    (found,) = of_log(tmp_path, data)
+    assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
+
+
 # --- ranges without batches
 
 
