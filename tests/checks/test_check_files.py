@@ -428,6 +428,15 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     assert len(findings_of(other, "snapshot-gap-metadata")) == 1
 
 
+def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
+    control = batch(records=[records.snapshot_header_record()], is_control=True)
+    bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=UNKNOWN)])
+    directory = _metadata_log(tmp_path, {0: [control, bad]})
+    (found,) = findings_of(directory, "metadata-record-undecodable", level="deep")
+    assert (found.severity, found.start, found.end, found.offset_first) == ("warning", len(control), len(control + bad), 2)
+    assert findings_of(directory, "metadata-record-undecodable") == []
+
+
 def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
     values = [UNKNOWN, NO_OP, UNKNOWN]
     batches = [batch(base_offset=3 * number, records=[record(value=value) for value in values]) for number in range(4)]
@@ -487,9 +496,6 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
     (found,) = _deep(tmp_path, plain, odd, code="frame-multi-member")
     assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
-
-
-# --- messages in wrappers
 
 
 # --- what the system does not tell

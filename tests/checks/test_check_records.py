@@ -19,7 +19,7 @@ from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
-from tests.builders.records import Record, batch, encode_record, message, record, varint, wrapper
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import LOG, codes_of, of_log
 from tests.loops import each
@@ -37,6 +37,19 @@ def _found(tmp_path: Path, data: bytes, **settings: Any) -> list[Finding]:
 @each("odd", [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(timestamp=-7)])
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
+
+
+def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
+    old, new = encode_record(record()), encode_record(record(timestamp=TIMESTAMP + 9))
+    payload = new + old * 70_000
+
+    fields: dict[str, Any] = {"payload": payload, "records_count": 70_001, "last_offset_delta": 70_000}
+    for latest, after, codes in (
+        (TIMESTAMP + 9, b"", []),
+        (TIMESTAMP, b"", ["max-timestamp-mismatch"]),
+        (TIMESTAMP, _AFTER, ["max-timestamp-mismatch"]),
+    ):
+        assert codes_of(_found(tmp_path, batch(max_timestamp=latest, **fields) + after)) == codes
 
 
 @each(

@@ -394,9 +394,6 @@ def test_fail_fast_ends_all_at_the_first_damage(tmp_path: Path, output: str, dep
     assert b"000099" not in out
 
 
-# --- damaged indexes
-
-
 # --- ranges
 
 

@@ -212,11 +212,11 @@ def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
         assert listed.only("lastOffset", "log", options, path)[1] == offsets
 
 
-def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
-    path = write_log(
-        tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1)
-    )
+def test_a_wrapper_ends_where_its_offset_says_and_begins_at_any_time(tmp_path: Path, listed: Listed) -> None:
+    inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (1, 2, 3)]
+    path = write_log(tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=inner, base_offset=1))
     expected = {"--to-offset=0": ["none"], "--to-offset=1": ["none", "gzip"], "--from-offset=3": ["gzip"], "--from-offset=4": []}
+    expected[f"--to-time={TIMESTAMP + 10}"] = ["none", "gzip"]
     assert {option: listed.only("compresscodec", "log", option, path)[1] for option in expected} == expected
 
 

@@ -422,9 +422,6 @@ def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd:
     assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
 
 
-# --- safety
-
-
 # --- random partitions
 
 
