@@ -322,6 +322,22 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
     assert [(one.found, one.message) for one in found] == [(f"0x{attributes:04x}", says)] * is_odd
 
 
+def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path) -> None:
+    def old(offset: int, magic: int) -> bytes:
+        return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
+
+    pieces = [old(0, 0), old(1, 0), old(2, 1), _batch(3), _batch(4), old(5, 1), old(6, 0)]
+    found = [one for one in of_log(tmp_path, b"".join(pieces), is_pedantic=True) if one.code.startswith("magic-")]
+    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces) + 1)]
+    assert told(found) == [
+        ("magic-upgrade", "info", starts[2], starts[3], (2, 2)),
+        ("magic-upgrade", "info", starts[3], starts[4], (3, 3)),
+        ("magic-regression", "warning", starts[5], starts[6], (5, 5)),
+        ("magic-regression", "warning", starts[6], starts[7], (6, 6)),
+    ]
+    assert [(one.expected, one.found) for one in found] == [("0", "1"), ("1", "2"), ("2", "1"), ("1", "0")]
+
+
 @each(
     ("data", "looks"),
     [
