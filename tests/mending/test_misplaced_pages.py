@@ -249,17 +249,6 @@ def test_a_batch_that_ends_after_the_claim_it_starts_in_is_no_payload(magic: int
     assert recovered == b"".join(one for row, one in enumerate(messages) if row not in (5, 8))
 
 
-@each("bit", range(12))
-@each("magic", [0, 1])
-def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int, bit: int, tmp_path: Path) -> None:
-    """Whether it is still between those around it or not: its messages reach into what is there."""
-    messages = _wrappers(100, magic)
-    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, {30: _claims(messages[30], 154 ^ 1 << bit)})))
-    assert recovered == b"".join(messages)
-    assert [(row.offset_first, row.offset_last) for row in _of(Rewritten, rows)] == [(150, 154)]
-    assert _of(Dropped, rows) == _of(Hole, rows) == []
-
-
 @each("magic", [0, 1])
 def test_a_wrapper_whose_offset_is_in_order_is_kept_though_its_messages_reach_into_others(magic: int, tmp_path: Path) -> None:
     """Several bits are wrong, and the one before it is damaged: in magic 1, nothing says which offset is right."""
