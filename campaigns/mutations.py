@@ -26,7 +26,7 @@ from campaigns.mutation import ROOT, CannotTell, Copy, Mutation, area_of, why_br
 from campaigns.mutation_list import MUTATIONS
 
 TESTS = {
-    "cli/checking": ("tests/checks/test_check.py", "tests/checks/test_check_options.py", "tests/verdicts"),
+    "cli/checking": ("tests/checks/test_check.py", "tests/cli/test_plain_log_command.py", "tests/verdicts"),
     "cli/forecasting": ("tests/forecasts", "tests/verdicts"),
     "cli/listing": ("tests/cli",),
     "cli/looking": ("tests/overview", "tests/output/test_report_page.py"),

@@ -131,19 +131,6 @@ def test_what_only_pedantic_shows_is_hidden(clean: Path) -> None:
     assert "file-empty" in _run("check", clean / LOG, "--pedantic")[1]
 
 
-def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
-    assert _findings(_run("check", broken, "--output", "ndjson", "--ignore", "crc-*")[1]) == [("torn-tail", NEXT_LOG)]
-    assert _findings(_run("check", broken, "--output", "ndjson", "--select", "crc-mismatch")[1]) == [("crc-mismatch", LOG)] * 2
-    ignored = ("--ignore", "crc-*", "--ignore", "torn-tail")
-    code, out, _ = _run("check", broken, *ignored)
-    assert code == FINDINGS
-    assert " Verdict: loses at start: " in " ".join(out.split()) and "Also" not in out
-    code, out, _ = _run("check", broken, *ignored, "--ignore", "start-loses")
-    assert code == CLEAN
-    expected = "Verdict: fine, except for findings that were left out and a start that fails or loses records. Exit status 0."
-    assert " ".join(out.split()).endswith(expected)
-
-
 def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Path) -> None:
     says = "kdump: there is no fault sparse-fil; did you mean sparse-file, index-sparse-gap?\n"
     for option in ("--ignore", "--select"):
@@ -189,16 +176,6 @@ def test_output_that_cannot_be_written_is_exit_code_4(broken: Path) -> None:
     assert (done.returncode, done.stderr) == (OUTPUT_FAILED, "kdump: cannot write the output: No space left on device\n")
 
 
-def test_a_reader_that_has_seen_enough_is_not_an_error(broken: Path) -> None:
-    script = '"$0" -m kdump check --output ndjson "$1" | head -1; exit ${PIPESTATUS[0]}'
-    for _ in range(10):
-        write_partition(broken.parent, topic=f"t{_}", partition=0, segments={0: _batches(0, 300)})
-    command = _kdump() | {"args": ["bash", "-c", script, sys.executable, str(broken.parent)]}
-    done = subprocess.run(**command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (FINDINGS, "")
-    assert json.loads(done.stdout)
-
-
 @pytest.mark.slow
 def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) -> None:
     controller, terminal = pty.openpty()
@@ -224,14 +201,6 @@ def baseline(broken: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_baseline_knows_does_not_fail(broken: Path, baseline: Path) -> None:
-    code, out, _ = _run("check", broken, "--baseline", baseline)
-    assert code == CLEAN
-    assert "fine\n" in out and "3 findings known from the baseline.\n" in out
-    says = "Verdict: fine, except for known findings and a start that fails or loses records. Exit status 0."
-    assert " ".join(out.split()).endswith(says)
-
-
 def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path, baseline: Path, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere" / broken.name
     copy.parent.mkdir()
@@ -244,15 +213,6 @@ def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path
     assert (code, _lines(out)[-1]["known"]) == (FINDINGS, 3)
     baseline.write_text(_run("check", copy, another, "--output", "ndjson")[1])
     assert _run("check", copy, another, "--baseline", baseline)[0] == CLEAN
-
-
-def test_what_is_new_since_the_baseline_fails(broken: Path, baseline: Path) -> None:
-    flip_a_bit(broken / LOG, 500)
-    code, out, _ = _run("check", broken, "--baseline", baseline, "--output", "ndjson")
-    assert code == FINDINGS
-    assert (_lines(out)[-1]["errors"], _lines(out)[-1]["known"]) == (1, 3)
-    results = json.loads(_run("check", broken, "--baseline", baseline, "--output", "sarif")[1])["runs"][0]["results"]
-    assert sorted(result["baselineState"] for result in results) == ["new", "unchanged", "unchanged", "unchanged"]
 
 
 @pytest.mark.slow
@@ -365,85 +325,10 @@ def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
 # --- text for people
 
 
-def test_text_shows_the_worst_first_what_a_restart_does_and_what_to_type(broken: Path) -> None:
-    out = _run("check", broken)[1]
-    words = " ".join(out.split())
-    assert words.startswith(f"{broken} 2 segments, ")
-    assert "   2 errors, 1 warning" in out
-    assert f"error crc-mismatch {broken}/{LOG}" in words and "bytes 0 to 172\n" in out
-    assert "2 findings like this, at offsets " in words
-    assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
-    restart = "If this broker restarts after a crash with nothing flushed: scanned from offset 0 on; "
-    assert f"{restart}{LOG} is cut at byte 0; 1 segment deleted;" in words
-    assert " after a clean stop: nothing is lost; damage stays: consumers stop at offset 0 " in words
-    lost = "  lost     the records of this batch, possibly only one of them;"
-    assert f"\nWhat is lost, and what to do\n  crc-mismatch\n{lost}" in out
-    assert "\n  to do    keep a copy; compare with another replica; let a healthy one lead," in out
-    lines = out.partition("\nNext\n")[2].splitlines()
-    assert lines[0].startswith(f"  mkdir -p KEEP && cp -a {broken} KEEP/orders-3.damaged   # before any restart")
-    assert lines[1].startswith(f"  kdump recover {broken} -o NEW/orders-3   # ")
-    assert lines[2].startswith(f"  kdump forecast {broken}   # what a start does")
-    assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
-    assert "  kdump explain crc-mismatch\n" in out
-    answer = f" Verdict: loses at start: {broken}, after a crash with nothing flushed: scanned from offset 0 on; {LOG} is cut"
-    assert answer in words
-    do = re.escape(f"Do: kdump recover {broken} -o NEW/orders-3")
-    also = r"Also\sunreadable\s\(\d+\srecords\)\.\sExit\sstatus\s1\."
-    assert re.search(rf"\nExamined .* in 8 files in \d+\.\d s\.\nVerdict: [^\0]*{also}\n{do}\n$", out)
-
-
 def test_where_no_start_can_be_forecast_findings_say_what_is_likely(broken: Path) -> None:
     out = _run("check", broken / LOG)[1]
     assert "If this broker restarts\n  cut      if the segment is scanned," in out
     assert f" here: {broken / LOG} at byte 0, offset 0; 3 offsets from there on " in " ".join(out.split())
-
-
-def test_all_folds_nothing(broken: Path) -> None:
-    out = _run("check", broken, "--all")[1]
-    assert out.count("error    crc-mismatch") == 2
-    assert "findings like this" not in out
-
-
-def test_of_findings_in_many_files_two_are_shown(tmp_path: Path) -> None:
-    for number in range(30):
-        flip_a_bit(write_partition(tmp_path, topic=f"t{number:02}", partition=0, segments={0: _batches(0, 2)}) / LOG, 100)
-    path = write_partition(tmp_path, topic="worst", partition=0, segments={0: _batches(0, 3)}) / LOG
-    flip_a_bit(path, 100)
-    flip_a_bit(path, path.stat().st_size - 9)
-    out = " ".join(_run("check", tmp_path)[1].split())
-    assert out.count(" crc-mismatch: ") == 2 and " in 29 other files. --all shows each finding." in out
-    assert "# and 29 more like these to copy before any restart" in out and "# and 29 more to recover; --all lists each" in out
-    assert f" Next mkdir -p KEEP && cp -a {tmp_path}/worst-0 KEEP/worst-0.damaged " in out
-    assert len(_run("check", tmp_path)[1].splitlines()) <= 48
-    assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 32
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_text_fits_the_terminal_and_breaks_no_number(broken: Path, columns: int) -> None:
-    plain = _on_terminal(columns, "check", broken, environment={"NO_COLOR": "1"})
-    assert "\x1b" not in plain
-    told = plain.split("\nNext\n")[0]  # commands stay on a line, to be copied
-    several = [line for line in told.splitlines() if len(line.split()) > 1]  # a path is never broken
-    assert [line for line in several if len(line) > columns and "█" not in line] == []
-    if columns >= 80:
-        assert [line for line in several if len(line) > columns + 20] == []
-    words = set(" ".join(_run("check", broken, "--all")[1].split()).replace(",", "").split())
-    shown = set(" ".join(plain.split()).replace(",", "").replace(".", " ").replace(";", " ").split())
-    assert {word for word in words if word.isdecimal()} - shown <= {"173", "345", "346"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [60, 100])
-@pytest.mark.parametrize("command", ["check", "forecast", "log", "log --deep", "timeindex"])
-def test_tables_fit_the_terminal_and_are_whole_in_a_pipe(broken: Path, command: str, columns: int) -> None:
-    arguments: list[str | Path] = [*command.split(), "--output", "table", broken]
-    shown = _on_terminal(columns, *arguments, environment={"NO_COLOR": "1"}).splitlines()
-    assert max(map(len, shown)) <= columns
-    piped = _run(*arguments)[1]
-    assert "…" not in piped and "Not shown" not in piped
-    offsets = set(re.findall(r"(?<![\d.,:-])\d{3}(?![\d.,:-])", piped))  # positions and sizes
-    assert offsets <= set(re.findall(r"\d+", " ".join(shown))) or any(line.startswith("Not shown") for line in shown)
 
 
 def test_colours_are_only_on_a_terminal_and_change_no_character(broken: Path) -> None:
@@ -453,13 +338,6 @@ def test_colours_are_only_on_a_terminal_and_change_no_character(broken: Path) ->
     seconds = re.compile(r"in \d+\.\d s")
     assert seconds.sub("", re.sub("\x1b\\[[0-9;]*m", "", colored)) == seconds.sub("", plain)
     assert "\x1b" not in _run("check", broken)[1]
-
-
-def test_a_terminal_obeys_no_name_of_a_file(broken: Path) -> None:
-    evil = broken / "\x1b[31mevil.log"
-    evil.write_bytes(_batches(0, 1)[0][:-3])
-    assert "\x1b[31mevil" not in _on_terminal(100, "check", broken)
-    assert "\\x1b[31mevil" in _on_terminal(100, "check", broken)
 
 
 # --- explain

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kdump.checks.finding import FileReport, Finding
-from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
@@ -161,14 +160,6 @@ def test_entries_of_both_kinds_are_counted_beside_a_wrong_one(tmp_path: Path, ro
     found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
     mixed = [(one.code, one.found) for one in found if one.severity == "info"]
     assert mixed == [("index-offset-mismatch", str(len(kinds)))]
-
-
-@pytest.mark.parametrize("name", ["x", "copy of 0"])
-def test_an_index_whose_name_is_not_a_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
-    (tmp_path / f"{name}.log").write_bytes(DATA)
-    for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
-        found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
-        assert codes_of(found) == codes
 
 
 def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,15 +318,6 @@ def test_times_rise_and_their_offsets_do_not_fall(tmp_path: Path, rows_at_once: 
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if codes else (3, 0, 36, 0, 0))
 
 
-def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
-    for first in (0, 1):
-        entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
-        assert told_values(_of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)) == [
-            (LATER, "error", 12, 24, f"less than {TIMESTAMP + 5}", str(TIMESTAMP + 900)),
-            (HIGHER, "error", 12, 24, "less than 5", "90"),
-        ]
-
-
 def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
     data = time_index_of(entries=[(TIMESTAMP, 3), *((TIMESTAMP - 9, 3) for _ in range(5))])
     found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)
@@ -422,13 +404,6 @@ def test_aborted_transactions_ascend(tmp_path: Path, rows_at_once: int, entry: t
     assert all((one.offset_first, one.offset_last) == (first, last) for one in found)
 
 
-@each(("last", "told"), [(90, []), (89, ["txnindex-order"])])
-def test_no_transaction_ends_before_its_segment(tmp_path: Path, last: int, told: list[str]) -> None:
-    found = _of_index(tmp_path, transaction_index(entries=[_aborted(80, last, 80)]), log=None, name=file_name(90, ".txnindex"))
-    assert codes_of(found) == told
-    assert [one.broker_forecast.partition(":")[0] for one in found] == ["rescan"] * len(told)
-
-
 @each(("version", "forecast"), [(1, "blind"), (255, "blind"), (256, "die"), (-1, "die")])
 def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) -> None:
     (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
@@ -464,14 +439,6 @@ def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: b
         assert told_values(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
         if words:
             assert found[0].message == f"Entry 0 is for a transaction of producer {producer_id}, but {words}."
-
-
-@each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_the_marker_of_an_aborted_transaction_may_be_compressed(tmp_path: Path, codec: Codec) -> None:
-    for is_commit in (False, True):
-        log = DATA_ALONE + transaction_marker(is_commit=is_commit, base_offset=1, producer_id=7, codec=codec)
-        found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log)
-        assert [one.code for one in found if one.code.startswith("txn")] == ["txnindex-without-marker"] * is_commit
 
 
 def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cleaned(tmp_path: Path) -> None:

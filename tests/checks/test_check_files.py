@@ -15,7 +15,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import records
-from tests.builders.compression import Codec, compress, snappy_raw
+from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
@@ -73,16 +73,6 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     found = findings_of(_partition(tmp_path, segments), "segments-gap", "segments-overlap")
     assert [(one.code, one.severity, one.offset_first, one.offset_last, one.expected, one.found) for one in found] == told
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
-
-
-def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
-    found = findings_of(directory, "segments-gap", cleanup_policy="delete")
-    assert [(one.severity, one.offset_first, one.offset_last) for one in found] == [("error", 2, 4), ("error", 7, 8)]
-    assert {(one.start, one.end) for one in found} == {(0, 0)}
-    (one,) = findings_of(directory, "segments-gap")
-    assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
-    assert findings_of(directory, "segments-gap", level="quick") == []
 
 
 @each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
@@ -418,20 +408,6 @@ def test_a_snapshot_has_header_plain_batches_and_footer(tmp_path: Path, pieces: 
     assert found == sorted((code, starts[row], starts[row + 1]) for code, row in told)
 
 
-@each(
-    "name, is_bad",
-    [
-        (f"{10:020}-{3:010}", False),
-        *((f"{10:0{width}}-{3:0{after}}", True) for width, after in ((19, 10), (21, 9), (20, 9))),
-        ("bootstrap", False),
-    ],
-)
-def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: str, is_bad: bool) -> None:
-    name = f"{name}.checkpoint"
-    (tmp_path / name).write_bytes(HEADER + FOOTER)
-    assert ("checkpoint-name-bad" in codes_of(findings_of(tmp_path / name))) == is_bad
-
-
 @each(("ends", "told"), [([7], False), ([5, 9], False), ([6], True), ([], True), ([3, 5], True)])
 def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, ends: list[int], told: bool) -> None:
     directory = _metadata_log(tmp_path, {7: [batch(base_offset=7, records=[record(value=NO_OP)])]})
@@ -474,7 +450,8 @@ def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
 # --- compressed payloads
 
 RECORDS = [record(key=b"k", value=b"value%d" % row) for row in range(3)]
-PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(RECORDS))
+
+
 CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
 
@@ -485,17 +462,6 @@ def _deep(tmp_path: Path, *pieces: bytes, code: str = "", **settings: Any) -> li
 
 
 @each("codec", CODECS)
-def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) -> None:
-    assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
-
-
-def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None:
-    pieces = [batch(records=RECORDS, codec="snappy", payload=snappy_raw(PLAIN), base_offset=first) for first in (0, 3, 6)]
-    (one,) = _deep(tmp_path, *pieces, code="snappy-raw")
-    assert (one.start, one.found, one.severity) == (0, "3", "info")
-
-
-@each("codec", CODECS)
 def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: Codec) -> None:
     empty = batch(records=RECORDS, codec=codec, payload=b"")
     for level in ("full", "deep"):
@@ -503,14 +469,6 @@ def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: C
         (one,) = (one for one in found if one.code != "record-count-too-high")  # of zstd, nothing is a payload of nothing
         assert (one.code, one.start, one.end, one.expected, one.found) == ("payload-empty-compressed", 0, 61, "3", "0")
     assert of_log(tmp_path, batch(codec=codec, base_offset=0) + batch(records=RECORDS, base_offset=1)) == []
-
-
-@each(("codec_id", "is_known"), [(4, True), (5, False), (7, False)])
-def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, is_known: bool) -> None:
-    odd = batch(records=RECORDS, attributes=codec_id, payload=compress(PLAIN, codec="zstd", magic=2))
-    found = of_log(tmp_path, odd, batch(records=RECORDS, base_offset=3))
-    expected = [("codec-unknown", "error", 0, len(odd), "0 to 4")] * (not is_known)
-    assert [(one.code, one.severity, one.start, one.end, one.expected) for one in found] == expected
 
 
 @each(
@@ -531,30 +489,6 @@ def test_records_are_read_up_to_the_first_that_is_broken(tmp_path: Path, second:
     assert found.message.endswith(" 1 of 3 records can be read.")
 
 
-@each(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
-def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, policy: str, told: bool) -> None:
-    none = record(value=b"v")
-    pieces = [batch(records=RECORDS), batch(records=[RECORDS[0], none, none], base_offset=3)]
-    pieces += [batch(records=[none], base_offset=6), batch(records=[none], base_offset=7, is_control=True)]
-    found = _deep(tmp_path, *pieces, code="key-missing-compacted", cleanup_policy=policy)
-    start = len(pieces[0])
-    expected = (start, start + len(pieces[1]), 4, "3")
-    assert [(one.start, one.end, one.offset_first, one.found) for one in found] == [expected] * told
-
-
-@each(
-    ("odd", "code", "note"),
-    [
-        (record(key=b"k", value=b"v", attributes=5), "record-attributes-set", "2 records with attributes,"),
-        (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers with invalid UTF-8;"),
-    ],
-)
-def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: Record, code: str, note: str) -> None:
-    pieces = [batch(records=[RECORDS[0], odd], base_offset=first) for first in (0, 2)]
-    (found,) = _deep(tmp_path, *pieces, code=code)
-    assert (found.found, found.offset_first, found.message[: len(note)]) == ("2", 1, note)
-
-
 def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     inner = message_set(messages=[message(value=b"first", offset=0), message(value=b"second", offset=1)])
     two = gzip.compress(inner[:30]) + gzip.compress(inner[30:])
@@ -562,24 +496,6 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
     (found,) = _deep(tmp_path, plain, odd, code="frame-multi-member")
     assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
-
-
-# --- messages in wrappers
-
-
-def test_a_message_inside_a_wrapper_is_judged_by_its_own_checksum_and_magic(tmp_path: Path) -> None:
-    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c", magic=0)])
-    crc, magic = _deep(tmp_path, data)
-    assert (crc.code, crc.severity, crc.offset_first, crc.start, crc.end) == ("legacy-inner-crc", "error", 1, 0, len(data))
-    assert (magic.code, magic.severity, magic.offset_first, magic.start) == ("legacy-inner-magic", "warning", 2, 0)
-    assert (magic.end, crc.found, magic.expected, magic.found) == (len(data), "0x00000001", "1", "0")
-
-
-@pytest.mark.parametrize(("codec", "told"), [("zstd", True), ("gzip", False)])
-def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> None:
-    data = wrapper(messages=[message(value=b"a")], codec=codec)
-    found = [one for one in of_log(tmp_path, data) if one.code == "codec-not-allowed"]
-    assert [(one.severity, one.start, one.end) for one in found] == [("error", 0, len(data))] * told
 
 
 # --- what the system does not tell

@@ -77,13 +77,6 @@ def test_a_torn_end_is_an_error_if_indexes_know_of_more(tmp_path: Path, end: byt
     assert found.message.endswith(f" Lost: offset 3, for {file_name(2, '.index')} knows of it.")
 
 
-def test_what_was_torn_off_reaches_as_far_as_any_file_knows(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]}, producer_snapshots={9: []})
-    _write(directory / LOG, _log(0, 1)[:-5])
-    (found,) = findings_of(directory, "torn-tail")
-    assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 8)
-
-
 @each(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
 def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int, whole: int) -> None:
     torn = batch(records=[record(value=b"v1"), record(value=b"v2"), record(value=b"v3")], base_offset=1)
@@ -121,12 +114,6 @@ def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp
     assert told([found]) == [("zero-tail", severity, SIZE, size, (None, None))]
     zeros = size - SIZE
     assert found.message == f"The last {'byte of the file is' if zeros == 1 else f'{zeros:,} bytes of the file are'} zero."
-
-
-def test_a_size_in_whole_mebibytes_looks_preallocated(tmp_path: Path) -> None:
-    for size, words in ((1 << 20, " The file is 1 MiB exactly: it looks preallocated."), ((1 << 20) - 4096, "")):
-        (found,) = (one for one in _of_aged_log(tmp_path, _batch(0).ljust(size, b"\0")) if one.code == "zero-tail")
-        assert found.message == f"The last {size - SIZE:,} bytes of the file are zero.{words}"
 
 
 # --- ends that are cut between batches
@@ -174,20 +161,6 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
     )
 
 
-def test_an_empty_log_may_have_had_its_first_batch(tmp_path: Path) -> None:
-    directory = _cut_partition(tmp_path, index=b"", times=time_index_of(entries=[(TIMESTAMP, 0)]))
-    _write(directory / LOG, b"")
-    (found,) = findings_of(directory, "truncated-at-boundary")
-    assert (found.offset_first, found.offset_last, found.expected, found.found) == (0, 0, "0", "-1")
-    assert found.message == f"The file is empty, but {TIME_INDEX} knows of offset 0: batches seem to be cut off."
-
-
-def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_only(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]}, producer_snapshots={1: [], 2: [], 9: []})
-    found = findings_of(directory, "truncated-at-boundary")
-    assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
-
-
 @each(
     ("first", "snapshot", "said"),
     [
@@ -219,14 +192,6 @@ def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing
     assert "truncated-at-boundary" in codes_of(findings_of(directory))
     _write(directory / LOG, first[:200] + _batch(1))
     assert "truncated-at-boundary" not in codes_of(findings_of(directory))
-
-
-@each("offset", [0, 1])
-def test_a_log_does_not_end_at_a_negative_offset(tmp_path: Path, offset: int) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
-    _write(directory / LOG, _with(_log(0, offset) if offset else _batch(0), offset * SIZE, b"\x80"))
-    codes = codes_of(findings_of(directory))
-    assert "offset-negative" in codes and "epochs-beyond-log" not in codes
 
 
 def test_damage_hides_batches_that_are_cut_off_only_at_the_end(tmp_path: Path) -> None:
@@ -296,21 +261,6 @@ def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic
         assert (found.code, found.found, found.start, found.end) == (code, str(length), len(messages[0]), 2 * len(messages[0]))
 
 
-@each(
-    ("length", "code"),
-    [
-        *((-1, "batch-length-negative"), (48, "batch-length-too-small")),
-        *((49, "crc-mismatch"), (3 * SIZE - 12 + 1, "batch-length-absurd")),
-    ],
-)
-def test_a_wrong_length_of_a_damaged_batch_is_reported_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:
-    damaged = flipped(_with(_batch(1), 8, struct.pack(">i", length)))
-    found = [one for one in of_log(tmp_path, _batch(0) + damaged + _log(2, 3)) if one.code != "resync-nested-candidate"]
-    assert told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
-    assert (found[0].resync, found[0].skipped, found[0].offset_certainty) == ("by-scan", SIZE, "estimated")
-    assert found[0].message.endswith(" Missing here: offset 1.")
-
-
 # --- checksums
 
 
@@ -361,15 +311,6 @@ def test_a_lost_page_and_a_compressed_payload_say_so_themselves(tmp_path: Path) 
 # --- what single headers say
 
 
-@each(("limit", "count"), [(SIZE, 0), (SIZE - 1, 2)])
-def test_a_batch_above_the_limit_is_reported(tmp_path: Path, limit: int, count: int) -> None:
-    found = of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
-    assert [(one.code, one.start, one.end) for one in found] == [
-        ("batch-over-limit", row * SIZE, (row + 1) * SIZE) for row in range(count)
-    ]
-    assert [(one.expected, one.found) for one in found] == [(str(limit), str(SIZE))] * count
-
-
 @each("attributes", [0x10, 0x80, 0x100, 0x8000, 0x8001])
 def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes: int) -> None:
     producer = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0} if attributes == 0x10 else {}
@@ -379,17 +320,6 @@ def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes:
     assert told(found) == [("attributes-unknown-bits", "warning", SIZE, SIZE + len(odd), (1, 1))] * is_odd
     says = f"One batch, offset 1. Attribute bits 0x{attributes & 0xFF80:04x} have no meaning yet."
     assert [(one.found, one.message) for one in found] == [(f"0x{attributes:04x}", says)] * is_odd
-
-
-@each(
-    ("count", "code", "expected", "value"),
-    [(-1, "record-count-negative", None, "-1"), (0, "record-count-zero-nonempty", "0", str(SIZE - 61))],
-)
-def test_a_count_that_hides_records_is_an_error(tmp_path: Path, count: int, code: str, expected: str | None, value: str) -> None:
-    odd = batch(records=[record(key=b"key", value=b"value")], base_offset=1, records_count=count)
-    found = [one for one in of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code.startswith("record-count")]
-    assert told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
-    assert (found[0].expected, found[0].found) == (expected, value)
 
 
 def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path) -> None:
@@ -408,9 +338,6 @@ def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path)
     assert [(one.expected, one.found) for one in found] == [("0", "1"), ("1", "2"), ("2", "1"), ("1", "0")]
 
 
-# --- ranges without batches
-
-
 @each(
     ("data", "looks"),
     [
@@ -422,6 +349,9 @@ def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path)
 def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
     (found,) = of_log(tmp_path, data)
     assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
+
+
+# --- ranges without batches
 
 
 @each(
@@ -458,16 +388,6 @@ def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: 
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
 
 
-@pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
-def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
-    assert [(one.code, one.start, one.end, one.offset_first, one.offset_last) for one in found] == [
-        ("garbage-region", 152, 332, 2, 4),
-        ("garbage-region", 932, 1112, None, None),
-        ("zero-hole", 332, 932, None, None),
-    ]
-
-
 def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(row) for row in range(4)], 4: [_batch(4)]})
     for code, data in (("garbage-region", _log(0, 1) + b"no batch " * 20), ("torn-tail", _log(0, 1, 2)[:-5])):
@@ -475,33 +395,3 @@ def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) 
         (found,) = findings_of(directory, code)
         assert (found.offset_first, found.offset_last) == (2, 3)
     assert found.message.endswith(" Missing here: offsets 2 to 3.")
-
-
-@each(
-    ("code", "wrong"),
-    [
-        ("record-count-negative", {"records_count": -1}),
-        ("record-count-zero-nonempty", {"records_count": 0}),
-        ("attributes-unknown-bits", {"attributes": 0x100}),
-    ],
-)
-def test_headers_that_are_not_reported_one_by_one_are_counted(tmp_path: Path, code: str, wrong: dict[str, int]) -> None:
-    pieces = [batch(records=[record(value=b"v")], base_offset=offset, **wrong) for offset in range(4)]  # type: ignore[arg-type]
-    size = len(pieces[0])
-    first, second, flood = _findings_in(tmp_path, b"".join(pieces), code)
-    assert [(one.start, one.end) for one in (first, second)] == [(0, size), (size, 2 * size)]
-    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 2 * size, 4 * size, "2")
-
-
-def test_changes_of_the_magic_that_are_not_reported_one_by_one_are_counted(tmp_path: Path) -> None:
-    one, other = (message_set(messages=[message(value=b"v", magic=magic)]) for magic in (0, 1))
-    data = b"".join(offset.to_bytes(8, "big") + (one, other)[offset % 2][8:] for offset in range(8))
-    sizes = len(one) + len(other)
-    first, second, flood = _findings_in(tmp_path, data, "magic-regression")
-    assert [found.start for found in (first, second)] == [sizes, 2 * sizes]
-    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 3 * sizes, 3 * sizes + len(one), "1")
-
-
-def _findings_in(tmp_path: Path, log: bytes, code: str) -> list[Finding]:
-    """The findings of a code in this log, of which two are reported, and of how many there are more."""
-    return [one for one in of_log(tmp_path, log, max_findings=2) if code in (one.code, *one.message.split())]

@@ -5,20 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks import record_bytes, record_reader
+from kdump.checks import record_bytes
 from kdump.checks.finding import Finding
-from tests.builders.compression import Codec, compress, gzip_members
-from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
-from tests.checks.findings import codes_of, of_log
+from tests.builders.compression import Codec, compress
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, record, varint
+from tests.checks.findings import of_log
 from tests.loops import each
 
 _HEADER_SIZE = 61
-
-
-@pytest.fixture(autouse=True)
-def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a batch of 3 MiB count as too large to be held: the CRC of a really large one takes the builder long."""
-    monkeypatch.setattr(record_reader, "_MAX_HELD_BYTES", 2 << 20)
 
 
 def _findings(folder: Path, data: bytes) -> list[Finding]:
@@ -73,13 +67,6 @@ def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
     return data, len(before)
 
 
-@each("name", _TOO_LARGE)
-def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -> None:
-    last = encode_record(record(value=b"v", offset_delta=90_000))
-    findings = _findings(tmp_path, _large(name, last)[0])
-    assert [(one.code, one.severity) for one in findings] == [("last-offset-delta-mismatch", "info")]  # its offsets have gaps
-
-
 @each("code", _IRREGULAR, share=2)
 @each("name", _TOO_LARGE)
 def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_path: Path) -> None:
@@ -90,32 +77,6 @@ def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_
     is_placed = _TOO_LARGE[name][2] == "none" and code not in ("header-bytes-odd", "timestamp-overflow")
     start = _HEADER_SIZE + before
     assert (finding.start, finding.end) == ((start, start + len(irregular)) if is_placed else (0, len(data)))
-
-
-def test_only_the_first_record_of_a_large_batch_has_its_base_timestamp(tmp_path: Path) -> None:
-    last = encode_record(record(timestamp=TIMESTAMP - 5, offset_delta=90_000))
-    assert "base-timestamp-odd" not in codes_of(_findings(tmp_path, _large("70,000 records", last)[0]))
-
-
-def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:
-    data = wrapper(messages=[message(value=bytes(2 << 20))], compressor=lambda plain: gzip_members(plain, level=0) + b"..")
-    assert len(data) > 2 << 20
-    (finding,) = _findings(tmp_path, data)
-    assert (finding.code, finding.start, finding.end) == ("frame-trailing-bytes", len(data) - 2, len(data))
-
-
-@pytest.mark.parametrize("code", ["record-attributes-set", "varint-noncanonical", "header-bytes-odd"])
-def test_what_is_readable_of_a_large_batch_that_is_damaged_is_examined(code: str, tmp_path: Path) -> None:
-    data, _ = _large("70,000 records", encode_record(_IRREGULAR[code]) + encode_record(record(length=-1)), count=2)
-    assert {code, "record-length-bad"} <= set(codes_of(_findings(tmp_path, data)))
-
-
-def test_records_that_are_not_read_are_in_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "_MAX_RECORDS", 40_000)
-    data, _ = _large("70,000 compressed records", encode_record(_IRREGULAR["record-attributes-set"]))
-    findings = [found for found in _findings(tmp_path, data) if found.severity == "error"]
-    assert codes_of(findings) == ["decompression-limit"]
-    assert (findings[0].start, findings[0].end) == (0, len(data))
 
 
 @pytest.mark.parametrize("size", [1, 63, 64, 100, 9000])

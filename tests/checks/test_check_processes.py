@@ -54,26 +54,6 @@ def _examined(rows: list[Row]) -> set[str]:
     return {row.path.rpartition("/")[2] for row in rows if isinstance(row, FileReport) and not row.bytes_not_examined}
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
-def test_a_crash_costs_one_file(tmp_path: Path, number: signal.Signals) -> None:
-    write_partition(tmp_path, topic="a", segments={0: _batches(0, 1), 1: _batches(1, 1), 2: _batches(2, 1)})
-    write_partition(tmp_path, topic="b", segments={0: _batches(0, 1)})
-
-    import faulthandler
-
-    def crash(context: FileContext) -> None:
-        if context.base_offset == 1:
-            signal.signal(signal.SIGABRT, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-
-    faulthandler.disable()
-    with _before_each(crash):
-        rows = _rows(jobs(str(tmp_path)))
-    assert _crashes(rows) == [(file_name(1, ".log"), number.name)]
-    assert {file_name(0, ".log"), file_name(2, ".log")} <= _examined(rows)
-    assert len([row for row in rows if isinstance(row, FileReport) and row.path.endswith(f"b-0/{file_name(0, '.log')}")]) == 1
-
-
 @pytest.mark.parametrize("is_once", [True, False])
 def test_a_check_that_is_killed_once_is_done_again_and_each_other_crash_is_reported(tmp_path: Path, is_once: bool) -> None:
     directory = write_partition(tmp_path / "data", segments={number: _batches(number, 1) for number in range(6)})
@@ -134,21 +114,6 @@ def test_a_process_that_does_not_answer_is_ended(tmp_path: Path) -> None:
     assert file_name(1, ".log") in _examined(rows)
 
 
-def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
-    for number in range(12):
-        write_partition(tmp_path, topic=f"t{number:02}", segments={0: _batches(0, 1)})
-
-    def dawdle(context: FileContext) -> None:
-        if "t00" in context.path or "t05" in context.path:
-            time.sleep(0.5)
-
-    with _before_each(dawdle):
-        rows = _rows(jobs(str(tmp_path)), processes=4)
-    paths = [row.path for row in rows if isinstance(row, FileReport) and row.path.endswith(".log")]
-    assert paths == sorted(paths)
-    assert len(paths) == 12
-
-
 def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"value")])[:-1] + b"X"
     directory = write_partition(tmp_path, segments={0: [broken], 1: [broken], 2: [broken]})
@@ -166,15 +131,6 @@ def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path)
         ("check-crashed", file_name(1, ".log")),
         ("crc-mismatch", file_name(2, ".log")),
     ]
-
-
-def test_many_findings_come_through(tmp_path: Path) -> None:
-    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
-    path = tmp_path / file_name(0, ".log")
-    path.write_bytes(broken * 5000)
-    rows = _rows(jobs(str(path)), Settings(now=0, max_findings=4000))
-    assert len([row for row in rows if isinstance(row, Finding) and row.code == "crc-mismatch"]) == 4000
-    assert [row.found for row in rows if isinstance(row, Finding) and row.code == "finding-flood"] == ["1000"]
 
 
 def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:

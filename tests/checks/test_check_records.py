@@ -3,24 +3,19 @@
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import codecs, kernel
-from kdump.checks import record_bytes, record_reader, segment, wording
+from kdump.checks import record_bytes, record_reader, wording
 from kdump.checks.catalogue import records, timestamps
 from kdump.checks.check import run
-from kdump.checks.content import Content
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
-from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import Settings
-from kdump.errors import CorruptData
-from kdump.formats.log import Chunk
-from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
@@ -39,69 +34,9 @@ def _found(tmp_path: Path, data: bytes, **settings: Any) -> list[Finding]:
     return [one for one in of_log(tmp_path, data, **{"level": "deep", **settings}) if one.code in _CODES]
 
 
-class _Seen(SegmentRule):
-    """Notes what rules are shown."""
-
-    reads_records: ClassVar[bool] = True
-    reads_damaged: ClassVar[bool] = True
-    parts: ClassVar[list[RecordChunk]] = []
-    contents: ClassVar[list[int]] = []
-    faults: ClassVar[list[str]] = []
-    statuses: ClassVar[list[tuple[list[int], str]]] = []
-
-    def content(self, content: Content, status: str) -> None:
-        self.contents.append(len(content.rows))
-
-    def records(self, part: RecordChunk, status: str) -> None:
-        assert sum(part.counts) == len(part.records)
-        assert len(part.counts) == len(part.batches)
-        self.parts.append(part)
-        self.statuses.append((list(part.records["offset"]), status))
-
-    def damaged_records(self) -> None:
-        self.statuses.append(([], "damaged"))
-
-    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
-        self.faults.append(fault.code)
-
-
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
-    monkeypatch.setattr(segment.check, "__defaults__", ((_Seen,),))
-    for notes in (_Seen.parts, _Seen.contents, _Seen.faults, _Seen.statuses):
-        notes.clear()
-    return _Seen
-
-
-def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
-    good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
-    bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
-    _found(tmp_path, good[0] + bad + good[1])
-    assert [part.counts for part in seen.parts] == [[1], [1], [1]]
-    assert [list(part.records["offset"]) for part in seen.parts] == [[0], [1], [3]]
-    assert seen.faults == ["record-body-mismatch"]
-
-
-def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
-    _found(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
-    assert [part.counts for part in seen.parts] == [[1, 0, 1]]
-
-
 @each("odd", [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(timestamp=-7)])
 def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert codes_of(_found(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
-
-
-@each("level", ["quick", "full", "deep"])
-def test_timestamps_of_headers_are_examined_unless_quick(level: str, tmp_path: Path) -> None:
-    log = batch(records=[record(timestamp=-2)], max_timestamp=-2)
-    assert codes_of(_found(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
-
-
-def test_a_record_that_is_negative_is_reported_though_its_header_is_not(tmp_path: Path) -> None:
-    (finding,) = _found(tmp_path, batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)]))
-    says = "The timestamp of 1 record, from offset 1 on, is -5; only -1 (none) may be negative."
-    assert (finding.code, finding.message) == ("timestamp-negative", says)
 
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
@@ -263,9 +198,3 @@ def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypat
         assert gc.collect() < 50
     finally:
         gc.enable()
-
-
-def test_an_unreadable_batch_does_not_hide_the_highest_timestamp_of_the_one_before(tmp_path: Path) -> None:
-    wrong = batch(records=[record(value=b"v"), record(value=b"w")], max_timestamp=TIMESTAMP + 5)
-    broken = broken_compressed("gzip")(3)
-    assert "max-timestamp-mismatch" in codes_of(_found(tmp_path, wrong + broken[2 * len(broken) // 3 :]))

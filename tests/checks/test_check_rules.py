@@ -16,7 +16,6 @@ from tests.loops import each
 pytestmark = pytest.mark.usefixtures("window")
 
 DAY = 24 * 3600 * 1000
-MAX_INT = 0x7FFFFFFF
 
 
 def _batch(offset: int, *, value: bytes = b"value", epoch: int = 0, at: int = TIMESTAMP) -> bytes:
@@ -115,12 +114,6 @@ def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path
     assert [one.severity for one in found] == ["info"] * bool(what)
 
 
-def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -> None:
-    for latest, codes in ((NOW + 1, []), (NOW, ["delete-horizon-odd"])):
-        early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=latest)
-        assert codes_of(of_log(tmp_path, early)) == codes
-
-
 @each(
     ("base", "delta", "codes"),
     [
@@ -154,31 +147,6 @@ def _wide(offset: int, count: int, last: int | None = None, **fields: object) ->
     records = [record(value=b"%d" % row) for row in range(count)]
     delta = count - 1 if last is None else last - offset
     return batch(records=records, base_offset=offset, last_offset_delta=delta, **fields)  # type: ignore[arg-type]
-
-
-def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
-    (gaps,) = (one for one in found if one.code == "offset-gap")
-    assert told([gaps]) == [("offset-gap", "info", SIZE, 7 * SIZE, (7, 1009))]
-    assert gaps.message.startswith("2 gaps between 7 and 1,009; 11 offsets are missing. ")
-
-
-def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
-    found = of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
-    assert told(found) == [("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)), ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7))]
-    assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
-    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
-
-
-@each("base", [0, 7])
-def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
-    top = base + MAX_INT
-    assert codes_of(of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
-    found = of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
-    assert [one.code for one in found].count("offset-overflow-int32") == 1
-    (one,) = (one for one in found if one.code == "offset-overflow-int32")
-    assert told([one]) == [("offset-overflow-int32", "warning", 2 * SIZE, 3 * SIZE, (top + 1, top + 1))]
-    assert (one.expected, one.found) == ("2147483647", "2147483648")
 
 
 def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None:
@@ -229,11 +197,6 @@ def test_one_epoch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, epochs
     assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (row, row, expected, value)
     assert words in found.message
-
-
-@each("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
-def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
-    assert of_log(tmp_path, _epochs(*epochs)) == []
 
 
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from tests.loops import each
 pytestmark = pytest.mark.usefixtures("window")
 
 MINUTE = 60_000
-MAX_INT = 0x7FFFFFFF
+
+
 SNAPSHOT = file_name(5, ".snapshot")
 Told = tuple[str, str, int, int, int | None, int | None, str | None, str | None]
 
@@ -91,17 +92,6 @@ def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | No
         assert found[0].message == says + "6 numbers left out."
 
 
-def test_sequences_of_several_producers_are_followed_apart(tmp_path: Path) -> None:
-    other: dict[str, Any] = {"producer_id": 8}
-    pieces = [_data(0, 0), _data(1, 5, **other), _data(2, 1), _data(3, 6, **other), _data(4, 3), _data(5, 9, **other)]
-    found = [(one.start, one.expected, one.found) for one in _of(tmp_path, pieces)]
-    assert found == [(place(pieces, 4)[0], "2", "3"), (place(pieces, 5)[0], "7", "9")]
-    other |= {"producer_epoch": 3}
-    pieces = [_data(0, 0, producer_epoch=1), _data(1, 0, **other), _data(2, 2, producer_epoch=1), _data(3, 1, **other)]
-    (one,) = _of(tmp_path, pieces)
-    assert (one.code, one.start, one.expected, one.found) == ("sequence-gap", place(pieces, 2)[0], "1", "2")
-
-
 @pytest.mark.parametrize("back", [1, 5, 6])
 @pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
 def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back: int) -> None:
@@ -120,12 +110,6 @@ def test_the_same_batch_of_sequence_0_twice_is_a_duplicate_and_another_is_a_new_
     for sequence, value, told in ((0, b"v", again), (0, b"w", ("sequence-gap", "info")), (1, b"w", again)):
         found = _of(tmp_path, [_data(0, sequence, count=2), _data(2, sequence, count=2, value=value)])
         assert [(one.code, one.severity) for one in found] == [told]
-
-
-@each(("sequence", "code"), [(0, "sequence-wrap"), (1, "sequence-gap")])
-def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, code: str) -> None:
-    pieces = [_data(0, MAX_INT), _data(1, sequence), _data(2, sequence + 1)]
-    assert [(one.code, one.start) for one in _of(tmp_path, pieces)] == [(code, place(pieces, 1)[0])]
 
 
 @each(
@@ -151,9 +135,6 @@ def test_fields_of_producers_that_do_not_go_together_are_reported(
         assert found[0].message.startswith(f"The batch at offset 1 has {wrong}: producer id {producer_id}, ")
 
 
-# --- transactions and markers
-
-
 def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> None:
     pieces = [_marker(0), _in_txn(1, 0), _marker(2), _marker(3), _marker(4, producer_id=9, is_commit=False)]
     (found,) = _of(tmp_path, pieces)
@@ -161,6 +142,9 @@ def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> 
     assert found.message.startswith("3 markers of several producers without visible data, the first at offset 0: ")
     (found,) = _of(tmp_path, pieces[:3])
     assert found.message.startswith("1 marker of producer 7 without visible data, the first at offset 0: ")
+
+
+# --- transactions and markers
 
 
 def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
@@ -231,9 +215,6 @@ def test_what_is_empty_before_an_open_transaction_is_passed_over(tmp_path: Path)
         assert [(one.code, one.offset_first) for one in found] == [(code, 5)], name
 
 
-TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marker(3, is_commit=False), _plain(4)]
-
-
 def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
     inner = [_in_txn(1, 0), _marker(2, is_commit=False)]
     outer = [_in_txn(0, 0, producer_id=8), *inner, _marker(3, is_commit=False, producer_id=8), _plain(4)]
@@ -245,6 +226,9 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
         assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
         (directory / file_name(0, ".index")).unlink()
         assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory))
+
+
+TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marker(3, is_commit=False), _plain(4)]
 
 
 @each(
@@ -398,12 +382,6 @@ def test_snapshots_agree_with_logs(tmp_path: Path, entry: bytes, in_txn: bool, e
         assert told[0].message.endswith(f": the log up to offset 2 shows {expected}; the snapshot has {found}.")
 
 
-def test_an_open_transaction_that_a_snapshot_does_not_have_is_reported(tmp_path: Path) -> None:
-    (one,) = _snapshot_of(tmp_path, [], in_txn=True)
-    assert (one.code, one.start, one.end) == ("snapshot-disagrees", 0, 10)
-    assert (one.expected, one.found) == ("a transaction open since offset 0", "no such producer")
-
-
 def test_an_empty_batch_that_the_cleaner_kept_may_have_opened_a_transaction(tmp_path: Path) -> None:
     for opened in (-1, 0):
         assert _snapshot_of(tmp_path / str(opened), [_entry(opened=opened)], in_txn=True, count=0) == []
@@ -513,13 +491,6 @@ def test_bytes_after_the_last_entry_are_rated_by_the_checksum(tmp_path: Path, da
     assert ("snapshot-crc-mismatch" in codes_of(findings_of(path))) == (words == ".")
     (unread,) = (one for one in findings_of(path, level="quick") if one.code.startswith("snapshot-"))
     assert (unread.message, unread.broker_forecast) == ("3 bytes follow the last entry.", "delete"), "no checksum is read"
-
-
-@each(("producer", "forecast"), [(-1, "blind"), (0, "die"), (1, "die")])
-def test_what_a_marker_says_is_read_where_a_producer_sent_it(tmp_path: Path, producer: int, forecast: str) -> None:
-    odd = record(value=_VALUE)
-    found = _of(tmp_path, [_plain(0), _control(1, odd, producer=producer, in_txn=producer >= 0)], "control-key-null")
-    assert [one.broker_forecast.partition(" ")[0] for one in found] == [forecast]
 
 
 @each(("offset", "told"), [(3, True), (4, False)])

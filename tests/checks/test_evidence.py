@@ -80,17 +80,6 @@ FIRST_LOST = [("segment-missing", "error", 0, 9)]
 # --- a segment that was removed
 
 
-def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compaction_does_not_explain(tmp_path: Path) -> None:
-    directory = _without_middle(tmp_path)
-    assert _told(directory) == LOST
-    (found,) = findings_of(directory, "segment-missing")
-    assert found.message == (
-        f"Lost between {file_name(0, '.log')} and {file_name(20, '.log')}: offsets 10 to 19. "
-        "Compaction does not explain this: no other offset is missing anywhere."
-    )
-    assert _told(_partition(tmp_path / "rolled", {0: _ten(0), 20: _ten(20), 30: []})) == LOST  # which is empty for another reason
-
-
 @each("segment", [0, 20])
 @each(
     "trace",
@@ -119,12 +108,6 @@ def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_not_a_fault(tmp_path:
     assert _told(_without_middle(tmp_path, topic=topic)) == GAP
     severity, message = _gap(_with_gap(tmp_path / "inside", topic=topic))  # of a segment
     assert severity == "info" and ("(brokers compact this internal topic)" in message) == topic.startswith("__")
-
-
-def test_the_stated_policy_counts(tmp_path: Path) -> None:
-    directory = _without_middle(tmp_path)
-    assert _told(directory, cleanup_policy="compact") == GAP
-    assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]
 
 
 @each(
@@ -190,17 +173,6 @@ def test_where_the_cleaner_was_snapshots_attest_segments(snapshot: int, has_meta
 
 
 # --- a segment of which only the log was removed
-
-
-@each("left", [".index", ".timeindex"])
-@each("topic", ["orders", "__consumer_offsets"])
-def test_an_index_that_is_left_attests_a_segment(tmp_path: Path, left: str, topic: str) -> None:
-    times = [_batch(row, timestamp=TIMESTAMP + row) for row in range(30)]
-    directory = _partition(tmp_path, {0: times[:10], 10: times[10:20], 20: times[20:]}, topic=topic, index_interval_bytes=0)
-    _remove(directory, 10, ".log", ".index" if left == ".timeindex" else ".timeindex")
-    assert _told(directory) == LOST
-    (directory / file_name(10, ".log.deleted")).write_bytes(b"")  # a deletion that was interrupted
-    assert "segment-missing" not in {code for code, *_ in _told(directory)}
 
 
 def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs(tmp_path: Path) -> None:
@@ -298,13 +270,6 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
     assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
     found, message = _gap(directory, cleanup_policy="compact")
     assert (found, "__cluster_metadata" in message) == ("info", False)
-
-
-def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) -> None:
-    directory = _with_gap(tmp_path, OTHER)
-    _write_metadata(tmp_path, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"))
-    words = "Valid if the topic is compacted; if it is not, add `--cleanup-policy delete`."
-    assert _gap(directory) == ("info", f"1 gap between 2 and 4; 3 offsets are missing. {words}")
 
 
 @each(
@@ -405,16 +370,6 @@ def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_e
     assert _told(directory) == [("segment-missing", "error", None, None)]
     (directory / EPOCHS).write_bytes(checkpoint(entries=[]))
     assert _told(directory) == []
-
-
-def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_there(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
-    _remove(directory, 10, ".log")
-    (directory / file_name(10, ".index")).write_bytes(bytes(80))
-    (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
-    for one in (found := findings_of(directory, "index-orphan")):
-        assert (one.severity, one.message.endswith("No log here reaches so far: its contents are lost.")) == ("error", True)
-    assert found
 
 
 def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.settings import Settings
 from kdump.tables import Row
-from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
+from tests.builders.files import file_name, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.checks.findings import INDEX, findings_of, rows_of
+from tests.checks.findings import findings_of, rows_of
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -52,43 +52,6 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
     assert [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"] == []
 
 
-@each("rows_in_window", [1, 2, 3, 7, 1 << 15])
-def test_entries_are_judged_alike_wherever_windows_end(tmp_path: Path, rows_in_window: int, monkeypatch: Patch) -> None:
-    directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
-    index = directory / file_name(0, ".index")
-    data = bytearray(index.read_bytes())
-    data[80:96] = bytes(16)  # two zero entries
-    data[167] ^= 1  # a position
-    data[243] ^= 4  # an offset
-    index.write_bytes(data)
-    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows_in_window)
-    assert sorted((one.code, one.start, one.end) for one in _of_indexes(directory)) == [
-        ("index-offset-mismatch", 240, 248),
-        ("index-position-not-boundary", 160, 168),
-        ("index-zero-entry-middle", 80, 96),
-    ]
-
-
-def test_an_entry_that_is_too_high_is_blamed_and_not_the_next_one(tmp_path: Path) -> None:
-    path = tmp_path / INDEX
-    path.write_bytes(index_of(entries=[(1, 100), (9, 900), (0, 0), (2, 200), (3, 300)]))
-    assert [(one.code, one.start, one.end) for one in findings_of(path)] == [
-        ("index-entry-order", 8, 16),
-        ("index-position-order", 8, 16),
-        ("index-zero-entry-middle", 16, 24),
-    ]
-
-
-def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: Path) -> None:
-    offsets = (0, 1, 3, 2, 4, 5)
-    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in offsets]
-    directory = write_partition(tmp_path, segments={0: batches})
-    index = directory / file_name(0, ".index")
-    index.write_bytes(index_of(entries=[(offset, row * len(batches[0])) for row, offset in enumerate(offsets) if row]))
-    found = [(one.code, one.start, one.end) for one in _of_indexes(directory) if one.path == str(index)]
-    assert found == [("index-entry-order", 8, 16)]
-
-
 def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_written(tmp_path: Path) -> None:
     whole = [record(value=b"v")] * 5
     for records, codes in ((whole[:4], set()), (whole, {"index-offset-mismatch"})):
@@ -119,14 +82,6 @@ def test_an_offset_between_sound_batches_is_not_that_of_damage_elsewhere(tmp_pat
         assert _codes(directory, "not-found") == codes
 
 
-def test_an_aborted_transaction_does_not_start_below_zero(tmp_path: Path) -> None:
-    path = tmp_path / file_name(0, ".txnindex")
-    for first, codes in ((0, set()), (-1, {"txnindex-order"})):
-        entry = aborted_transaction(first_offset=first, last_offset=3, last_stable_offset=0)
-        path.write_bytes(transaction_index(entries=[entry]))
-        assert _codes(path, "txnindex-order") == codes
-
-
 def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_path: Path) -> None:
     for base_offset, codes in ((3, {"timeindex-offset-not-found"}), (13, set())):
         torn = batch(records=[record(value=b"v" * 100, timestamp=TIMESTAMP)], base_offset=base_offset)[:-5]
@@ -134,18 +89,6 @@ def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_
         directory = write_partition(tmp_path / str(base_offset), segments={0: [*batches, torn]})
         (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, 0), (TIMESTAMP + 1, 20)]))
         assert _codes(directory, "not-found") == codes
-
-
-def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / INDEX
-    path.write_bytes(index_of(entries=[(5, 500)] * 4))
-    findings = findings_of(path, max_findings=1)
-    assert sorted((row.code, row.start, row.end, row.found) for row in findings) == [
-        ("finding-flood", 16, 32, "2"),
-        ("finding-flood", 16, 32, "2"),
-        ("index-entry-order", 8, 16, "5"),
-        ("index-position-order", 8, 16, "500"),
-    ]
 
 
 @each("rows_in_window", [1, 2, 3, 1 << 15])

@@ -9,11 +9,10 @@ import pytest
 from crc32c import crc32c
 
 from kdump.checks import producers
-from kdump.checks.finding import FileReport, Finding
 from kdump.cli.commands import main
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
-from tests.checks.findings import findings_of, rows_of
+from tests.checks.findings import findings_of
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -109,11 +108,6 @@ def test_timestamps_in_the_future_make_no_transaction_hang(tmp_path: Path) -> No
     assert _of_txn(folder) == [("txn-open", "info", 0)]
 
 
-def test_a_batch_that_the_cleaner_emptied_opens_no_transaction(tmp_path: Path) -> None:
-    emptied = batch(producer_id=7, producer_epoch=0, base_sequence=4, is_transactional=True)
-    assert _of_txn(_write(tmp_path, {0: [emptied, _later(1, minutes=30)]})) == []
-
-
 def test_too_many_producers_are_forgotten_from_the_first_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(producers, "MAX_PRODUCERS", 4)
     first = [_data(number, 0, producer_id=number) for number in range(5)]
@@ -121,28 +115,6 @@ def test_too_many_producers_are_forgotten_from_the_first_on(tmp_path: Path, monk
     second = [_data(5 + number, 9, producer_id=producer_id) for number, producer_id in enumerate((0, 2, 4))]
     folder = _write(tmp_path, {0: [*first, *second]})
     assert [code for code, _, _ in _said(folder, "sequence-gap")] == ["sequence-gap", "sequence-gap"]
-
-
-def test_a_snapshot_inside_of_the_newest_segment_is_compared(tmp_path: Path) -> None:
-    for sequence, told in ((1, []), (3, [("snapshot-disagrees", "warning", 10)])):
-        entry = producer_entry(producer_id=7, last_sequence=sequence, last_offset=sequence)
-        segments = {0: [_data(offset, offset) for offset in range(4)]}
-        folder = _write(tmp_path / str(sequence), segments, {2: producer_snapshot(entries=[entry])})
-        assert _said(folder, "snapshot-disagrees") == told
-
-
-def test_a_snapshot_is_not_compared_with_a_log_that_has_gaps(tmp_path: Path) -> None:
-    entry = producer_entry(producer_id=7, last_sequence=3, last_offset=3)
-    folder = _write(tmp_path, {0: [_data(0, 0), _data(4, 4)]}, {4: producer_snapshot(entries=[entry])})
-    assert _said(folder, "snapshot-disagrees") == []
-
-
-def test_a_snapshot_of_an_unknown_version_is_salvaged_if_all_else_fits(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {}, {0: producer_snapshot(entries=[producer_entry()], version=3)})
-    finding, report = rows_of(folder / file_name(0, ".snapshot"))
-    assert isinstance(finding, Finding) and isinstance(report, FileReport)
-    assert finding.message == "The file has version 3; only 1 is known; read as version 1, all of it is sound."
-    assert (report.batches_salvaged, report.bytes_salvaged, report.bytes_damaged) == (1, 56, 0)
 
 
 def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Path) -> None:

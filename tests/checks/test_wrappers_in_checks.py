@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks.finding import FileReport, Finding
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import write_log
 from tests.builders.records import encode_message, message, message_set, wrapper
-from tests.checks.findings import findings_of, rows_of
+from tests.checks.findings import findings_of
 from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
@@ -39,20 +38,6 @@ def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, lev
     assert "offset-gap" not in {code for code, *_ in found}
 
 
-@each("level", LEVELS)
-@each("policy", ["unknown", "delete", "compact"])
-@each("magic", [0, 1])
-@each("codec", CODECS)
-def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Codec, magic: int, policy: str, level: str) -> None:
-    parts = [_wrapper(7, 3, magic, codec), _wrapper(10, 20, magic, codec), _wrapper(30, 1, magic, codec)]
-    plain = message_set(messages=[message(key=b"k", value=b"v", magic=magic)], base_offset=31)
-    path = write_log(tmp_path, *parts, plain, _wrapper(32, 4, magic, codec), base_offset=7)
-    rows = rows_of(path, level=level, cleanup_policy=policy)
-    assert [row.code for row in rows if isinstance(row, Finding) and row.code != "lz4-legacy-header"] == []
-    (report,) = [row for row in rows if isinstance(row, FileReport)]
-    assert (report.first_offset, report.last_offset) == (7, 35)
-
-
 @each("way", kernels.WAYS)
 @each("magic", [0, 1])
 @each("codec", CODECS)
@@ -74,11 +59,6 @@ def test_a_gap_before_a_message_without_compression_needs_no_opening(tmp_path: P
     assert _found(path, level=level, cleanup_policy="delete") == [("offset-gap", "error", 3, 4)]
 
 
-def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path) -> None:
-    path = write_log(tmp_path, _wrapper(0, 3), _wrapper(3, 3, payload=b"no frame"), _wrapper(6, 2))
-    assert [code for code, *_ in _found(path, level="deep", cleanup_policy="delete")] == ["frame-bad-header"]
-
-
 @each("level", ["full", "deep"])
 @each("magic", [0, 1])
 @each("place", [17, -5], ids=["its codec", "its payload"])
@@ -90,16 +70,6 @@ def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, 
     assert ("crc-mismatch", "error", 20, 39) in _found(path, level=level, cleanup_policy="delete")
     zeros = write_log(tmp_path, first, bytes(len(damaged)), last)
     assert ("zero-hole", "error", 20, 39) in _found(zeros, level=level)
-
-
-@each("level", ["full", "deep"])
-@each("bit", [17, 25, 40])
-def test_a_wrapper_whose_offset_is_out_of_line_is_opened_at_each_level(tmp_path: Path, bit: int, level: str) -> None:
-    first, odd, last = (_wrapper(first, 3) for first in (0, 3, 6))
-    offset = 5 ^ 1 << bit
-    path = write_log(tmp_path, first, offset.to_bytes(8, "big") + odd[8:], last)
-    (found,) = findings_of(path, level=level)
-    assert (found.code, found.start, found.end) == ("uncovered-header-rot", len(first), len(first) + len(odd))
 
 
 def _messages(path: Path) -> list[str]:

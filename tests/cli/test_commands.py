@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.checksums import crc32c
-from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.cli.terminals import on_terminal
 from tests.loops import each
 from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, with_interrupts
@@ -381,19 +381,6 @@ def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(tmp_
         assert run_here(command, path) == (USAGE, b"", said.encode())
 
 
-def test_a_control_record_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
-    bad = record(key=b"\0")
-    markers = [
-        batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
-        for row, one in enumerate([abort_record(), bad, abort_record(), bad, bad, abort_record()])
-    ]
-    path = tmp_path / LOG_NAME
-    path.write_bytes(b"".join(markers))
-    status, out, err = run_here("log", "--print-data-log", path)
-    assert (status, out.count(b"baseOffset: "), out.count(b"| offset: "), out.count(b"endTxnMarker")) == (FINDINGS, 6, 6, 3)
-    assert err.count(b"control-key-short") == 3
-
-
 @each("output", ["kafka", "ndjson"])
 @each("depth", [[], ["--deep"]])
 def test_fail_fast_ends_all_at_the_first_damage(tmp_path: Path, output: str, depth: list[str]) -> None:
@@ -405,26 +392,6 @@ def test_fail_fast_ends_all_at_the_first_damage(tmp_path: Path, output: str, dep
     assert status == FINDINGS
     assert len(out.splitlines()) <= 2 + (6 if depth and output == "kafka" else 3)
     assert b"000099" not in out
-
-
-# --- damaged indexes
-
-
-def test_damaged_index_entries_are_reported_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = partition / "00000000000000000000.index"
-    entries = [(5, 5 * SIZE), (6, 5 * SIZE), (8, 7 * SIZE), (9, 9 * SIZE + 1), (10, 1 << 30), (11, -5), (12, 12 * SIZE)]
-    path.write_bytes(files.offset_index(entries=entries, zero_entry_count=5, trailing=b"x"))
-    status, rows = _rows(capfd, "index", path)
-    # entries for the batch there, and for batches that were appended with it
-    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact"] * 3 + ["damaged"] * 3 + ["intact"])
-    assert [row["logOffset"] for row in rows] == [5, 5, 7, None, None, None, 12]
-
-    flip_a_bit(partition / LOG_NAME, 2 * SIZE + 8)
-    path = partition / "00000000000000000000.timeindex"
-    times = [(1, 1), (5, 4), (4, 6), (7, 7), (8, 5), (9, 99), (10, 10)]
-    path.write_bytes(files.time_index(entries=[(TIMESTAMP + 10 * at, offset) for at, offset in times], zero_entry_count=5))
-    status, rows = _rows(capfd, "timeindex", path)
-    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact", *["damaged"] * 2, "intact", *["damaged"] * 3])
 
 
 # --- ranges
@@ -554,13 +521,6 @@ def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
         sure = [row for row, first in zip(all_rows, firsts, strict=True) if matches(row, first, row["lastOffset"])]
         assert [row for row in listed if row in sure] == sure
         assert all(low <= row["lastOffset"] and row["timestamp"] >= earliest for row in listed)
-
-
-def test_dates_without_a_time_are_whole_days(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    # all batches are of 2023-11-14, 22:13:20 and later
-    for day, count in (("2023-11-13", 0), ("2023-11-14", 100), ("2023-11-15", 0)):
-        assert len(_rows(capfd, "log", "--from-time", day, "--to-time", day, partition)[1]) == count
-    assert len(_rows(capfd, "log", "--from-time", "2023-11-14T22:13:20.500+00:00", partition)[1]) == 50
 
 
 # --- damage anywhere

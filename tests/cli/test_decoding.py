@@ -366,13 +366,6 @@ def test_a_record_that_would_take_very_much_memory_is_not_decoded(decoded_of: Li
     assert (status, found) == (FINDINGS, [({"controlType": "LEADER_CHANGE"}, None, reason.format(len(change.value)))])
 
 
-def test_a_large_record_of_an_internal_topic_has_no_json() -> None:
-    whole = decoded.decoder_of("consumer-offsets")(OFFSET_KEY, OFFSET_VALUE + bytes(decoded.MAX_RECORD))
-    assert (whole.key, whole.value) == (json.dumps(KEY_OBJECT, separators=(",", ":")), None)
-    assert whole.fault is not None and whole.fault.code == "schema-value-too-large"
-    assert decoded.decoder_of("consumer-offsets")(bytes(decoded.MAX_RECORD + 1), None).key is None
-
-
 def test_the_version_of_a_control_record_has_a_sign() -> None:
     leader = (b"\xff\xff" + int32(1) + b"\1\1" + tagged()).hex()
     found = decoded.control_record_of(b"\0\0\0\2", bytes.fromhex(leader))

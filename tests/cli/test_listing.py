@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
 from kdump.cli.listing import run
-from kdump.errors import Unreadable
 from tests.builders import files
-from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_log
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, abort_record, batch, message, message_set, record, wrapper
@@ -91,12 +88,6 @@ def _wrapped(crc: int | None = None) -> bytes:
 
 LEFT = batch(records=[record(value=b"v")], codec="gzip", trailing=b"x")
 NUMBERS = batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")])
-
-
-def _threes(codec: Codec = "none") -> list[bytes]:
-    """Three batches of three records, 0 to 8, each batch 30 ms after the one before it."""
-    records = {first: [record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)] for first in (0, 3, 6)}
-    return [batch(records=three, base_offset=first, codec=codec) for first, three in records.items()]
 
 
 # --- damage and ranges
@@ -189,36 +180,9 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, 
 # --- ranges
 
 
-@each(
-    "options, offsets",
-    [
-        *(("", [0, 3, 6]), ("--from-offset 2", [0, 3, 6]), ("--from-offset 3", [3, 6])),
-        *(("--to-offset 3", [0, 3]), ("--to-offset 2", [0]), ("--from-offset 3 --to-offset 3", [3])),
-        *((f"--from-time {TIMESTAMP + 32}", [3, 6]), (f"--from-time {TIMESTAMP + 33}", [6])),
-        *((f"--to-time {TIMESTAMP + 30}", [0, 3]), (f"--to-time {TIMESTAMP + 29}", [0])),
-        *(("--from-position 0", [0, 3, 6]), ("--from-position 1", [3, 6])),
-    ],
-)
-def test_batches_that_may_hold_the_wanted_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int]) -> None:
-    assert listed.only("baseOffset", "log", *options.split(), write_log(tmp_path, *_threes())) == (CLEAN, offsets)
-
-
 def test_a_delete_horizon_is_no_time_of_a_batch(tmp_path: Path, listed: Listed) -> None:
     path = write_log(tmp_path, batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + DAY), _flipped(1))
     assert listed.only("baseOffset", "log", "--to-time", str(TIMESTAMP), path) == (FINDINGS, [0, 1])
-
-
-@each("codec", ["none", "gzip"])
-@each(
-    "options, offsets",
-    [
-        ("--from-offset 2 --to-offset 4", [2, 3, 4]),
-        (f"--from-time {TIMESTAMP + 2} --to-time {TIMESTAMP + 30}", [2, 3]),
-        *((f"--to-time {TIMESTAMP - 1}", []), ("--limit 4 --from-offset 1", [1, 2, 3, 4])),
-    ],
-)
-def test_only_wanted_records_are_listed(tmp_path: Path, listed: Listed, options: str, offsets: list[int], codec: Codec) -> None:
-    assert listed.only("offset", "log", "--deep", *options.split(), write_log(tmp_path, *_threes(codec))) == (CLEAN, offsets)
 
 
 @each(
@@ -248,37 +212,11 @@ def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
         assert listed.only("lastOffset", "log", options, path)[1] == offsets
 
 
-@each(
-    "options, counts",
-    [
-        *(("--from-offset 3", (2, 1)), ("--from-offset 4", (2, 1)), ("--from-offset 5", (1, 0))),
-        *(("--to-offset 2", (1, 1)), ("--to-offset 1", (1, 0))),
-        *(
-            (f"--to-time {TIMESTAMP + 10}", (1, 0)),
-            (f"--to-time {TIMESTAMP + 19}", (1, 0)),
-            (f"--to-time {TIMESTAMP + 20}", (1, 1)),
-        ),
-    ],
-)
-def test_a_wrapper_may_hold_the_offsets_before_it(tmp_path: Path, listed: Listed, options: str, counts: tuple[int, int]) -> None:
-    inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (2, 3, 4)]
-    path = write_log(
-        tmp_path,
-        message_set(messages=[message(value=b"a"), message(value=b"b")]),
-        wrapper(messages=inner, base_offset=2),
-        message_set(messages=[message(value=b"c", timestamp=TIMESTAMP + 90)], base_offset=5),
-    )
-    codecs = listed.only("compresscodec", "log", *options.split(), path)[1]
-    assert any(codec != "none" for codec in codecs) == ("--to-time" in options or counts[1] > 0)
-    first, last = (5, 5) if "--from-offset" in options else (0, 1)
-    assert {*listed.only("offset", "log", "--deep", *options.split(), path)[1]} >= {first, last} or not counts[0]
-
-
-def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
-    path = write_log(
-        tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1)
-    )
+def test_a_wrapper_ends_where_its_offset_says_and_begins_at_any_time(tmp_path: Path, listed: Listed) -> None:
+    inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (1, 2, 3)]
+    path = write_log(tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=inner, base_offset=1))
     expected = {"--to-offset=0": ["none"], "--to-offset=1": ["none", "gzip"], "--from-offset=3": ["gzip"], "--from-offset=4": []}
+    expected[f"--to-time={TIMESTAMP + 10}"] = ["none", "gzip"]
     assert {option: listed.only("compresscodec", "log", option, path)[1] for option in expected} == expected
 
 
@@ -296,13 +234,6 @@ def test_a_range_shows_a_message_past_its_end_as_the_log_does(tmp_path: Path, li
     last = 7 if "--limit" in options else 8
     assert shown == {offset: offset not in (1, 3, 6) for offset in range(1 if "--from-offset" in options else 0, last + 1)}
     assert [line.split(": ")[2] for line in listed.err.splitlines()] == [f"message with offset {n}" for n in (1, 3, 6)]
-
-
-def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
-    bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
-    found, rows = listed("log", "--deep", write_log(tmp_path, _batch(0), bad, _batch(3)))
-    expected = [(0, "intact", 0), (1, "intact", SIZE), (None, "damaged", SIZE), (3, "intact", SIZE + len(bad))]
-    assert (found, [(row["offset"], row["status"], row["position"]) for row in rows]) == (FINDINGS, expected)
 
 
 def _marker(row: int, one: Record) -> bytes:
@@ -418,20 +349,6 @@ def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_
     assert lines[1000].startswith(f"kdump: {path}: 3 more findings ")
     listed("index", path, path)
     assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
-
-
-def test_bytes_between_indexed_batches_may_be_unreadable(listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = [(offset, offset * SIZE) for offset in (3, 5, 9)]
-    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *(_batch(offset) for offset in range(10)))
-    read = Source.read
-
-    def reads(source: Source, position: int, count: int) -> bytes:
-        if source.path.endswith(LOG) and position < 4 * SIZE < position + count:
-            raise Unreadable("file-io-error", "cannot be read", path=source.path)
-        return read(source, position, count)
-
-    monkeypatch.setattr(Source, "read", reads)
-    assert listed.only("logOffset", "index", path) == (CLEAN, [3, 5, 9])
 
 
 def test_a_log_with_unreadable_bytes_was_not_examined(listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

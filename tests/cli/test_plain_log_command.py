@@ -1,4 +1,4 @@
-"""The plain command lines of `kdump log`, `scan`, `recover` and `reindex` are read as Click reads them, and run without it."""
+"""The plain command lines of `kdump log`, `check`, `scan`, `recover` and `reindex` are read as Click does, and run without it."""
 
 import subprocess
 import sys
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.cli import commands
+from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.listing import logs
 from kdump.cli.listing.command import list_paths
@@ -26,12 +27,14 @@ from tests.support import HANG
 
 COMMANDS: dict[str, type[CommandOptions]] = {
     "log": LogOptions,
+    "check": CheckOptions,
     "scan": ScanOptions,
     "recover": RecoverOptions,
     "reindex": ReindexOptions,
 }
-WORDS = ["a.log", "b", "ndjson", "json", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "2026-11-20"]
-ODD_WORDS = ["", "-", "--", "--help", "--limit=2", "--rate=1", "--fail-fast"]
+WORDS = ["a.log", "b", "x y", "ndjson", "json", "kafka", "none", "consumer-offsets", "string", "full", "warning", "compact"]
+WORDS += ["7", "0", "10", "-1", "1.5", "1e3", "2026-11-20"]
+ODD_WORDS = ["", "-", "--", "-b", "--help", "--limit=2", "--rate=1", "--fail-fast", "--jobs=2", "-ondjson", "--lev"]
 
 
 def _read_by_click(arguments: list[str], command: str) -> dict[str, Any] | None:
@@ -64,10 +67,11 @@ def test_what_is_read_without_click_is_what_click_reads(line: tuple[str, list[st
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
 def test_every_option_is_read_without_click(command: str, option: Option) -> None:
-    value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
+    other = [choice for choice in option.choices if choice != option.default][:1]
+    value = {"choice": other, "integer": ("3",), "seconds": ("2",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
         values = read_plain(COMMANDS[command].OPTIONS, ["x", name, *value])
-        assert values is not None
+        assert values is not None and values[option.name] != option.default
         assert vars(COMMANDS[command](**values)) == _read_by_click(["x", name, *value], command)
         if option.kind == "integer":  # which may have to be 1 or more
             values = read_plain(COMMANDS[command].OPTIONS, ["x", name, "0"])
@@ -79,6 +83,8 @@ def test_a_command_of_one_path_leaves_other_numbers_of_them_and_doubtful_files_t
         assert read_plain(ReindexOptions.OPTIONS, line.split()) is None, line
     for line in ("x -o a -o b", "-o", "x -o -"):
         assert read_plain(LogOptions.OPTIONS, line.split()) is None, line
+    for line in ("", "--help", "x --level", "x --level all", "x --jobs -2", "-- x", "x -", "x --level=full"):
+        assert read_plain(CheckOptions.OPTIONS, line.split()) is None, line
 
 
 _PROGRAM = """

@@ -10,7 +10,7 @@ import pytest
 from kdump.cli.commands import main
 from tests import kernels
 from tests.builders import files
-from tests.builders.compression import Codec, compress
+from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_log
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -101,16 +101,6 @@ def test_old_messages_inside_of_wrappers_are_counted_and_found(tmp_path: Path, l
         assert (listed("--deep", "--offset", offset, path), listed.err) == ((CLEAN, [offset]), "")
 
 
-def test_damage_in_a_tail_is_a_finding_and_damage_before_it_is_not(partition: Path, listed: Lister) -> None:
-    path = partition / file_name(60, ".log")
-    data = bytearray(path.read_bytes())
-    data[17 * (len(data) // 20) - 1] ^= 1  # the fourth batch from the end
-    path.write_bytes(data)
-    assert (listed("--tail", 1, partition)[0], listed.statuses) == (CLEAN, [(99, "intact")])
-    assert listed("--tail", 4, partition)[0] == FINDINGS
-    assert listed.statuses == [(93, "damaged"), (95, "intact"), (97, "intact"), (99, "intact")]
-
-
 def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(partition: Path, listed: Lister) -> None:
     path = partition / file_name(60, ".log")
     data = path.read_bytes()
@@ -123,13 +113,6 @@ def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(part
     path.unlink()  # what is not a file is not examined
     path.mkdir()
     assert listed("--tail", 1, partition) == (NOT_EXAMINED, [59])
-
-
-@each("position", [SIZE, 2 * SIZE + 7])
-def test_an_index_that_lies_hides_nothing(tmp_path: Path, listed: Lister, position: int) -> None:
-    path = files.write_partition(tmp_path, segments={0: [_batch(n) for n in range(10)]})
-    (path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(9, position)]))
-    assert listed("--tail", 9, path) == (CLEAN, list(range(1, 10)))
 
 
 @each("gap", [False, True])
@@ -190,12 +173,6 @@ def _assert_ends(rows: list[dict[str, Any]], whole: list[dict[str, Any]], count:
     assert rows == whole[len(whole) - len(rows) :]
     assert len(rows) - damaged <= count <= len(rows) or rows == whole
     return damaged
-
-
-def test_what_is_found_after_damage_has_the_status_that_the_whole_log_gives_it(tmp_path: Path, listed: Lister) -> None:
-    path = write_log(tmp_path, *map(_batch, range(7)), NOISE, _batch(8), _batch(9))
-    (tmp_path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(8, 7 * SIZE + 180)]))
-    assert (listed("--tail", 2, path)[0], listed.statuses) == (CLEAN, [(8, "salvaged"), (9, "intact")])
 
 
 def _odd(offset: int, codec: Codec) -> bytes:
@@ -338,31 +315,6 @@ def test_damage_around_an_offset_may_have_held_it_and_is_no_part_of_a_later_tail
 )
 def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: str) -> None:
     assert listed(*options.split(), partition)[0] == USAGE
-
-
-@each("options", [(), ("--deep",)], ids=["batches", "records"])
-def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(tmp_path: Path, listed: Lister, options: tuple[str, ...]) -> None:
-    """Damage, batches without records or with unreadable ones, in any order."""
-    chance = random.Random(28)
-    cut = batch(records=[record(value=b"v" * 40)] * 3, codec="gzip", compressor=lambda body: compress(body, codec="gzip")[:-9])
-    for _ in range(12):
-        parts = []
-        for offset in range(0, 400, 10):
-            kind = chance.choice(("sound", "sound", "flipped", "garbage", "empty", "empty", "torn", "cut"))
-            parts += {
-                "sound": [_batch(offset, chance.choice((1, 2, 9)))],
-                "flipped": [_flipped(_batch(offset, 2))],
-                "garbage": [chance.randbytes(chance.choice((1, 30, 200)))],
-                "empty": [batch(base_offset=offset)] * chance.choice((1, 3)),
-                "torn": [batch(records=[record(value=b"v"), b"\xff"])],
-                "cut": [cut],
-            }[kind]
-        path = write_log(tmp_path, *parts)
-        listed(*options, path)
-        whole = listed.rows
-        for count in (1, 2, 5, 30, 1000):
-            listed(*options, "--tail", count, path)
-            _assert_ends(listed.rows, whole, count)
 
 
 def test_a_segment_that_starts_at_the_offset_after_the_base_is_the_next_one(tmp_path: Path, listed: Lister) -> None:

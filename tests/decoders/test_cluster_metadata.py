@@ -52,13 +52,6 @@ def _metadata(value: bytes | None, release: str) -> str:
     return _payload(value, release=release)
 
 
-def test_a_tag_that_a_release_does_not_know_is_passed_over() -> None:
-    change = b"\1\5\0" + int32(0) + UUID + tagged(_5=b"\1")
-    data = '{"type":"PARTITION_CHANGE_RECORD","version":0,"data":{"partitionId":0,"topicId":"AAAAAAAAAAEAAAAAAAAAAg"'
-    assert _metadata(change, "3.1.2") == data + "}}"
-    assert _metadata(change, "3.2.0") == data + ',"leaderRecoveryState":1}}'
-
-
 def test_a_version_that_a_release_does_not_know_is_read_up_to_its_first_struct() -> None:
     head = b"\1\0\1" + int32(1) + UUID + int64(2)
     assert _metadata(head + b"\1\1\0\1" + tagged(), "3.2.3") == (
@@ -173,14 +166,6 @@ def test_a_remote_segment_and_its_snapshot_have_leader_epochs(count: int) -> Non
         assert _payload(head + segment, "remote-log-metadata-decoder").startswith("Error at offset 5, skipping.") == (not count)
 
 
-def test_an_update_of_a_remote_segment_is_as_java_prints_it() -> None:
-    assert _payload(UPDATE, "remote-log-metadata-decoder") == (
-        "RemoteLogSegmentMetadataUpdate{remoteLogSegmentId=RemoteLogSegmentId{topicIdPartition=AAAAAAAAAAEAAAAAAAAAAg:t-3,"
-        " id=AAAAAAAAAAEAAAAAAAAAAg}, customMetadata=Optional[CustomMetadata{3 bytes}], state=COPY_SEGMENT_FINISHED,"
-        " eventTimestampMs=9, brokerId=1}"
-    )
-
-
 def test_a_remote_record_without_value_or_with_a_state_that_is_none_is_not_accepted() -> None:
     value = UPDATE[:-2] + int8(4) + tagged()
     assert _payload(value, "remote-log-metadata-decoder") == "Error at offset 5, skipping. state can not be null"
@@ -188,12 +173,3 @@ def test_a_remote_record_without_value_or_with_a_state_that_is_none_is_not_accep
         'Error at offset 5, skipping. Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of'
         ' "org.apache.kafka.common.record.internal.Record.value()" is null'
     )
-
-
-def test_fields_of_one_type_keep_their_order_and_a_tag_is_told_where_it_is_not_the_default() -> None:
-    """As Kafka's schemas of the two records have it."""
-    scram = b"\1\x0b\0" + compact_string("u") + int8(1) + b"\2a" + b"\2b" + b"\2c" + int32(4096) + tagged()
-    assert '"salt":"YQ==","storedKey":"Yg==","serverKey":"Yw==","iterations":4096' in _payload(scram)
-    change = b"\1\5\0" + int32(0) + UUID
-    told = ['"leaderRecoveryState":0' in _payload(change + tags) for tags in (tagged(_5=b"\0"), tagged(_5=b"\xff"), tagged())]
-    assert told == [True, False, False]

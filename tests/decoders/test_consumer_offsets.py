@@ -3,12 +3,10 @@
 import contextlib
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kdump.cli import dropin
-from kdump.decoders import consumer_offsets
 from kdump.errors import CorruptData
 from kdump.output.kafka.topics import topic_records
 from kdump.releases.profile import profile_of
@@ -48,20 +46,6 @@ def _group(assignment: bytes, protocol_type: str = "consumer") -> bytes:
     return int16(0) + string(protocol_type) + int32(9) + string("range") + string("m1") + int32(1) + member
 
 
-def test_key_and_value_may_be_bytearrays() -> None:
-    key, value = bytearray(OFFSET_KEY), bytearray(int16(2) + int64(42) + string("m") + int64(7))
-    shown = '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}'
-    assert _decoded(key, value) == (OFFSET_KEY_JSON, shown)  # type: ignore[arg-type]  # decompression makes bytearrays
-
-
-def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1() -> None:
-    key, value = int16(0) + OFFSET_KEY[2:], int16(1) + int64(42) + string("m") + int64(7) + int64(8)
-    shown = '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}'
-    assert _decoded(key, value, "4.0.2") == (OFFSET_KEY_JSON.replace('"1"', '"0"', 1), shown)
-    unknown = SKIPPED + "Found an unknown record version 1 for 0 type"
-    assert _decoded(key, value, "4.1.0") == (unknown, None)
-
-
 def test_a_null_value_is_a_tombstone_and_a_missing_key_ends_the_run() -> None:
     assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
     assert _thrown(None, b"", "4.3.1") == (
@@ -99,22 +83,9 @@ def test_an_assignment_is_shown_as_what_it_says() -> None:
     )
 
 
-def test_only_members_of_consumers_have_their_fields_as_json() -> None:
-    group: dict[str, Any] = {"members": [{"subscription": b"\x00\x00\x01", "assignment": ASSIGNMENT}]}
-    shown, other = (consumer_offsets.with_protocol_as_json(group | {"protocolType": of}) for of in ("consumer", "connect"))
-    assert other["members"] == group["members"] != shown["members"]
-
-
 @pytest.mark.parametrize(("assignment", "protocol_type"), [(ASSIGNMENT[:-3], "consumer"), (ASSIGNMENT, "connect")])
 def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protocol_type: str) -> None:
     assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
-
-
-def test_a_null_that_is_not_a_default_is_shown() -> None:
-    key = int16(5) + string("g") + string("m")
-    value = int16(0) + b"\0\0\2c\2h\1\0" + int32(5) + b"\0"
-    assert '"classicMemberMetadata":null' in str(_decoded(key, value + tagged(_0=b"\0"))[1])
-    assert "classicMemberMetadata" not in str(_decoded(key, value + tagged())[1])
 
 
 # --- 1.0.1
@@ -124,12 +95,6 @@ def test_offsets_of_1_0_1_are_text() -> None:
     assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42:m")
     assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42")
     assert _decoded(OFFSET_KEY, None, "1.0.1") == (None, None)
-
-
-def test_groups_of_1_0_1_have_their_members_in_one_text() -> None:
-    head = '{"protocolType":"consumer","protocol":"range","generationId":9,"assignment":"{m1='
-    assert _decoded(GROUP_KEY, _group(ASSIGNMENT), "1.0.1") == ('{"metadata":"g1"}', head + '[foo-0, foo-1]:AFF}"}')
-    assert _decoded(GROUP_KEY, _group(b"\0\x0f", "x"), "1.0.1")[1] == head.replace("consumer", "x") + 'F}"}'
 
 
 @pytest.mark.parametrize(
@@ -159,13 +124,6 @@ def _assigned(topic: str, partition: int, user_data: bytes = sized(b"")) -> byte
     return int16(0) + int32(1) + string(topic) + int32(1) + int32(partition) + user_data
 
 
-@pytest.mark.parametrize("release", ["0.9.0.1", "0.10.0.0", "0.10.1.0", "0.10.2.2"])
-def test_offsets_before_0_11_are_text(release: str) -> None:
-    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), release) == ('offset::g1:t"1:3', "42:m")
-    assert _decoded(OFFSET_KEY, int16(1) + int64(-1) + string("") + int64(7) + int64(8), release) == ('offset::g1:t"1:3', "-1")
-    assert _decoded(int16(3), None, release) == (None, None)
-
-
 def test_members_before_0_11_come_in_the_order_of_a_hash_map() -> None:
     names = [f"consumer-{number}-{7919 * number}" for number in range(5)]
     value = _group_of(*((name, _assigned("t", number)) for number, name in enumerate(names)))
@@ -174,13 +132,6 @@ def test_members_before_0_11_come_in_the_order_of_a_hash_map() -> None:
         "consumer:range:9:{consumer-1-7919=[t-1],consumer-0-0=[t-0],consumer-3-23757=[t-3],consumer-4-31676=[t-4],"
         "consumer-2-15838=[t-2]}",
     )
-
-
-def test_a_member_that_comes_twice_is_the_later_one_and_bytes_of_other_protocols_are_one_number() -> None:
-    value = _group_of(("m2", _assigned("t", 1)), ("m1", _assigned("t", 2)), ("m2", _assigned("u", 7)))
-    assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == "consumer:range:9:{m2=[u-7],m1=[t-2]}"
-    value = _group_of(("m1", b""), ("m2", b"\0\x0f"), ("m3", b"\xff\0"), protocol_type="connect")
-    assert _decoded(GROUP_KEY, value, "0.10.2.2")[1] == "connect:range:9:{m3=FF00,m2=F,m1=}"
 
 
 def test_bytes_before_0_10_1_end_the_run() -> None:
@@ -257,15 +208,6 @@ def test_a_value_that_reaches_past_its_message_does_not_end_a_run_with_json(tmp_
 # --- what other releases know
 
 
-def test_record_types_are_known_from_and_up_to_a_release() -> None:
-    early, state = int16(9) + string("g"), int16(15) + string("g")
-    assert _decoded(early, int16(0) + b"\1\0", "3.9.1") == ("Unknown record type 9 at offset 5, skipping.", None)
-    assert _decoded(early, int16(0) + b"\1\0", "4.0.1")[1] == '{"version":"0","data":{"topics":[]}}'
-    assert _decoded(early, int16(0) + b"\1\0", "4.1.1") == ("Unknown record type 9 at offset 5, skipping.", None)
-    initialized = '{"version":"0","data":{"initializedTopics":[],"deletingTopics":[]}}'
-    assert _decoded(state, int16(0) + b"\1\1\0", "4.0.1")[1] == initialized
-
-
 def test_versions_of_offsets_of_the_oldest_type_are_not_limited_before_4_1() -> None:
     key, value = int16(0) + string("g") + string("t") + int32(1), int16(3) + int64(5) + int32(6) + string("") + int64(7)
     payload = '{"version":"3","data":{"offset":5,"leaderEpoch":6,"metadata":"","commitTimestamp":7}}'
@@ -320,12 +262,3 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
 def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:
     value = _members(("A", None, subscription), protocol_type="consumer")
     assert _thrown(GROUP_KEY, value, release) == (exception, message)
-
-
-def test_a_streams_group_has_the_epochs_of_its_description_from_4_4_0_on() -> None:
-    key, value = int16(17) + string("g"), int16(0) + int32(1) + int64(2)
-    both, one = value + tagged(_2=int32(3), _3=int32(4)), value + tagged(_2=int32(-1), _3=int32(-2))
-    start = '{"version":"0","data":{"epoch":1,"metadataHash":2'
-    assert _decoded(key, both, "4.4.0")[1] == start + ',"storedDescriptionTopologyEpoch":3,"failedDescriptionTopologyEpoch":4}}'
-    assert _decoded(key, one, "4.4.0")[1] == start + ',"failedDescriptionTopologyEpoch":-2}}'
-    assert _decoded(key, both, "4.3.1")[1] == start + "}}"

@@ -11,7 +11,6 @@ from kdump.releases.profile import profile_of
 from tests.builders.records import (
     Record,
     Voter,
-    abort_record,
     commit_record,
     kraft_version_record,
     kraft_voters_record,
@@ -38,12 +37,6 @@ def _code(record: Record, release: str = "4.3.1") -> str:
 # --- keys
 
 
-@each("key, control_type", [(b"\0\0\0\1", 1), (b"\0\0\xff\xff", -1), (b"\0\7\0\1", 1), (b"\0\0\0\1more", 1)], ids=repr)
-def test_the_type_stands_after_the_version_of_the_key(key: bytes, control_type: int) -> None:
-    """Greater versions and longer keys are read like version 0."""
-    assert control_record.type_of(key) == control_type
-
-
 @each(
     ("key", "code", "values"),
     [
@@ -62,14 +55,6 @@ def test_a_key_that_is_none_is_a_fault(key: bytes | None, code: str, values: dic
 
 
 COMMITTED = " endTxnMarker: COMMIT coordinatorEpoch: 42"
-
-
-def test_markers_show_the_epoch_of_their_coordinator() -> None:
-    """A greater version is read like version 0."""
-    assert _text(commit_record(coordinator_epoch=42)) == COMMITTED
-    assert _text(abort_record(coordinator_epoch=-1)) == " endTxnMarker: ABORT coordinatorEpoch: -1"
-    assert _text(commit_record(coordinator_epoch=42, version=9)) == COMMITTED
-    assert control_record.coordinator_epoch_of(b"\0\0\0\0\0\7more") == 7
 
 
 @each(

@@ -20,22 +20,7 @@ def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> 
     return topic_records.decoder_of(profile_of(release), "transaction-log-decoder").decode(5, key, value)
 
 
-def test_tagged_fields_stand_where_they_are_declared() -> None:
-    value = int16(1) + int64(10) + int16(2) + int32(0) + int8(0) + b"\0" + int64(7) + int64(6)
-    assert _decoded(KEY, value + tagged(_0=int64(5), _1=int64(6), _2=int16(2), _3=int16(3)))[1] == (
-        '{"version":"1","data":{"producerId":10,"previousProducerId":5,"nextProducerId":6,"producerEpoch":2,'
-        '"nextProducerEpoch":3,"transactionTimeoutMs":0,"transactionStatus":0,"transactionPartitions":null,'
-        '"transactionLastUpdateTimestampMs":7,"transactionStartTimestampMs":6,"clientTransactionVersion":2}}'
-    )
-
-
 STATES = {0: "Empty", 5: "CompleteAbort", 6: "Dead", 7: "PrepareEpochFence", 8: "8", 127: "127", -1: "-1", -128: "-128"}
-
-
-@each("state, shown", STATES.items())
-def test_the_state_has_a_name_from_4_4_0_on(state: int, shown: str) -> None:
-    assert f'"transactionStatus":"{shown}","transactionPartitions"' in str(_decoded(KEY, _value(state), "4.4.0")[1])
-    assert f'"transactionStatus":{state},"transactionPartitions"' in str(_decoded(KEY, _value(state), "4.3.1")[1])
 
 
 FLEXIBLE = int16(1) + int64(10) + int16(2) + int32(0) + int8(0) + b"\0" + int64(7) + int64(6)

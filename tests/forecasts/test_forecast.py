@@ -15,12 +15,11 @@ import jsonschema
 import pytest
 
 import kdump
-from kdump.binary.source import Source
 from kdump.cli import commands
 from kdump.errors import Unreadable, UsageError
-from kdump.forecasts import damage, losses
+from kdump.forecasts import losses
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.reading import salvage, search, steps
+from kdump.reading import search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
@@ -181,31 +180,11 @@ def test_offsets_in_other_batches_are_not_lost(tmp_path: Path, covering: list[tu
     assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
 
 
-@each("ending", [b"", b"no batch " * 9])
-def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
-    """A segment without index is scanned and cut, and later ones stay."""
-    cut = [_batch(0), flipped(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
-    path = _partition(tmp_path, (0, cut), (5, [batch(base_offset=8, records=[record(value=b"other")] * 2), ending]))
-    (path / "00000000000000000000.index").unlink()
-    row = _only(path, after="clean")
-    assert (row.outcome, row.lost_offsets) == ("rescan", [[6, 7], [10, 12]])
-
-
 @each("base_offsets, made", [([], ["00000000000000000000.log"]), ([5], [])])
 def test_a_directory_to_be_deleted_gets_a_log_where_it_has_none(tmp_path: Path, base_offsets: list[int], made: list[str]) -> None:
     segments = [(base, [_batch(base)]) for base in base_offsets]
     row = _only(_partition(tmp_path, *segments, name=f"orders-0.{'a' * 32}-delete"), after="clean")
     assert (row.outcome, row.log_end, [change["name"] for change in row.files]) == ("keep", None, made)
-
-
-@pytest.mark.parametrize(
-    ("lost", "offsets"),
-    [([6, 7, 8], [[6, 8]]), ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]), ([9, 6], [[6, 6], [9, 9]]), ([7, 6, 7], [[6, 7]])],
-)
-def test_lost_offsets_are_reported_as_ranges_in_their_order(tmp_path: Path, lost: list[int], offsets: list[list[int]]) -> None:
-    path = _partition(tmp_path, (5, [flipped(_batch(5)), *(_batch(offset) for offset in lost)]))
-    row = _only(path, after="unclean", recovery_point=0)
-    assert (row.outcome, row.lost_offsets) == ("cut", offsets)
 
 
 def _cut_searches_short(monkeypatch: Patch) -> None:
@@ -269,15 +248,6 @@ def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Pa
     assert len(searched) > 2 * once
 
 
-def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "00000000000000000007.index").write_bytes(b"")
-    (gone,) = _only(path, after="clean").files
-    assert tuple(gone.values()) == ("00000000000000000007.index", "deleted", None, 0, None)
-    (made,) = _only(_partition(tmp_path, name="empty-0"), after="clean").files
-    assert tuple(made.values()) == ("00000000000000000000.log", "created", None, None, 0)
-
-
 @each(
     "name, data, outcomes",
     [
@@ -310,14 +280,6 @@ def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_
     assert _only(path, config={"index.interval.bytes": size - 1}, **REBUILT).outcome == "wipe"
 
 
-def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]))
-    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **REBUILT)
-    reason = f"{0:020d}.timeindex: the time index is full with 2 entries"
-    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", reason)
-    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **REBUILT).outcome == "keep"
-
-
 @each("padding, outcome", [("", "keep"), ("==", "keep"), ("=", "die"), ("===", "die")])
 def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, outcome: str) -> None:
     """The behaviour of the log manager of 4.3.1 for each of them."""
@@ -325,40 +287,6 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, ou
     (path / "partition.metadata").write_text(f"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ{padding}\n")
     row = _only(path, after="clean")
     assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("version: 0\n", "partition.metadata ends before line 2"),
-        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is not a name with a value"),
-        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is not a name with a value"),
-    ],
-)
-def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Path, text: str, reason: str) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "partition.metadata").write_text(text)
-    row = _only(path, after="clean")
-    assert (row.reason, row.is_safe) == (reason, False)
-
-
-def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [flipped(_batch(0))]), (1, [_batch(1)]))
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    for named in (str(path), f"{path}/"):
-        row = _only(named, after="unclean")
-        assert (row.recovery_point, row.outcome, row.log_start) == (1, "keep", 1)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nother 0 1\n")
-    row = _only(path, after="unclean")
-    assert (row.recovery_point, row.outcome, row.also, row.log_end) == (0, "cut", ["delete"], 1)
-    assert row.segments_gone == ["00000000000000000000.log"]
-
-
-def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    nearest = {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1", "4.3.1": "4.3.1", "4.4.0": "4.4.0"}
-    assert {release: _only(path, after="clean", broker=release).release for release in nearest} == nearest
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -528,17 +456,6 @@ def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
     return path
 
 
-def test_a_folder_of_log_directories_is_forecast_log_directory_by_log_directory(tmp_path: Path) -> None:
-    _log_directory(tmp_path, "disk1", "orders-0")
-    _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
-    run = _run("--after", "clean", str(tmp_path))
-    assert run.returncode == 0
-    places = ["disk1/orders-0", "disk2/orders-1", "disk2/payments-0"]
-    assert [word for word in run.stdout.split() if word.startswith(f"{tmp_path}")] == [f"{tmp_path}/{name}" for name in places]
-    found = _places(tmp_path, kdump.forecast(tmp_path, after="clean"))
-    assert list(found.items()) == [(name, "keep") for name in places]
-
-
 def test_log_directories_are_found_by_their_partitions_through_links_and_at_four_levels(tmp_path: Path) -> None:
     for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
         _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
@@ -594,15 +511,6 @@ def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_pat
     assert f"  # in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
 
 
-def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
-    log_directory = _log_directory(tmp_path, "data", "orders-0")
-    copy = _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
-    run = _run("--after", "clean", str(log_directory))
-    assert run.returncode == 1
-    assert f" mv {copy} KEEP/orders-0.bak   # with the broker stopped: out of the log directory" in run.stdout
-    assert "replica" not in run.stdout
-
-
 def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     for path in (tmp_path, tmp_path / "a", tmp_path / "a/b"):
@@ -624,16 +532,6 @@ def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) 
     assert found == [("clean", 4, "keep", 0), ("unclean", 0, "cut", 2), ("unclean", 4, "keep", 0)]
     short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
     assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
-
-
-def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
-    """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
-    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x30}
-    short_key = batch(base_offset=2, records=[record(key=b"\x00", value=b"")], **fields)  # of a control record
-    path = _partition(tmp_path, (0, [flipped(_batch(0)), _batch(1)]), (2, [short_key, _batch(3)]))
-    (path / "00000000000000000000.index").write_bytes(b"\x00\x00\x00\x01\x00\x00\x00\x45")
-    rows = list(kdump.forecast(path, after="unclean"))
-    assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
 
 
 def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
@@ -717,19 +615,6 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert _only(path, after="clean").consumers_stop_at is None
-
-
-def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    walked: list[str] = []
-
-    def walk(source: Source, **options: Any) -> object:
-        walked.append(source.path)
-        return salvage.walk(source, **options)
-
-    monkeypatch.setattr(damage, "walk", walk)
-    path = _partition(tmp_path, (0, [_batch(0)]), (1, [flipped(_batch(1))]), (2, [_batch(2)]))
-    assert len(list(kdump.forecast(path))) == 3
-    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
 
 
 def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_path: Path) -> None:

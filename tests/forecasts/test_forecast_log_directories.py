@@ -173,13 +173,6 @@ def test_a_broker_of_2_8_wants_the_same_in_all_meta_properties(tmp_path: Path, s
     assert _outcomes(_zookeeper_broker(tmp_path, **second), broker="2.8.2") == expected
 
 
-@each("gone, releases", [("d2/meta.properties", ["2.8.2"]), ("d[12]/*/partition.metadata", ["3.9.1", "2.8.2"])])
-def test_a_broker_with_zookeeper_starts_and_sets_nothing_aside_without(tmp_path: Path, gone: str, releases: list[str]) -> None:
-    for path in list(_zookeeper_broker(tmp_path).glob(gone)):
-        path.unlink()
-    assert [_outcomes(tmp_path, broker=release) for release in releases] == [SOUND] * len(releases)
-
-
 @each(
     "release, values, outcome",
     [
@@ -206,14 +199,6 @@ def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, tex
     assert _outcomes(tmp_path) == SECOND_OFFLINE
     path.write_text(path.read_text().replace(text, "foo=\\\\u\\u00e4\n#\\u"))
     assert _outcomes(tmp_path) == SOUND
-
-
-@each("release", ["3.9.1", "4.3.1"])
-def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
-    _broker(tmp_path, {"version": "2"}, {})
-    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
-    row = _by_name(tmp_path, broker=release)["orders-0"]
-    assert (row.outcome, row.exception) == ("die", RUNTIME)
 
 
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
@@ -248,16 +233,6 @@ def test_log_directories_of_several_brokers_are_not_compared(name: str, tmp_path
     assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
 
 
-def test_log_directories_in_different_folders_are_perhaps_of_one_broker(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "a/logs", "orders-0")
-    _log_directory(tmp_path / "b/logs", "orders-1", node_id="2")
-    rows = list(kdump.forecast(tmp_path, after="clean"))
-    assert [(row.outcome, row.is_safe) for row in rows] == [("keep", True), ("keep", True)]
-    condition = f"if {tmp_path}/a/logs and {tmp_path}/b/logs are log directories of one broker, it does not start: "
-    for row in rows:
-        assert row.conditions[1].startswith(condition) and row.conditions[1].endswith("name two brokers, 1 and 2")
-
-
 def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) -> None:
     for name in ("d1", "d1.bak"):
         _log_directory(tmp_path / name, "orders-0", directory_id=DIRECTORY_IDS[0])
@@ -268,13 +243,6 @@ def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) 
     run = _run(tmp_path)
     assert (run.returncode, "one is a copy of the other" in " ".join(run.stdout.split())) == (0, True)
     assert _run(tmp_path / "d1", tmp_path / "d1.bak").returncode == 1  # because log.dirs may list both
-
-
-def test_a_partition_in_two_log_directories_of_one_broker_is_a_duplicate(tmp_path: Path) -> None:
-    _broker(tmp_path, {}, {})
-    _partition(tmp_path / "d2/orders-0")
-    state = "java.lang.IllegalStateException"
-    assert _outcomes(tmp_path) == [("d1/orders-0", "die", state), ("d2/orders-0", "die", state), ("d2/orders-1", "keep", None)]
 
 
 # --- -stray
@@ -415,17 +383,6 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
     assert (b"start-loses" in run_here("check", *paths)[1]) == (outcome == "stray")
 
 
-def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp_path: Path) -> None:
-    _log_directory(tmp_path / "monday", "orders-0", directory_id=DIRECTORY_IDS[0])
-    tuesday = _log_directory(tmp_path / "tuesday", "orders-0", directory_id=DIRECTORY_IDS[1])
-    _with_metadata(tuesday, topic("orders", ORDERS), removed(ORDERS))
-    row = _only(tmp_path / "monday")
-    assert (row.outcome, row.is_safe) == ("keep", True)
-    assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
-    _partition(tmp_path / "monday/orders-1", topic_id=PAYMENTS)
-    assert {row.is_safe for row in kdump.forecast(tmp_path / "monday")} == {False}  # one of the two has the wrong id
-
-
 @each(
     "offsets, snapshot, gap",
     [
@@ -516,14 +473,6 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
     assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
     said = "there is no recovery-point-offset-checkpoint in the log directory: a start uses 0 for all recovery points"
     assert said in row.conditions
-
-
-def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
-    log_directory = _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER)
-    (log_directory / "log-start-offset-checkpoint").unlink()
-    row = _only(log_directory, broker="3.9.1")
-    said = "there is no log-start-offset-checkpoint in the log directory: a start uses the first segment of a log for its start"
-    assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
 
 
 # --- owners, modes and links

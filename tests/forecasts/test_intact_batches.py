@@ -45,11 +45,6 @@ def _assert_same(data: bytes, folder: Path, start: int = 0) -> tuple[list[tuple[
     return found
 
 
-@each("one", LOGS, ids=lambda one: one.name)
-def test_both_kernels_find_the_same_intact_batches(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    _assert_same(one.build(60)[".log"], tmp_path)
-
-
 def test_both_kernels_find_the_same_in_damaged_files(tmp_path: Path) -> None:
     chance = random.Random(5)
     counts = []

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.forecasts import losses
-from kdump.forecasts.damage import WalkedLogs
-from kdump.forecasts.directory import Directory, File
+from kdump.forecasts.directory import File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
 from tests.builders.fleets import flipped
@@ -58,14 +57,6 @@ def _lost_offsets(folder: Path) -> list[list[list[int]]]:
     return [row.lost_offsets for row in _rows(folder)]
 
 
-@pytest.mark.parametrize("at_once", [1, 7, losses._MAX_COVERED])
-def test_lost_offsets_between_kept_ones_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(losses, "_MAX_COVERED", at_once)
-    lost = _lost_offsets(_interleaved(tmp_path / "t-0", 300))
-    assert lost
-    assert all(offsets == [[offset, offset] for offset in range(1, 600, 2)] for offsets in lost)
-
-
 def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> None:
     """Each alone would go through all ranges, of which there is one more for each."""
     folder = _interleaved(tmp_path / "t-0", 3000)
@@ -76,24 +67,10 @@ def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> N
     assert less.call_count <= 2
 
 
-def test_starts_that_leave_the_same_logs_are_counted_once(tmp_path: Path) -> None:
-    folder = _interleaved(tmp_path / "t-0", 20)
-    with mock.patch.object(losses, "_lost", side_effect=losses._lost) as counted:
-        lost = _lost_offsets(folder)
-    assert len(lost) >= 2
-    assert counted.call_count == 1
-
-
 def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
     one, two = _batches((0, 1))
     rows = _rows(_written(tmp_path / "t-0", {FIRST: one + one + two, f"{FIRST}.swap": one + two}))
     assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
-
-
-def test_an_offset_that_the_next_log_starts_with_is_not_lost(tmp_path: Path) -> None:
-    batches = _batches(range(6))
-    logs = {FIRST: b"".join(batches), f"{FIRST}.swap": batches[0], f"{5:020}.log": batches[5]}
-    assert _lost_offsets(_written(tmp_path / "t-0", logs))[0] == [[1, 4]]
 
 
 def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_path: Path) -> None:
@@ -104,16 +81,6 @@ def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_p
         folder = _written(tmp_path / name, {FIRST: first, f"{0:020}.index": b"", f"{3:020}.log": b"".join(last)})
         (row,) = forecast(str(folder), after="unclean", recovery_point=3)
         assert (row.lost_records, row.lost_offsets) == (1, lost)
-
-
-@pytest.mark.parametrize("offsets", [(20, 21), (90, 91)])
-def test_offsets_that_a_log_has_outside_of_its_name_are_not_lost(tmp_path: Path, offsets: tuple[int, int]) -> None:
-    """The start scans the last log only, and cuts copies of batches that the log before has, lower than its name or beyond."""
-    damaged, *copies = _batches((50, *offsets))
-    logs = {f"{30:020}.log": b"".join(copies), f"{50:020}.log": flipped(damaged) + b"".join(copies)}
-    folder = _written(tmp_path / "t-0", {**logs, f"{30:020}.index": b""})
-    (row,) = forecast(str(folder), after="unclean", recovery_point=50)
-    assert (row.lost_records, row.lost_offsets) == (2, [])
 
 
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
@@ -157,12 +124,3 @@ def test_messages_in_the_payload_of_a_wrapper_without_header_are_not_lost_record
     rows = [row for row in _rows(_written(tmp_path / "t-0", {f"{1000:020}.log": b"".join(wrappers)})) if row.lost_records]
     assert rows
     assert {(row.lost_records, str(row.lost_offsets)) for row in rows} == {(4, "[[1006, 1009]]")}
-
-
-def test_data_goes_on_after_a_torn_batch(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    one, torn, last = (batch(records=[record(value=b"v" * size)], base_offset=base) for base, size in enumerate((9, 900, 9)))
-    (folder / f"{0:020}.log").write_bytes(one + torn[:100] + last)
-    directory = Directory.of(str(folder))
-    assert losses.data_end(directory, losses.IntactBatches(WalkedLogs(directory))) == (3, False)

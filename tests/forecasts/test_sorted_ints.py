@@ -31,18 +31,3 @@ def test_a_sorted_map_is_as_a_dict(seed: int, span: int) -> None:
         assert ours.first_key == min(wanted, default=None) if step % 50 == 0 else True
     for map_of_ours, dict_wanted in [*copies, (ours, wanted)]:
         assert list(zip(map_of_ours.keys(), map_of_ours.values(), strict=True)) == sorted(dict_wanted.items())
-
-
-def test_a_copy_may_change_without_the_other() -> None:
-    ours = SortedInts()
-    for key in range(2000):
-        ours[key] = key
-    other = ours.copy()
-    other[5] = 6
-    other.pop(1999)
-    ours[2000] = 1
-    ours.pop(0)
-    assert (ours.get(5), other.get(5)) == (5, 6)
-    assert (ours.get(1999), other.get(1999)) == (1999, None)
-    assert (ours.get(2000), other.get(2000)) == (1, None)
-    assert (ours.first_key, other.first_key) == (1, 0)

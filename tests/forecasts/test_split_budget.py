@@ -7,7 +7,6 @@ import pytest
 
 import kdump
 from kdump.forecasts.sentences import sentences, verdict
-from kdump.forecasts.split_budget import SplitBudget, TooManySplits
 from tests.builders.records import batch, record
 from tests.work import work_of
 
@@ -57,10 +56,3 @@ def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_pa
         return work_of(lambda: list(kdump.forecast(path))).nanoseconds
 
     assert work(1_200) < 5 * work(300)
-
-
-def test_the_budget_grows_with_the_logs() -> None:
-    SplitBudget({}).spend(2_000)
-    with pytest.raises(TooManySplits):
-        SplitBudget({"0.index": 1 << 30}).spend(2_001)
-    SplitBudget({"0.log": 1 << 30}).spend(500_000)

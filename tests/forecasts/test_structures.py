@@ -8,11 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from kdump.forecasts import sentences
 from kdump.forecasts.directory import Directory, File, Snapshots
-from kdump.forecasts.exceptions import BrokerException, InvalidOffset, StorageFailure
+from kdump.forecasts.exceptions import BrokerException, InvalidOffset
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.outcome import STRAY
@@ -134,24 +132,6 @@ def test_the_newest_sound_snapshot_lists_open_transactions(firsts: list[int], un
     states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
     states.truncate_and_reload(4, 10)
     assert (list(states.snapshots), states.end_offset, states.first_unstable_offset) == ([8], 8, unstable)
-
-
-@each(
-    ("text", "outcome"),
-    [
-        *(("0\n2\n0 0\n3 9\n", 3), ("0\n0\n", -1), ("0\n", -1), ("", -1), ("1\n0\n", StorageFailure)),
-        *(("0\n1\n0 0\n3 9\n", StorageFailure), ("0\n3\n0 0\n3 9\n", StorageFailure)),
-        *(("0\n1\n0 0 0\n", StorageFailure), ("0\n1\n0\n", StorageFailure), ("0\n1\n-1 0\n", BrokerException)),
-        *(("0\n1\n0 -1\n", BrokerException), ("0\n1\n0 x\n", BrokerException), ("0\n2\n5 0\n3 9\n", 3)),
-    ],
-)
-def test_leader_epochs_are_read_as_a_broker_does(text: str, outcome: int | type[BrokerException], tmp_path: Path) -> None:
-    (tmp_path / "leader-epoch-checkpoint").write_text(text)
-    if isinstance(outcome, int):
-        assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == outcome
-        return
-    with pytest.raises(outcome):
-        LeaderEpochs(Directory.of(str(tmp_path)), RULES)
 
 
 def test_only_a_higher_epoch_is_noted(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from unittest import mock
 import pytest
 
 import kdump
-from kdump.forecasts import batches, wrappers
-from kdump.forecasts.directory import Directory, File
+from kdump.forecasts import wrappers
 from kdump.forecasts.forecast import forecast
 from kdump.formats import message_set
 from tests.builders.compression import Codec, lz4_frame
@@ -43,28 +42,6 @@ def test_what_a_start_found_among_wrappers_is_not_searched_again_for_the_next(tm
     assert COUNT < unwrapped.call_count < 2 * COUNT
 
 
-@pytest.mark.parametrize("base", [0, 3])
-def test_the_position_of_an_offset_is_the_same_when_it_is_asked_for_again(tmp_path: Path, base: int) -> None:
-    folder = _log(tmp_path / "t-0")
-    directory = Directory.of(str(folder))
-    size = next(iter(directory.before.values()))
-    for again in (directory, directory.again()):
-        log = batches.LogReader(again, next(iter(again.files.values())))
-        for target in (base, 7, 150, BASE - 1, BASE, BASE + 2 * COUNT, BASE + 2 * COUNT + 1, BASE + 2 * COUNT + 2):
-            found = batches.find(log, target, 0, by_first_offset=True)
-            firsts = [(one.first_offset(), one.last_offset(), one.position) for one in log.batches()]
-            before = [one for one in firsts if one[0] <= target]
-            after = [one for one in firsts if one[0] > target]
-            expected = next((position for first, _, position in firsts if first == target), None)
-            if expected is None:
-                holds = bool(before) and before[-1][1] >= target
-                expected = before[-1][2] if holds else after[0][2] if after else None
-            assert found == expected, target
-    shorter = batches.LogReader(directory, File(log.path, size - 10))
-    assert batches.find(shorter, BASE + 2 * COUNT, 0, by_first_offset=True) is None
-    directory.close()
-
-
 def _wrapped(first: int, count: int, magic: int, codec: Codec = "gzip", *, kept: Sequence[int] = ()) -> bytes:
     """A wrapper of some messages; only those of the `kept` offsets, if there are any, as the cleaner leaves it."""
     offsets = kept or range(first, first + count)
@@ -89,14 +66,6 @@ def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magi
     parts[2] = flipped(parts[2], -5)
     plain = b"".join(encode_message(message(value=b"v", magic=magic), offset=offset) for offset in range(200, 203))
     assert _lost(tmp_path / "t-0", *parts, plain) == (143, [[60, 202]])
-
-
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
-def test_the_cleaner_left_fewer_messages_than_offsets(tmp_path: Path, magic: int) -> None:
-    cleaned = _wrapped(0, 0, magic, kept=[23, 24, 30])
-    parts = _wrapped(0, 10, magic), flipped(_wrapped(10, 10, magic), -5), cleaned, _wrapped(31, 4, magic)
-    assert _lost(tmp_path / "t-0", *parts) == (7, [[23, 34]])
 
 
 @pytest.mark.both_kernels

@@ -45,16 +45,6 @@ def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: 
         assert [list(table["position"]) for table in index.tables()] == [[0, 4096]]
 
 
-def test_an_index_has_its_entries_and_their_number(tmp_path: Path) -> None:
-    data = time_index(entries=[(1700, 105), (1800, 140)], base_offset=100, zero_entry_count=3)
-    with kdump.open(_file(tmp_path, f"{BASE}.timeindex", data), "timeindex") as times:
-        assert list(times) == [kdump.TimeIndexEntry(1700, 105), kdump.TimeIndexEntry(1800, 140)]
-        assert (len(times), times.base_offset) == (2, 100)
-    data = aborted_transaction(producer_id=7, first_offset=100, last_offset=105, last_stable_offset=106)
-    with kdump.open(_file(tmp_path, f"{BASE}.txnindex", data), "txnindex") as aborted:
-        assert (list(aborted), len(aborted)) == ([kdump.AbortedTransaction(0, 7, 100, 105, 106)], 1)
-
-
 def test_an_entry_of_an_unknown_version_is_damage(tmp_path: Path) -> None:
     entries = [aborted_transaction(producer_id=number, version=3 if number == 1 else 0) for number in range(3)]
     path = _file(tmp_path, f"{BASE}.txnindex", transaction_index(entries=entries))
@@ -90,19 +80,6 @@ def test_an_entry_that_is_cut_off_is_damage(tmp_path: Path, name: str, data: byt
     assert (damage.code, damage.start, damage.end, damage.status) == (code, whole, len(data), "damaged")
 
 
-def test_a_producer_snapshot_has_the_state_of_each_producer(tmp_path: Path) -> None:
-    entries = [
-        producer_entry(producer_id=4, producer_epoch=2, last_sequence=9, last_offset=99, offset_delta=3, timestamp=1700),
-        producer_entry(producer_id=5, last_offset=-1, timestamp=1800, coordinator_epoch=6, current_txn_first_offset=50),
-    ]
-    data = producer_snapshot(entries=entries)
-    with kdump.open(_file(tmp_path, f"{BASE}.snapshot", data), "snapshot") as snapshot:
-        assert list(snapshot) == [
-            kdump.ProducerState(4, 2, 9, 99, 3, 1700, -1, -1),
-            kdump.ProducerState(5, 0, 0, -1, 0, 1800, 6, 50),
-        ]
-
-
 @each(
     ("damaged", "code"),
     [
@@ -119,12 +96,6 @@ def test_a_damaged_producer_snapshot_has_no_rows(tmp_path: Path, damaged: Callab
     (damage,) = kdump.open(path, "snapshot").salvage()
     assert isinstance(damage, kdump.Damage)
     assert (damage.code, damage.start, damage.end) == (code, 0, len(data))
-
-
-def test_leader_epochs_are_rows(tmp_path: Path) -> None:
-    path = _file(tmp_path, "leader-epoch-checkpoint", checkpoint(entries=[(0, 0), (3, 120)]))
-    with kdump.open(path, "leader-epoch-checkpoint") as epochs:
-        assert list(epochs) == [kdump.LeaderEpoch(0, 0), kdump.LeaderEpoch(3, 120)]
 
 
 @each("kind", ["recovery-point", "replication", "log-start", "cleaner"])

@@ -12,12 +12,10 @@ import kdump
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
-    TIMESTAMP,
     abort_record,
     batch,
     leader_change_record,
     message,
-    message_set,
     record,
     transaction_marker,
     wrapper,
@@ -55,11 +53,6 @@ def _shown(items: Iterable[object], *names: str) -> list[object]:
 # --- Batches
 
 
-def test_an_empty_log_has_no_batches_and_no_records(tmp_path: Path) -> None:
-    log = kdump.open(_log(tmp_path))
-    assert (list(log), list(log.records()), list(log.salvage()), log.size) == ([], [], [], 0)
-
-
 def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> None:
     path = _log(tmp_path, *_batches(0))
     log = kdump.open(path)
@@ -70,21 +63,6 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 
 
 # --- Records
-
-
-@each("magic", [0, 1])
-@each("codec", CODECS[1:4])
-def test_messages_in_wrappers_have_absolute_offsets(tmp_path: Path, magic: int, codec: Codec) -> None:
-    plain = message_set(messages=[message(key=b"a", value=b"b", magic=magic)], base_offset=3)
-    inside = [message(value=b"c", magic=magic), message(key=b"d", magic=magic)]
-    path = _log(tmp_path, plain, wrapper(messages=inside, magic=magic, codec=codec, base_offset=4))
-    assert _shown(kdump.open(path), "base_offset", "last_offset", "count") == [(None, 3, None), (None, 5, None)]
-    rows = list(kdump.open(path).records())
-    at = len(plain)
-    assert _shown(rows, "offset", "key", "value", "position") == [(3, b"a", b"b", 0), (4, None, b"c", at), (5, b"d", None, at)]
-    same = ("magic", "isvalid", "headers", "is_control", "timestamp")
-    assert _shown(rows, *same) == [(magic, True, None, None, TIMESTAMP if magic else -1)] * 3
-    assert [row.compresscodec for row in rows] == ["none", codec, codec]
 
 
 def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Path) -> None:

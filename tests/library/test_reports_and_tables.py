@@ -80,13 +80,6 @@ def test_tables_are_streams_of_arrow_with_kafkas_names(partition: Path) -> None:
     assert entries.schema.names == ["timestamp", "offset"]
 
 
-def test_a_stream_ends_with_the_exception_of_the_damage(partition: Path) -> None:
-    pytest.importorskip("pyarrow", reason="streams need the package pyarrow")
-    _break(partition)
-    with pytest.raises(kdump.CorruptData, match="CRC"):
-        kdump.open(partition).tables().reader().read_all()
-
-
 # --- Times
 
 

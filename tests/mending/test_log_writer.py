@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.mending.new import log_writer
 from kdump.mending.new.log_writer import LogWriter
@@ -15,21 +14,6 @@ from tests.builders.records import batch, record
 
 def _batch(offset: int, count: int = 1) -> bytes:
     return batch(base_offset=offset, records=[record(value=b"v", offset_delta=delta) for delta in range(count)])
-
-
-def test_batches_are_copied_and_given(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(_batch(0) + _batch(1) + _batch(2))
-    size = len(_batch(0))
-    with Source(str(tmp_path / "x")) as source, NewDirectory(str(tmp_path / "out"), []) as directory:
-        with LogWriter(directory) as logs:
-            logs.start(0)
-            logs.copy(source, size, 3 * size, 1, 2)
-            logs.add(_batch(7), 7, 7)
-            logs.start(9)
-        directory.place()
-    assert logs.bases == [0, 9]
-    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == _batch(1) + _batch(2) + _batch(7)
-    assert (tmp_path / "out" / f"{9:020}.log").read_bytes() == b""
 
 
 def test_an_offset_too_far_above_the_base_starts_a_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

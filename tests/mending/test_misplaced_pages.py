@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
-from kdump.reading import salvage
 from tests.builders.files import time_index, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
@@ -144,12 +142,6 @@ def test_whole_batches_that_were_moved_or_copied_are_where_their_offsets_are(kin
     assert not any(row.is_lost for row in _of(Dropped, rows)) and not _of(Hole, rows)
 
 
-def test_batches_of_a_replica_fill_a_gap_where_nothing_is_damaged(tmp_path: Path) -> None:
-    paths = [_partition(tmp_path / str(row), b"".join(batches)) for row, batches in enumerate((LOG[:20] + LOG[23:], LOG[20:23]))]
-    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
-    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == b"".join(LOG)
-
-
 def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_path: Path) -> None:
     data = _misplaced("foreign, higher")
     foreign = [row for row, one in enumerate(_batches(60, seed=2, base=FOREIGN)) if one in data]
@@ -157,29 +149,6 @@ def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_pa
     (left,) = [row for row in _of(Dropped, rows) if row.code == "offset-regression"]
     assert (left.offset_first, left.offset_last) == (FOREIGN + 3 * foreign[0], FOREIGN + 3 * foreign[-1] + 2)
     assert left.batches == len(foreign) and "fit neither where they are nor into a gap" in left.reason
-
-
-def _walked(path: Path) -> list[tuple[int, str]]:
-    """The position and the status of each batch."""
-    with Source(str(path)) as source:
-        sections = [item for item in salvage.walk(source, base_offset=0) if isinstance(item, salvage.Section)]
-    return [pair for one in sections for pair in zip(one.chunk.batches["position"], one.statuses, strict=True)]
-
-
-@pytest.mark.both_kernels
-@each("kind", ["swapped", "foreign, higher", "foreign, later epoch"])
-def test_a_larger_run_ends_the_doubt_of_a_walk(kind: str, tmp_path: Path) -> None:
-    """The batches after a page with higher offsets are called intact once they are more than the page."""
-    statuses = [status for _, status in _walked(_partition(tmp_path, _misplaced(kind)) / f"{0:020}.log")]
-    batches_of_a_page = PAGE // len(LOG[0]) + 1
-    assert statuses.count(salvage.SALVAGED) <= 2 * batches_of_a_page + 4
-
-
-def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Path) -> None:
-    found = _walked(_partition(tmp_path, _misplaced("stale")) / f"{0:020}.log")
-    in_page = [status for position, status in found if 12 * PAGE <= position < 13 * PAGE]
-    assert len(in_page) > 15 and set(in_page) == {salvage.SALVAGED}
-    assert [status for position, status in found if position >= 13 * PAGE].count(salvage.SALVAGED) <= 2
 
 
 @pytest.mark.both_kernels
@@ -246,18 +215,6 @@ def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     assert (hole.offset_first, hole.offset_last) == (150, 155)
 
 
-@each("is_compressed", [False, True])
-@each("magic", [0, 1])
-def test_a_run_of_messages_with_wrong_offsets_is_put_right(magic: int, is_compressed: bool, tmp_path: Path) -> None:
-    messages = _wrappers(100, magic) if is_compressed else _messages(100, magic)
-    offsets = {row: 5 * row + 4 if is_compressed else row for row in (30, 31, 32)}
-    wrong = {row: _claims(messages[row], SHIFT + offset) for row, offset in offsets.items()}
-    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, wrong)))
-    assert recovered == b"".join(messages)
-    assert len(_of(Rewritten, rows)) == 3
-    assert _of(Dropped, rows) == _of(Hole, rows) == []
-
-
 @each("row", range(60, 93))
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("magic", [1, 2])
@@ -290,17 +247,6 @@ def test_a_batch_that_ends_after_the_claim_it_starts_in_is_no_payload(magic: int
     hurt = _changed(messages, {5: too_long, 8: _claims(messages[8][:-1] + b"!", 6)})
     recovered, _ = _recovered(tmp_path, b"".join(hurt))
     assert recovered == b"".join(one for row, one in enumerate(messages) if row not in (5, 8))
-
-
-@each("bit", range(12))
-@each("magic", [0, 1])
-def test_the_offset_of_a_wrapper_of_which_a_bit_is_wrong_is_put_right(magic: int, bit: int, tmp_path: Path) -> None:
-    """Whether it is still between those around it or not: its messages reach into what is there."""
-    messages = _wrappers(100, magic)
-    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, {30: _claims(messages[30], 154 ^ 1 << bit)})))
-    assert recovered == b"".join(messages)
-    assert [(row.offset_first, row.offset_last) for row in _of(Rewritten, rows)] == [(150, 154)]
-    assert _of(Dropped, rows) == _of(Hole, rows) == []
 
 
 @each("magic", [0, 1])

@@ -203,13 +203,6 @@ def test_a_batch_that_may_have_moved_gets_no_other_offset(tmp_path: Path) -> Non
     assert _log(tmp_path / "beside" / "out") == _batch(5) + _batch(6, 4) + _batch(10)
 
 
-def test_a_wrong_length_is_put_right(tmp_path: Path) -> None:
-    rows = _recover(tmp_path, {0: [_batch(0), _with_length(_batch(1), 7000), _batch(2)]}).rows
-    assert _log(tmp_path / "out") == _batch(0) + _batch(1) + _batch(2)
-    (row,) = _of(Rewritten, rows)
-    assert (row.offset_first, row.start) == (1, len(_batch(0))) and "its length, which said 7,000 bytes" in row.reason
-
-
 LOWEST = -(1 << 63)
 EPOCH_4: Logs = {
     0: [_batch(0, epoch=4), _batch(1, epoch=4)],
@@ -304,14 +297,6 @@ def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_pat
     rows = _recover(tmp_path, {0: [_batch(0), first, second, _batch(2)]}).rows
     assert _log(tmp_path / "out") == _batch(0) + first + _batch(2)
     assert [(row.start, row.is_lost) for row in _of(Dropped, rows)] == [(len(_batch(0) + first), True)]
-
-
-@each("damaged", [1, 3])
-def test_a_recovered_log_ends_with_the_last_batch_of_its_last_stretch(damaged: int, tmp_path: Path) -> None:
-    log = [_batch(0), _batch(1), _batch(2, 0, last_offset_delta=0), _batch(3), _batch(4, 2)]  # compaction left an empty one
-    log[damaged] = flipped(log[damaged])
-    rows = _recover(tmp_path, {0: log}).rows
-    assert [(row.offset_first, row.offset_last, row.batches, row.records) for row in _of(Recovered, rows)] == [(0, 5, 4, 4)]
 
 
 @each(
@@ -530,14 +515,6 @@ def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, d
     assert [(row.offset, row.key, row.start) for row in found] == [(1 + row, key, len(_batch(0))) for row, key in enumerate(keys)]
 
 
-def test_records_that_a_replica_has_are_not_listed_as_lost(tmp_path: Path) -> None:
-    whole = [_batch(0), _records(1, [b"a"]), _records(2, [b"b"])]
-    one = [whole[0], *(flipped(data, -20) for data in whole[1:])]
-    paths = _replicas(tmp_path, one, [whole[0], whole[1]])
-    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
-    assert [(row.offset, row.key) for row in _of(LostRecord, rows)] == [(2, b"b")]
-
-
 def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Of ten at most."""
     keys = [b"customer-\x1b[1m7", *(b"%d" % row for row in range(11))]
@@ -630,14 +607,6 @@ def test_what_other_files_know_of_is_lost(
     assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
     assert _holes(result.rows) == holes
     assert result.is_whole == (not left_out and not holes)
-
-
-def test_batches_that_only_an_index_knows_of_are_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: LARGE})
-    (path / f"{FIRST}.log").write_bytes(b"".join(LARGE[:2]))
-    assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
-    shown = capfd.readouterr().out
-    assert f"{FIRST}.index knows of them" in shown and "Lost: 2 offsets in 1 hole." in shown
 
 
 def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
@@ -831,24 +800,6 @@ def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
 
 
-@each("row, copies", [(1, [THREE, [*SIX[:3], flipped(SIX[3]), SIX[4]]]), (0, 3 * [[THREE[0], flipped(THREE[1]), THREE[2]]])])
-def test_what_no_replica_has_whole_is_lost_once_in_the_first_that_has_it(
-    row: int, copies: list[list[bytes]], tmp_path: Path
-) -> None:
-    result = _recover(tmp_path, *({0: batches} for batches in copies))
-    lost = [(one.source, one.offset_first) for one in _of(Dropped, result.rows)]
-    assert lost == [(str(tmp_path / f"broker{row}" / "orders-0" / f"{FIRST}.log"), 3 if row else 1)] and not result.is_whole
-    assert _log(tmp_path / "out") == b"".join([*SIX[:3], SIX[4]] if row else [THREE[0], THREE[2]])
-
-
-def test_a_log_of_which_an_index_is_left_is_not_lost_if_a_replica_has_it(tmp_path: Path) -> None:
-    whole = {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]}
-    paths = [_partition(tmp_path / "one", {2: whole[2]}), _partition(tmp_path / "other", whole)]
-    (paths[0] / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\0\1")
-    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
-    assert _logs(tmp_path / "out") == _joined(whole) and result.is_whole
-
-
 def test_where_nothing_but_an_index_is_left_the_new_log_starts_at_its_base(tmp_path: Path) -> None:
     path = _partition(tmp_path, {})
     (path / f"{5:020}.index").write_bytes(b"\0\0\0\1\0\0\0\1")
@@ -891,18 +842,6 @@ def test_only_what_fits_together_is_recovered_together(
     monkeypatch.chdir(tmp_path)
     assert main(["recover", *words.split(), "-o", "out"]) == code
     assert said in "".join(capfd.readouterr()) and (tmp_path / "out").exists() == (code == 0)
-
-
-@each("words, replaces", [("orders-0", 1), ("orders-0/", 1), (".", 0), ("../orders-0/.", 0), ("orders-0 sums-1", 0)])
-def test_only_a_directory_with_a_name_is_to_be_replaced(
-    words: str, replaces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("orders-0", "sums-1"):
-        path = _partition(tmp_path, {0: [_batch(0)]}, name)
-    monkeypatch.chdir(tmp_path / "orders-0" if "." in words else tmp_path)
-    assert main(["recover", *words.split(), "-o", str(path.parent / "out")]) == 0
-    said = capfd.readouterr().out
-    assert ("the new directory takes its place" in said, "each new directory takes the place" in said) == (replaces, not replaces)
 
 
 def test_a_directory_in_the_place_of_a_log_is_lost(tmp_path: Path) -> None:
@@ -1037,11 +976,6 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     assert _contents(path) == before and sorted(os.listdir(tmp_path)) == ["orders-0"]
 
 
-def test_companions_are_reported(tmp_path: Path) -> None:
-    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0)]}), tmp_path / "out")
-    assert {row.path for row in _of(Companion, rows)} == {path.name for path in (tmp_path / "out").iterdir()} - {f"{FIRST}.log"}
-
-
 def test_metadata_that_is_missing_beside_kraft_properties_is_an_error_that_remains(tmp_path: Path) -> None:
     _partition(tmp_path / "data", {0: [_batch(0)]})
     (tmp_path / "data" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
@@ -1147,14 +1081,6 @@ def test_messages_in_a_damaged_wrapper_are_not_there_beside_the_whole_one(size: 
     assert (tmp_path / "merged" / f"{FIRST}.log").read_bytes() == data
 
 
-def test_a_log_start_after_the_log_end_is_no_hindrance_where_all_batches_are_lost(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: [bytes(70)], 50: [b"garbage"]})
-    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 1200)]))
-    result = recover.run([str(path)], str(tmp_path / "out"), config={})
-    assert _holes(result.rows)[-1][:2] == (50, 1199) and not result.is_whole
-    assert list(_logs(tmp_path / "out")) == [50]
-
-
 def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
@@ -1177,25 +1103,6 @@ def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (path / "leader-epoch-checkpoint").write_text("0\n2\n0 30\n1 0\n")
     assert any(isinstance(row, Hole) and row.offset_first == 2 for row in kdump.recover(path, tmp_path / "out"))
-
-
-def test_a_wrapper_fills_the_offsets_of_all_its_messages(tmp_path: Path) -> None:
-    """Its own offset is that of the last one."""
-    rest = {2: [FROM_2_TO_5], 6: [_batch(6)]}
-    assert not _of(Hole, _recover(tmp_path, {0: [BEGIN], **rest}).rows)
-    assert [hole[:2] for hole in _holes(_recover(tmp_path / "cut", {0: [bytes(70)], **rest}).rows)] == [(0, 1)]
-
-
-@each("magic", [0, 1])
-@each("is_damaged", [False, True])
-def test_the_messages_in_wrappers_are_counted(is_damaged: bool, magic: int, tmp_path: Path) -> None:
-    inner = [message(value=b"%d" % row, magic=magic) for row in range(20)]
-    parts = [wrapper(messages=inner, magic=magic, base_offset=first) for first in (0, 20, 40, 60)]
-    if is_damaged:
-        parts[1] = flipped(parts[1], -5)
-    plain = message_set(messages=[message(value=b"v", magic=magic)] * 3, base_offset=80)
-    recovered = _of(Recovered, _recover(tmp_path, {0: [*parts, plain]}).rows)
-    assert (recovered[0].offset_first, sum(row.records for row in recovered)) == (0, 63 if is_damaged else 83)
 
 
 def test_replicas_whose_wrappers_share_messages_are_refused(tmp_path: Path) -> None:
@@ -1228,15 +1135,6 @@ def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Pa
     out = capfd.readouterr().out
     assert ("chown -R" in out) == (name == "orders-0")
     assert ("  # not to be put into its place where another controller has a whole copy" in out) == (name != "orders-0")
-
-
-@each("are_sound", [(True, True), (True, False), (False, True), (False, False)])
-def test_the_result_is_whole_only_if_each_partition_is(are_sound: tuple[bool, bool], tmp_path: Path) -> None:
-    root = tmp_path / "".join(map(str, map(int, are_sound)))
-    logs = [[_batch(0), _batch(1) if is_sound else flipped(_batch(1)), _batch(2)] for is_sound in are_sound]
-    paths = [str(_partition(root, {0: log}, f"orders-{number}")) for number, log in enumerate(logs)]
-    result = recover.run(paths, str(root / "out"), config={})
-    assert (result.is_whole, result.summary("").exit_code) == (all(are_sound), 0 if all(are_sound) else 1)
 
 
 def test_bytes_and_batches_inside_damaged_ones_count_once(tmp_path: Path) -> None:

@@ -114,13 +114,6 @@ def partition(tmp_path: Path) -> Path:
     return _partition(tmp_path)
 
 
-def test_the_last_stable_offset_is_where_the_other_transaction_starts(partition: Path, tmp_path: Path) -> None:
-    kdump.reindex(partition, tmp_path / "out")
-    (transaction,) = kdump.open(tmp_path / "out" / f"{FIRST}.txnindex", "txnindex")
-    assert (transaction.producer_id, transaction.first_offset, transaction.last_offset) == (7, 0, 2)
-    assert transaction.last_stable_offset == 1
-
-
 def test_a_row_says_how_a_file_compares_with_the_inputs(partition: Path, tmp_path: Path) -> None:
     (partition / f"{FIRST}.timeindex").write_bytes(b"\0" * 11 + b"\1")
     (partition / f"{FIRST}.index").write_bytes(bytes(80))  # a zero tail
@@ -136,17 +129,6 @@ def test_a_row_says_how_a_file_compares_with_the_inputs(partition: Path, tmp_pat
     kdump.reindex(path, tmp_path / "made")
     for row in kdump.reindex(tmp_path / "made", tmp_path / "again"):
         assert not isinstance(row, Companion) or row.before in ("same", None), row
-
-
-def test_only_the_named_companions_are_rebuilt(partition: Path, tmp_path: Path) -> None:
-    kdump.reindex(partition, tmp_path / "sound")
-    stale = (tmp_path / "sound" / f"{FIRST}.timeindex").read_bytes()[:11] + b"\1"
-    (tmp_path / "sound" / f"{FIRST}.timeindex").write_bytes(stale)
-    os.unlink(tmp_path / "sound" / "00000000000000000003.snapshot")
-    made = kdump.reindex(tmp_path / "sound", tmp_path / "out", only=["snapshot", "timeindex"])
-    rows = {row.path: row.action for row in made if isinstance(row, Companion)}
-    expected = {f"{FIRST}.timeindex", *(f"0000000000000000000{name}" for name in ("3.timeindex", "3.snapshot", "4.snapshot"))}
-    assert {name for name, action in rows.items() if action == "rebuilt"} == expected
 
 
 def test_the_index_interval_is_a_setting(tmp_path: Path) -> None:
@@ -364,16 +346,6 @@ def test_a_killed_run_leaves_no_directory_of_that_name(words: list[str], rounds:
     assert {name: hashlib.sha256(data).digest() for name, data in _contents(path).items()} == before
 
 
-def test_the_command_says_what_to_do_with_companions(
-    partition: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    (partition / "00000000000000000001.snapshot").write_bytes(b"stale")
-    assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--without-logs"]) == 0
-    printed = " ".join(capfdbinary.readouterr().out.decode().split())
-    assert "00000000000000000001.snapshot to remove from PATH (5 bytes)" in printed
-    assert "it is no partition directory" in printed and "remove 1 file listed above from PATH, then copy" in printed
-
-
 # --- the command
 
 
@@ -471,14 +443,3 @@ def test_what_other_files_know_and_the_logs_do_not_have_is_reported(
     assert ("hole" in said) == bool(lost)
     rows = kdump.reindex(path, tmp_path / "again")
     assert {(row.offset_first, row.offset_last) for row in rows if isinstance(row, Hole)} == set(lost)
-
-
-def test_segments_that_may_be_in_remote_storage_are_not_missed(tmp_path: Path) -> None:
-    """The leader epochs still know of them."""
-    log = batch(base_offset=100, records=[record(value=b"v")], partition_leader_epoch=3)
-    path = write_partition(tmp_path, topic="a", segments={100: [log]}, leader_epochs=[(0, 0), (3, 90)])
-    assert not any(isinstance(row, Hole) for row in kdump.reindex(path, tmp_path / "out"))
-    assert (tmp_path / "out" / f"{100:020}.log").read_bytes() == log
-    (tmp_path / "log-start-offset-checkpoint").write_text("0\n0\n")  # which would list a partition of a tiered topic
-    holes = [row for row in kdump.reindex(path, tmp_path / "again") if isinstance(row, Hole)]
-    assert [(hole.offset_first, hole.offset_last) for hole in holes] == [(0, 99)]

@@ -1,6 +1,5 @@
 """Which of two batches stays, and which leader epochs are put right, where only one reading of the pieces is possible."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,26 +69,6 @@ def test_a_batch_beside_damage_is_doubted_for_an_epoch_that_those_around_contrad
     Path(log.path).write_bytes(data.removesuffix(b"damaged"))
     found = with_doubts(pieces, Headers())
     assert [row for row, piece in enumerate(found) if not piece.is_sure] == ([] if unsure is None else [unsure])
-
-
-@pytest.mark.parametrize("starts", [(0, 3, 4, 5), (0, 4, 5)])
-def test_two_wrong_offsets_side_by_side_are_put_right_wherever_pieces_start(starts: tuple[int, ...], tmp_path: Path) -> None:
-    """Batches of ten records, of which the fourth says 31 and the fifth 44; pieces start where sections of the walk do."""
-    firsts = [0, 10, 20, 31, 44, 50, 60, 70]
-    records = [record(offset_delta=delta) for delta in range(10)]
-    batches = [batch(base_offset=first, records=records) for first in firsts]
-    log = Log(str(tmp_path / "0.log"), base_offset=0)
-    Path(log.path).write_bytes(b"".join(batches))
-    log.size, size = len(b"".join(batches)), len(batches[0])
-    pieces = []
-    for start, end in pairwise((*starts, len(firsts))):
-        extent = firsts[start], firsts[end - 1] + 9, 0
-        piece = Piece(log, size * start, size * end, extent, batches=end - start, records=10 * (end - start))
-        piece.has_gaps = end == 4 and start == 0
-        pieces.append(piece)
-    chain, left_out = resolve(pieces, Headers())
-    assert [before.last + 1 - after.first for before, after in pairwise(chain)] == [0] * (len(chain) - 1)
-    assert (chain[0].first, chain[-1].last, left_out) == (0, 79, [])
 
 
 @each("stated, first", [(10 + (1 << 32), 10), (11 + (1 << 32), 11 + (1 << 32)), (10 + (1 << 20), 10 + (1 << 20))])

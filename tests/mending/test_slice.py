@@ -79,10 +79,6 @@ def _read(directory: Path) -> list[Written]:
     return found
 
 
-def _data_offsets(directory: Path) -> list[int]:
-    return [one.offset for one in _read(directory) if not one.is_control]
-
-
 def _aborted(directory: Path) -> list[tuple[int | None, int, int]]:
     """Producer, first and last offset of the aborted transactions in the indexes."""
     rows = [row for path in sorted(directory.glob("*.txnindex")) for row in kdump.open(path)]
@@ -105,13 +101,6 @@ def _names(directory: Path, suffix: str) -> list[int]:
 # --- ranges
 
 
-def test_without_a_range_all_logs_are_cloned(partition: Path, tmp_path: Path) -> None:
-    kdump.slice(partition, tmp_path / "out")
-    for path in partition.glob("*.log"):
-        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
-    assert (tmp_path / "out" / "partition.metadata").read_bytes() == partition_metadata()
-
-
 def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
     (row,) = kdump.slice(partition, tmp_path / "out", from_offset=20, to_offset=22)
     assert isinstance(row, SlicedSegment)
@@ -122,53 +111,11 @@ def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
     assert (partition / "00000000000000000011.log").read_bytes().endswith(data)
 
 
-def test_an_exact_slice_cuts_the_batches_at_its_edges(partition: Path, tmp_path: Path) -> None:
-    first, *_ = kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7, exact=True)
-    assert isinstance(first, SlicedSegment)
-    assert _data_offsets(tmp_path / "out") == [3, 4, 5, 6, 7]
-    assert _batches(tmp_path / "out")[:2] == [(0, 4, 2), (5, 9, 3)]
-    assert (first.rewritten, first.records, first.kept, first.out_of_range) == (2, 11, 6, 5)
-
-
 def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
     """Otherwise a consumer that reads committed would wait at an open transaction."""
     kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7)
     assert _batches(tmp_path / "out") == [(0, 4, 5), (5, 9, 5), (10, 10, 1), (26, 26, 1)]
     assert _aborted(tmp_path / "out") == [(8, 5, 10), (7, 0, 26)]
-
-
-def test_a_transaction_that_started_before_the_range_is_still_aborted(partition: Path, tmp_path: Path) -> None:
-    kdump.slice(partition, tmp_path / "out", from_offset=12, to_offset=26, exact=True)
-    assert _aborted(tmp_path / "out") == [(7, 11, 26)]
-
-
-def test_a_transaction_that_is_open_stays_open(tmp_path: Path) -> None:
-    write_partition(tmp_path, topic="a", segments={0: [_data(0, 7), _data(5, 8)]})
-    kdump.slice(tmp_path / "a-0", tmp_path / "out", to_offset=2)
-    assert _batches(tmp_path / "out") == [(0, 4, 5)]
-    (state,) = kdump.open(tmp_path / "out" / "00000000000000000005.snapshot", "snapshot")
-    assert state.current_txn_first_offset == 0
-
-
-def test_segments_follow_one_another_without_a_gap(partition: Path, tmp_path: Path) -> None:
-    """Where batches between them are left out, as compaction leaves them: a check would miss a segment otherwise."""
-    kdump.slice(partition, tmp_path / "out", drop_keys=[b"z"])
-    assert _names(tmp_path / "out", ".log") == [0, 11, 16]
-    assert _batches(tmp_path / "out")[-2:] == [(26, 26, 1), (27, 29, 3)]
-    assert not [finding for finding in kdump.check(tmp_path / "out") if finding.severity == "error"]
-
-
-def test_times_choose_records_of_an_exact_slice(tmp_path: Path) -> None:
-    """Times need not ascend, and batches without times are of no time."""
-    records = [record(value=b"v", timestamp=TIMESTAMP + time) for time in (5, 1, 9, 3)]
-    none = batch(base_offset=4, records=[record(value=b"v", timestamp=-1)], base_timestamp=-1)
-    appended = batch(base_offset=5, records=records, timestamp_type="LogAppendTime", max_timestamp=TIMESTAMP + 2)
-    write_partition(tmp_path, topic="a", segments={0: [batch(records=records), none, appended]})
-    kdump.slice(tmp_path / "a-0", tmp_path / "out", from_time=TIMESTAMP + 2, to_time=TIMESTAMP + 4, exact=True)
-    times = {one.offset: one.timestamp - TIMESTAMP for one in _read(tmp_path / "out")}
-    assert times == {3: 3, 5: 2, 6: 2, 7: 2, 8: 2}
-    kdump.slice(tmp_path / "a-0", tmp_path / "whole", from_time=TIMESTAMP + 9)
-    assert _batches(tmp_path / "whole") == [(0, 3, 4)]
 
 
 def test_a_slice_starts_at_the_log_start_offset(partition: Path, tmp_path: Path) -> None:
@@ -183,20 +130,7 @@ def test_nothing_is_made_of_an_empty_range(partition: Path, tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_an_empty_segment_at_the_end_stays(tmp_path: Path) -> None:
-    write_partition(tmp_path, topic="a", segments={0: [_data(0, 7)], 5: []})
-    kdump.slice(tmp_path / "a-0", tmp_path / "out", from_offset=3)
-    assert _names(tmp_path / "out", ".log") == [0, 5]
-
-
 # --- keys
-
-
-def test_records_are_chosen_by_their_keys(partition: Path, tmp_path: Path) -> None:
-    kdump.slice(partition, tmp_path / "kept", keep_keys=[b"k1"])
-    assert _data_offsets(tmp_path / "kept") == [1, 4, 6, 9, 12, 15]
-    kdump.slice(partition, tmp_path / "dropped", drop_keys=[b"k1", b"z"])
-    assert _data_offsets(tmp_path / "dropped") == [0, 2, 3, 5, 7, 8, 11, 13, 14, 27, 28, 29]
 
 
 def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Path) -> None:
@@ -209,17 +143,6 @@ def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Pa
     assert (row.emptied, row.dropped, row.by_key) == (3, 1, 16)
     states = kdump.open(tmp_path / "out" / "00000000000000000016.snapshot", "snapshot")
     assert {state.producer_id: state.last_sequence for state in states} == {7: 14, 8: 9}
-
-
-def test_old_messages_keep_their_magic(tmp_path: Path) -> None:
-    messages = [message(key=b"k%d" % (row % 2), value=b"v", offset=row, timestamp=TIMESTAMP + row) for row in range(6)]
-    logs = {0: [message_set(messages=messages[:2]), wrapper(messages=messages[2:], base_offset=2)]}
-    write_partition(tmp_path, topic="a", segments=logs)
-    (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"k1"])
-    expected = message_set(messages=messages[1:2]) + wrapper(messages=[messages[3], messages[5]], base_offset=3)
-    assert (tmp_path / "out" / f"{1:020}.log").read_bytes() == expected
-    assert isinstance(row, SlicedSegment)
-    assert (row.batches, row.cloned, row.rewritten, row.dropped, row.records, row.kept) == (3, 1, 1, 1, 6, 3)
 
 
 # --- damage
@@ -491,22 +414,12 @@ def test_wrong_usage_is_said(words: str, said: str, partition: Path, tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
-def test_a_partition_without_logs_holds_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "orders-0").mkdir()
-    (tmp_path / "orders-0" / f"{FIRST}.index").touch()
-    assert main(["slice", str(tmp_path / "orders-0"), "-o", str(tmp_path / "out")]) == 2
-    assert capfd.readouterr().err == f"kdump: {tmp_path}/orders-0: nothing is in this range, so there is nothing to write\n"
-
-
 @pytest.mark.parametrize("written", ["6b32", "0x6b32", "0X6B 32"])
 def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", written, "--hex"]
     assert main(arguments) == 0
     assert "records of those" in capfd.readouterr().out.lower()
     assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
-
-
-# --- safety
 
 
 # --- random partitions

@@ -57,26 +57,6 @@ def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capf
     assert "leave the .index for now: the segment's log is not sound" in " ".join(out.split())
 
 
-def test_a_log_that_was_not_proved_is_not_called_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    directory = _with_bad_index(tmp_path)
-    for options in ("--level quick", "--ignore crc-mismatch", "--select index-*"):
-        assert "log is sound" not in _without_rm(capfd, *options.split(), directory), options
-    assert "is not sound, and" not in _without_rm(capfd, directory / INDEX)  # an index alone
-
-
-def test_an_index_that_attests_a_lost_end_is_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    directory = _with_bad_index(tmp_path)
-    log = directory / LOG
-    log.write_bytes(log.read_bytes()[: -2 * len(_batches()[0])])
-    assert "index-position-past-log" in _without_rm(capfd, directory)
-
-
-@each("case", ["edited-message-removed-magic0", "edited-message-removed-magic1"])
-def test_an_index_that_attests_a_batch_that_was_cut_out_is_kept(case: str, capfd: pytest.CaptureFixture[str]) -> None:
-    out = _without_rm(capfd, Path(__file__).parent.parent.parent / "golden_outputs" / "cases" / case)
-    assert "index-position-not-boundary" in out and "offset-gap" in out and "is not sound, and" not in out
-
-
 def test_a_hanging_transaction_is_aborted_by_a_command_to_fill_in(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pieces = [
         batch(records=[record(timestamp=TIMESTAMP)], producer_id=7, producer_epoch=3, base_sequence=0, is_transactional=True),

@@ -16,11 +16,9 @@ import pyarrow.parquet as pq  # what needs Arrow
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import records
 from kdump.formats.log import Log
-from kdump.formats.record_columns import RecordColumns
-from kdump.output.arrow import builder, files, limits, log_columns, schemas
-from kdump.output.arrow.builder import Constant, Spread
+from kdump.output.arrow import builder, files, log_columns
+from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.rows import columns_of
-from kdump.output.arrow.schemas import table_schema
 from tests.builders.records import (
     TIMESTAMP,
     Message,
@@ -139,11 +137,6 @@ def test_a_damaged_message_is_so_though_its_neighbours_are_not(what: str, damage
         assert [(row["status"], row["magic"]) for row in rows] == [("intact", 1), ("damaged", 1), ("intact", 1)]
 
 
-def test_a_message_inside_a_wrapper_has_its_own_magic() -> None:
-    data = wrapper(messages=[message(value=b"a", magic=0), message(value=b"b", magic=1)], magic=1)
-    assert [row["magic"] for row in _table(data, keys=["magic"])] == [0, 1]
-
-
 def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
     columns = columns_of("records", ["offset", "producerId"])
     builder.record_batch(columns, {"offset": [1, 2], "producer_id": [None, 3]}, 2)
@@ -153,19 +146,6 @@ def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
 
 
 # --- columns
-
-
-@each(
-    "counts, values, expected",
-    [
-        *(([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]), ([1, 1, 1], [1, 2, 3], [1, 2, 3])),
-        ([0, 2, 1], [1, 2, 3], [2, 2, 3]),  # as many as with one each
-        *(([2, 2], [7, 7], [7, 7, 7, 7]), ([], [], [])),
-    ],
-    ids=str,
-)
-def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: list[int], expected: list[int]) -> None:
-    assert builder.arrow_array("Int64", Spread(values, counts), sum(counts)).to_pylist() == expected
 
 
 @each(
@@ -182,17 +162,6 @@ def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
     assert array.to_pylist() == values
     if values:
         assert builder.arrow_array(type_name, Constant(values[0]), 3).to_pylist() == [values[0]] * 3
-
-
-@each(
-    ("type_name", "value"),
-    [("Text", "a"), ("Text", "a" * 128), ("Text", "a" * 129), ("Int8", 1), ("Int32", 1), ("Int64", 1 << 40), ("Bool", True)],
-)
-@each("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
-def test_a_constant_is_there_for_any_number_of_rows(type_name: str, value: object, count: int) -> None:
-    found = builder.arrow_array(type_name, Constant(value), count)
-    assert found.type == schemas.TYPES[type_name] and found.null_count == 0
-    assert found.to_pylist() == [value] * count
 
 
 def test_bytes_in_a_path_that_are_no_text_are_replaced() -> None:
@@ -253,15 +222,6 @@ def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: 
     assert groups("bytes") == [15, 5]
 
 
-def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -> None:
-    path, schema = tmp_path / "x.parquet", pa.schema([("x", pa.string())])
-    with files.TableFile(str(path), schema) as file:
-        for validity in (pa.py_buffer(b""), None, pa.py_buffer(b"")):
-            empty = pa.Array.from_buffers(pa.string(), 0, [validity, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
-            file.write(pa.record_batch([empty], schema))
-    assert pq.read_table(path)["x"].to_pylist() == []
-
-
 @each(
     "texts",
     [
@@ -285,20 +245,6 @@ def test_text_of_many_groups_of_rows_is_read_again(
     assert found.schema_arrow.equals(schema, check_metadata=True)
     values = [value for part in texts for value in part]
     assert found.read().to_pydict() == {"x": values, "y": values}
-
-
-def test_headers_of_packed_records_are_not_read_as_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RecordColumns, "_headers", property(lambda self: pytest.fail("they were read")))
-    assert _table(batch(records=[record(key=b"k", headers=[("h", b"v")])]))[0]["key"] == b"k"
-
-
-def test_a_file_without_rows_has_a_schema(tmp_path: Path) -> None:
-    for form in ("parquet", "arrow"):
-        with files.TableFile(str(tmp_path / form), table_schema("records"), form):
-            pass
-    assert pq.read_table(tmp_path / "parquet").schema == table_schema("records")
-    with pa.memory_map(str(tmp_path / "arrow")) as file:
-        assert pa.ipc.open_file(file).read_all().schema == table_schema("records")
 
 
 def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:

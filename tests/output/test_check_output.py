@@ -200,14 +200,6 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
         assert len(lines) == count and lines[-1].endswith(end)
 
 
-def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
-    (suite,) = _suites((_finding(), "g", True), (_finding("file-vanished", path="/gone"), "g", True))
-    assert _counts(suite) == ["2", "0", "0"]
-    assert [parts for _, parts in _cases(suite)] == [[("system-out", None)]] * 2
-    (suite,) = _suites((_finding("file-vanished", "warning"), "g"))  # nor does a warning
-    assert _counts(suite)[1:] == ["0", "0"]
-
-
 def test_junit_contains_no_character_that_xml_forbids() -> None:
     text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
     suite, _ = ElementTree.fromstring(text.encode())
@@ -289,31 +281,6 @@ Verdict: unreadable (7 records): crc-mismatch. Exit status
 Do: mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged
 """
     )
-    assert (
-        _text("text", findings, reports, width=100).splitlines()[:20]
-        == f"""\
-/data/a-0   2 segments, 2.34 KiB, offsets 0 to 12                                2 errors, 1 warning
-/data/b-0   1 segment, 1.95 KiB, offsets 0 to 8                                               1 info
-/data/c-0   1 segment, 10 bytes   fine
-
-/data/a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
-
-error    crc-mismatch  /data/a-0/{LOG}, bytes 0 to 99
-         One batch is wrong. 2 findings like this, at offsets 0 to 4, 7 to 8.
-
-warning  zero-tail     /data/a-0/5.log, byte 0
-         One batch is wrong.
-
-info     txn-open      /data/b-0/{LOG}
-         It is open.
-
-/data/a-0
-{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    14.2 %     1.37 KiB   2 batches damaged
-5.log                     ███████████████████████████░░░░    90.0 %  1,000 bytes   zeros
-
-If this broker restarts
-""".splitlines()
-    )
 
 
 def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[str]:
@@ -354,15 +321,6 @@ def test_findings_of_a_code_are_shown_for_five_files(files: int, told: int, more
             assert [line.strip() for line in lines if "--all" in line] == ([f"{more}; --all shows each."] if more else [])
 
 
-@each("count, shown", [(3, 3), (4, 0), (40, 0)])
-def test_three_directories_with_findings_get_a_line_and_more_are_counted(count: int, shown: int) -> None:
-    findings = _in(*(f"t-{number}" for number in range(count)))
-    lines = _lines(*findings)
-    assert sum(line.endswith("1 error") for line in lines) == shown
-    assert (lines[0] == f"{count} directories, 0 bytes: {count} with errors") == (not shown)
-    assert sum(line.endswith("1 error") for line in _lines(*findings, shows_all=True)) == count
-
-
 def test_unreadable_offsets_are_named_of_five_directories_and_counted_of_all_others() -> None:
     findings = _in(*(f"t-{number}" for number in range(8)), skipped=9, offsets=(3, 4))
     for count, rest in ((5, []), (6, ["and 2 offsets in 1 more directory"]), (8, ["and 6 offsets in 3 more directories"])):
@@ -392,17 +350,6 @@ def test_copies_of_a_partition_are_named_with_their_ends_and_what_compares_them(
 
 
 @each(
-    "start, end, where",
-    [
-        *((0, 0, ""), (7, 7, ", byte 7"), (7, 8, ", byte 7"), (7, 9, ", bytes 7 to 8"), (0, 1, ", byte 0")),
-        (1000, 3000, ", bytes 1,000 to 2,999"),
-    ],
-)
-def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, where: str) -> None:
-    assert f"error    crc-mismatch  {A}/{LOG}{where}" in _lines((_finding(start=start, end=end), A))
-
-
-@each(
     "percent, note, pieces",
     [
         ("99.9 %", "1 byte damaged", [("intact", 99_999, 3), ("damaged", 1, 0)]),
@@ -422,30 +369,6 @@ def test_a_map_shows_how_much_is_intact(percent: str, note: str, pieces: list[tu
     assert rest.strip() == f"{percent}  {size_text(sum(piece[1] for piece in pieces))}   {note}"
     signs = {"intact": "█", "damaged": "▒", "salvaged": "▓", "zero": "░", "not_examined": "?"}
     assert {*cells} == {signs[status] for status, size, _ in pieces if size > 1 or len(pieces) > 1}
-
-
-def test_a_little_that_is_intact_is_not_nothing() -> None:
-    report = _report(f"{A}/{LOG}", ("intact", 1, 1), ("damaged", 9_999, 0))
-    assert any(line.startswith(LOG) and "  < 0.1 %  9.77 KiB" in line for line in _lines((_finding(), A), reports=[(report, A)]))
-
-
-def test_two_or_three_directories_are_drawn_each_with_its_name() -> None:
-    names = ["a-0", "b-0", "c-0", "d-0"]
-    for count, shown in ((1, []), (2, names[:2]), (3, names[:3]), (4, [])):
-        lines = _lines(*_in(*names[:count]), reports=_logs(*names[:count], piece=("damaged", 9, 1)))
-        assert [line for line in lines if line.removeprefix("/data/") in names] == [f"/data/{name}" for name in shown]
-        assert ("What is lost, and what to do" in lines) == (count < 4)
-
-
-def test_only_files_that_are_damaged_are_drawn() -> None:
-    index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
-    others = [_report(f"/data/a-0/{LOG}"), _report("/data/a-0/5.log", ("intact", 9, 1))]
-    others.append(_report("/data/a-0/core.1", ("not_examined", 9, 0), file_type="unknown"))
-    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(one, A) for one in (index, *others)])
-    assert [line for line in lines if "█" in line or "?" in line or "·" in line] == [
-        next(line for line in lines if line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged"))
-    ]
-    assert "and 3 more files" in lines
 
 
 def test_a_broker_fits_on_two_screens() -> None:
@@ -540,11 +463,6 @@ def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() ->
     assert _starts(crash, stop, is_unknown=False) == ["  after any stop: no start"]
 
 
-def test_a_finding_about_a_directory_names_it_once() -> None:
-    lines = _lines((_finding(), A), (_finding("start-loses", path="/data/b-0", end=0), "/data/b-0"))
-    assert any(line.endswith("start-loses   /data/b-0") for line in lines)
-
-
 def test_a_copy_is_advised_where_a_restart_destroys() -> None:
     for forecast, severity, copies in (
         ("cut", "error", True),
@@ -556,12 +474,6 @@ def test_a_copy_is_advised_where_a_restart_destroys() -> None:
         lines = _lines((_finding("torn-tail", severity, forecast=forecast), A))
         advised = any(line.startswith(f"  mkdir -p KEEP && cp -a {A} KEEP/a-0.damaged   # before") for line in lines)
         assert advised == copies, (forecast, severity)
-
-
-def test_a_listing_is_advised_from_where_a_log_is_damaged() -> None:
-    for file_type, skipped, told in (("log", 1, True), ("log", 0, False), ("index", 9, False)):
-        lines = _lines((_finding(start=77, skipped=skipped, file_type=file_type), A))
-        assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
 
 
 def test_damage_in_one_piece_is_one_event() -> None:
@@ -592,16 +504,6 @@ def test_the_same_of_many_files_is_one_line() -> None:
     assert f"         It has another id. The same of 29 more, such as {A}-29; --all shows each." in lines
     assert f"         It has another id. The same of {A}-1." in _lines(*found[:2])
     assert sum(line.startswith("error") for line in _lines(*found, shows_all=True)) == 30
-
-
-def test_on_a_terminal_a_comment_that_does_not_fit_stands_above_its_command() -> None:
-    lines = _lines((_finding(), A), is_terminal=True, width=60)
-    first = lines.index("Next") + 1
-    assert lines[first : first + 3] == [
-        "  # before any restart, with the broker stopped",
-        "  mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged",
-        f"  kdump log --output table --from-position 0 {A}/{LOG}",
-    ]
 
 
 def test_sizes_have_three_digits() -> None:
@@ -676,14 +578,6 @@ def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, cap
     assert _summary(capfd, *known, missing) == _expected(CLEAN, 0, 0, 0, known=1)
 
 
-def test_a_baseline_knows_what_stands_in_two_places_of_one_name_twice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    brokers = [tmp_path / "b1", tmp_path / "b2"]
-    for broker in brokers:
-        flip_a_bit(write_partition(broker, topic="orders", partition=3, segments={0: _batches(0, 3)}) / LOG, 75)
-    found = _summary(capfd, "--baseline", _write_baseline(tmp_path / "baseline", capfd, *brokers), *brokers)
-    assert (found["code"], found["errors"], found["known"]) == (CLEAN, 0, 2)
-
-
 def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flip_a_bit(partition / LOG, 75)
     for options, code in (
@@ -698,21 +592,6 @@ def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFi
         assert _summary(capfd, *options.split(), partition) == _expected(code, 8, _size(partition), code, unreadable=code), (
             options
         )
-
-
-def test_where_no_offsets_are_known_bytes_are_shown_and_the_total_is_at_least() -> None:
-    found = [(_finding(offsets=(3, 4)), A), *((_finding(start=n, end=n + 5, offsets=(None, None)), A) for n in (200, 300))]
-    text = " ".join(_text("text", found).split())
-    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
-    assert "3 findings like this, at offsets 3 to 4; bytes 200 to 204, 300 to 304." in text
-    for offsets in ((5, 2**40), (5, 4), (5, -151_651_065)):  # which damaged bytes cannot hold
-        absurd = _finding(end=61, offsets=offsets)
-        absurd.offset_certainty = "estimated"
-        text = _text("text", [(absurd, A), (_finding(start=100, offsets=(3, 4)), A)])
-        assert "Consumers cannot read at least 2 offsets: 3 to 4." in text, offsets
-    for code in ("batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"):  # a length that leads nowhere
-        text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
-        assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text, code
 
 
 def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.checks.wording import byte_range, offset_range
 from kdump.verdicts.ranges import Ranges
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), min_size=1)
@@ -19,12 +18,6 @@ def _ranges(*pairs: tuple[int, int]) -> Ranges:
 def test_ranges_that_touch_or_overlap_are_one() -> None:
     assert _ranges((0, 4), (5, 9), (8, 12), (20, 20)).merged() == [(0, 12), (20, 20)]
     assert _ranges((20, 20), (0, 4), (5, 9)).merged() == [(0, 9), (20, 20)]
-
-
-def test_a_range_that_a_header_gives_backwards_is_shown_so() -> None:
-    assert _ranges((30, -43), (50, 50), (60, 61)).text("offset", 9) == "offsets 30 down to -43, 50, 60 to 61"
-    assert offset_range(1200, 1100) == "offsets 1,200 down to 1,100"
-    assert [byte_range(5, end) for end in (6, 7, 1200)] == ["byte 5", "bytes 5 to 6", "bytes 5 to 1,199"]
 
 
 @given(PAIRS)

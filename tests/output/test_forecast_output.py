@@ -305,22 +305,6 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     assert _report([_row(after="clean")], failed=1)[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
 
 
-def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() -> None:
-    assumed = [_row(recovery_point_is_assumed=True), _row(recovery_point_is_assumed=True, recovery_point=10)]
-    lines = _report(assumed)
-    assert lines[1:3] == ["safe   after a crash, whatever was flushed (no checkpoint here)", *SAFE_LINES]
-    assert len(lines) == 5  # the last one is wrapped
-    assert lines[3].startswith(
-        "Starts of a broker 4.3.1. There is no recovery-point-offset-checkpoint: both ends, 0 and the end of"
-    )
-    noted = [_row(), _row(recovery_point=10)]
-    assert len(_report(noted)) == 6
-    differ = [assumed[0], _row(recovery_point_is_assumed=True, recovery_point=10, log_end=11, data_end=11)]
-    assert len(_report(differ)) == 7
-    clean = [_row(recovery_point_is_assumed=True, after="clean")]
-    assert "assumed" not in "".join(_report(clean))
-
-
 def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
     assert _report([_row(after="clean"), _row(**LOST)]) == [
         HEADING,
@@ -377,16 +361,6 @@ def test_a_log_start_offset_is_taken_out_of_its_checkpoint() -> None:
     assert not any("mv" in line for line in _report([_row(after="clean", remedy=remedy), _row(**LOST)]))
 
 
-def test_damage_that_stays_is_examined() -> None:
-    assert _report([_row(after="clean", consumers_stop_at=4, damaged_batches=1)])[4:] == [
-        "",
-        "Next",
-        RECOVER,
-        "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
-        "Starts of a broker 4.3.1. 1.2 s.",
-    ]
-
-
 def test_what_keeps_a_broker_from_starting_goes() -> None:
     row = _row(outcome="die", exception="E", reason="why")
     row.duplicate = "/a/orders-0"
@@ -415,21 +389,6 @@ def test_a_start_that_may_lose_records_is_assumed_to() -> None:
 
 def _loses(number: int) -> list[Forecast]:
     return [_row(path=f"/data/orders-{number}", **(LOST | {"lost_records": number + 1}))]
-
-
-def test_of_directories_that_lose_records_three_are_shown_and_ten_have_a_line() -> None:
-    assert not any("likewise" in line for line in _report(*map(_loses, range(3))))
-    lines = _report(*map(_loses, range(15)))
-    assert [line for line in lines if line.startswith("/data/")] == [
-        f"/data/orders-{number}   1 segment, 700 bytes" for number in range(3)
-    ]
-    after = lines.index("loss   12 more directories likewise:")
-    assert lines[after + 1] == "       /data/orders-3: 4 intact records lost, offset 3"
-    assert lines[after + 10 : after + 12] == [
-        "       /data/orders-12: 13 intact records lost, offset 3",
-        "       and 2 more; --output ndjson lists each",
-    ]
-    assert "  # and 10 more like these to copy before any restart" in lines
 
 
 def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() -> None:
@@ -474,14 +433,6 @@ def test_the_last_lines_say_what_was_asked_and_assumed(told: str, run: Values) -
     lines = _report([_row()], **run)
     assert " ".join(lines[3:]).startswith(f"Starts of a broker {told}")
     assert lines[-1].endswith("1.2 s.")
-
-
-def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns() -> None:
-    lines = _report([_row()], style=ReportStyle(width=60))
-    assert lines[2:4] == ["       Nothing is scanned, nothing is lost; the log goes", "       from offset 0 to 10."]
-    assert _report([_row()], style=ReportStyle(width=10)) == _report([_row()], style=ReportStyle(width=40))
-    narrow = _report([_row()], style=ReportStyle(width=40))[2:]  # a heading is not wrapped
-    assert 35 < max(map(len, narrow)) <= 40
 
 
 def test_nothing_of_a_file_drives_a_terminal_now_or_later() -> None:

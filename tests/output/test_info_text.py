@@ -7,7 +7,6 @@ import pytest
 
 import kdump
 from kdump.cli.commands import main
-from kdump.output.rows.columns import width_of
 from kdump.output.text.info import write_overview
 from kdump.output.text.style import ReportStyle
 from kdump.overview.overview import Overview
@@ -46,58 +45,6 @@ def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "meta.properties").write_text(META)
     monkeypatch.chdir(tmp_path)
     return root
-
-
-def test_the_screen_of_a_log_directory(broker: Path) -> None:
-    assert (
-        _screen(kdump.info("kafka"))
-        == """\
-kafka: log directory, broker 7, cluster abcdefghijklmnopqrstuv, KRaft
-3 partition directories, 2 topics, 9.81 KiB on the disk, 9.81 KiB in sizes of
-files. Written by 3.7 or later (a guess). There is no .kafka_cleanshutdown: a
-broker is running on it, or its stop was unclean.
-
-what fills it           on disk       size  files  largest
-not Kafka's            8.79 KiB   8.79 KiB      1  kafka/orders-0/core.dump
-logs                  765 bytes  765 bytes      3  -
-other files of Kafka  243 bytes  243 bytes      7  -
-indexes                36 bytes   36 bytes      6  -
-directories             0 bytes    0 bytes      -  -
-in all, as du says     9.81 KiB   9.81 KiB     17  -
-
-topic   parts       size  offsets  newest            codec  note
-orders      2  544 bytes       25  2023-11-14 22:43  none   1 open txn
-clicks      1  221 bytes        ?  2023-11-14 22:13  none   damage
-
-hanging transaction of producer 4 in orders-0, from offset 10, since 2023-11-14
-22:13; the log goes on for 30 min
-
-damage: 1 partition, first at kafka/clicks-0/00000000000000000000.log, byte 121
-
-Next
-  kdump check kafka/clicks-0   # what is damaged, and what to do
-  kdump check kafka/orders-0   # whether a transaction hangs, and how to end it
-  kdump triage kafka   # will it start, what is lost, what to do first
-  ls -la kafka/orders-0/core.dump   # not Kafka's
-  kdump info --level full kafka   # all batches: records, codecs, damage
-
-Headers were read, without checksums: of batches that hold 665 bytes of 765
-bytes of logs. The rest was not looked at. 0.0 s. Exit status 0.
-"""
-    )
-
-
-@pytest.mark.parametrize("width", [80, 120, 200])
-def test_no_line_but_a_command_is_wider_than_the_terminal(width: int, broker: Path) -> None:
-    for topic in ("注文" * 20, "t" * 200):
-        write_partition(broker, topic=topic, segments={0: [data(0)]})
-    for has_colors in (False, True):
-        screen = _screen(kdump.info("kafka"), width, has_colors=has_colors)
-        report, _, commands = screen.partition("\nNext\n")
-        plain = report.replace("\x1b[31m", "").replace("\x1b[0m", "")
-        assert max(map(width_of, plain.splitlines())) <= width
-        assert ("\x1b[31m" in report) == has_colors
-        assert "  kdump check kafka/clicks-0 " in commands
 
 
 def test_of_a_group_it_says_what_lists_its_offsets(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:

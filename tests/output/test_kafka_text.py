@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.java_strings import escaped, hash_code, text_of
+from kdump.binary.java_strings import escaped, text_of
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.output.kafka.lines import KafkaText, Template
@@ -39,12 +39,6 @@ def test_text_differs_from_pythons_only_in_encoded_surrogates(codes: list[int]) 
     pieces = re.split(rb"\xed[\xa0-\xbf][\x80-\xbf]?", data)
     assert text_of(data) == "\ufffd".join(piece.decode("utf-8", "replace") for piece in pieces)
     assert text_of(bytearray(data)) == text_of(data)
-
-
-def test_a_hash_code_is_javas() -> None:
-    codes = {"": 0, "a": 97, "hello": 99162322, "Aa": 2112, "BB": 2112, "polygenelubricants": 0x80000000, "é": 233}
-    codes |= {"/tmp/00000000000000000000.log": 3492165117, "😀": 0xD83D * 31 + 0xDE00, "\udcff": 0xDCFF}  # a name that is no text
-    assert {text: hash_code(text) for text in codes} == codes
 
 
 def test_what_a_terminal_would_obey_is_made_visible() -> None:

@@ -29,19 +29,6 @@ def test_no_report_of_a_fault_alters_a_name(
     assert not altered & words
 
 
-@each("name", ["lost+found", "backup-of-alpha", "data", "ünter", "old.orders-3", "x"])
-@each("command", ["check", "forecast"])
-def test_a_directory_that_no_broker_starts_with_is_written_as_it_is(
-    name: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("disk", name).mkdir(parents=True)
-    Path("disk", "meta.properties").write_text("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\n")
-    main([command, "disk"])
-    out = capfd.readouterr().out
-    assert f"disk/{name}" in out and name[0].upper() + name[1:] not in out
-
-
 def test_only_words_of_prose_get_a_capital_letter() -> None:
     sentences = {
         "the file is empty": "The file is empty.",

@@ -99,13 +99,6 @@ def test_bytes_that_are_utf8_are_text_and_others_base64() -> None:
     assert fields["headers"] == [{"key": "h", "keyBase64": None, "value": None, "valueBase64": "/w=="}]
 
 
-def test_what_a_terminal_would_obey_is_escaped_in_ndjson() -> None:
-    text = _ndjson(_listed([((), b"\x1b[2J", "\x9b2J\u202e\x7f".encode())], file="\udcff.log"))
-    assert text.removesuffix("\n").isprintable()
-    row = json.loads(text.encode())
-    assert (row["value"], row["file"]) == ("\x9b2J\u202e\x7f", "\udcff.log")
-
-
 @given(RECORDS)
 def test_csv_gives_back_all_texts(contents: Contents) -> None:
     heading, *rows = csv.reader(io.StringIO(_csv(_listed(contents)), newline=""))
@@ -146,16 +139,6 @@ def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> 
 def _batches(count: int) -> Table[listing.ListedBatch]:
     row = [0, 0, 1, -1, -1, -1, -1, 0, False, True, None, 11_599_652, "CreateTime", 1_700_000_000_123, 116, 2, "zstd", 7, True]
     return Table.of(listing.ListedBatch, [[*row, "intact", "x.log"]] * count)
-
-
-def test_a_narrow_terminal_cuts_no_number() -> None:
-    assert "11,599,652" in _table(_batches(1), width=20)
-
-
-def test_a_table_obeys_nothing_in_the_data() -> None:
-    for has_colors in (False, True):
-        text = _table(_listed([((), b"\x1b[2J[bold]", b"1\n2")], file="\x1b.log"), has_colors=has_colors)
-        assert "\x1b[2J" not in text and "\\x1b[2J[bold]" in text and "1\\n2" in text and text.startswith("\\x1b.log\n")
 
 
 def test_a_long_table_is_shown_in_pages() -> None:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.java_strings import hash_code
 from kdump.errors import KdumpError
 from kdump.output.kafka import complaints as store
 from kdump.output.kafka import reports
@@ -124,15 +123,6 @@ def test_files_come_in_the_order_that_kafkas_tool_printed() -> None:
 
 
 # "Aa" and "BB" have one hash code, so any text of these has that of its length.
-COLLIDING = ["AaAa", "AaBB", "BBAa", "BBBB"]
-
-
-def test_buckets_come_in_ascending_order_and_the_newest_first_within_one() -> None:
-    assert {hash_code(path) for path in COLLIDING} == {2031744}
-    assert reports.ordered("java", COLLIDING) == reports.ordered("scala-2.11", COLLIDING) == COLLIDING[::-1]
-    # a name of one letter has its code as hash code, and "p" has 7 * 16
-    assert reports.ordered("java", [*COLLIDING, *"oaqpb"]) == [*"pqabo", *COLLIDING[::-1]]
-    assert reports.ordered("scala-2.13", [*"oaqpb"]) == [*"paqbo"]
 
 
 def test_a_map_grows_before_a_pair_is_added_to_more_than_12_files_in_java_and_with_the_12th_in_scala_2_13() -> None:

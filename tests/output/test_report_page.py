@@ -12,8 +12,7 @@ import pytest
 
 import kdump
 from kdump.checks.finding import Finding, Start
-from kdump.checks.jobs import Job
-from kdump.checks.settings import FULL, HEADERS, Settings
+from kdump.checks.settings import FULL, HEADERS
 from kdump.cli import commands
 from kdump.output.html import charts
 from kdump.overview import ticket
@@ -125,20 +124,6 @@ def test_names_are_text_whatever_is_in_them(topic: str, tmp_path: Path) -> None:
     assert "\x1b" not in text and "\u202e" not in text
     if topic.isprintable():
         assert f"{topic}-0" in page.text
-
-
-def test_replicas_are_drawn_on_one_scale_the_worst_first(tmp_path: Path) -> None:
-    paths = [
-        write_partition(tmp_path / name, segments={0: [_batch(offset) for offset in range(count)]}, topic="orders")
-        for name, count in (("one", 50), ("two", 25))
-    ]
-    log = paths[1] / f"{0:020d}.log"
-    log.write_bytes(log.read_bytes()[:-7])
-    _, page = _page(*paths)
-    scales = {one["data-per-cell"] for one in page.all_of("svg") if one.get("class") == "map bytes"}
-    assert len(scales) == 1
-    assert "Replicas of orders-0" in page.text
-    assert page.text.index(f"Segments of {paths[1]}") < page.text.index(f"Segments of {paths[0]}")
 
 
 def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_no_records(tmp_path: Path) -> None:
@@ -268,17 +253,6 @@ def _found(code: str, severity: str, path: str = "/a") -> Finding:
 SEVERITIES: list[tuple[list[str], str]] = [
     *(([], HEADERS), (["info"], HEADERS), (["info", "warning"], FULL), (["error", "info"], FULL)),
 ]
-
-
-def test_what_is_odd_is_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels: list[str] = []
-    monkeypatch.setattr(ticket, "look", lambda _job, level, _emit: levels.append(level))
-    for severities, level in SEVERITIES:
-        rows = [_found("torn-tail", severity) for severity in severities]
-        monkeypatch.setattr(ticket, "run", lambda _job, _settings, emit, _watch, rows=rows: [emit(row) for row in rows])
-        for reads_all in (False, True):
-            ticket._do(reads_all, Job(Job.PARTITION, "/a", "/a"), Settings(now=0), lambda _: None)
-        assert (levels.pop(), levels.pop()) == (FULL, level)
 
 
 @each("count, bad, drawn", [(20, 0, 20), (21, 0, 0), (21, 3, 3), (40, 25, 20)])

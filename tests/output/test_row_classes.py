@@ -49,20 +49,6 @@ def _written(name: str, *rows: Row) -> str:
     return "".join(texts)
 
 
-def test_rows_of_one_class_are_ndjson_without_a_kind() -> None:
-    assert _written("ndjson", FIRST, SECOND) == (
-        '{"offset":7,"key":"k,1","isTombstone":false,"share":0.25,"tags":["a","b"],"ranges":[[1,2]],'
-        '"changes":[{"name":"x","size":3,"newName":null}],"file":"x.log"}\n'
-        '{"offset":8,"key":null,"isTombstone":true,"share":null,"tags":[],"ranges":null,"changes":[],"file":"x.log"}\n'
-    )
-
-
-def test_rows_of_several_classes_are_ndjson_with_their_kinds_in_the_order_in_which_they_came() -> None:
-    lines = [json.loads(line) for line in _written("ndjson", FIRST, SUMMARY, SECOND).splitlines()]
-    assert [line["kind"] for line in lines] == ["match", "search-summary", "match"]
-    assert lines[1] == {"kind": "search-summary", "matches": 2, "verdict": "found"}
-
-
 def test_a_json_document_has_an_array_for_each_class_and_one_summary() -> None:
     text = _written("json", FIRST, SUMMARY, SECOND)
     document = json.loads(text)

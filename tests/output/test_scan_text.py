@@ -66,10 +66,6 @@ def test_topics_beyond_the_first_few_are_counted() -> None:
     assert (len(lines), lines[1][:4], lines[-1]) == (22, "t00 ", "and 5 more topics, 390 KiB")
 
 
-def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
-    assert "\x1b" not in "".join(text_of_topics(topic_lines([_size("\x1b[31mred", 1)], [], {})))
-
-
 def test_infos_are_one_line_and_a_directory_called_broker_is_not_broker_broker() -> None:
     assert text_of_findings([], {}, 100) == ["No findings."]
     counts = {(f"code-{number}", "info"): number for number in range(1, 6)}

@@ -1,7 +1,6 @@
 """`kdump map`: each kind of damage, each finding and each epoch is drawn at its place, in any width."""
 
 import json
-import os
 import shutil
 import struct
 import sys
@@ -78,20 +77,6 @@ def test_a_sound_partition_is_sound_from_end_to_end(partition: Path) -> None:
     assert below.rstrip()[15:].index("^") == 50, "of the epoch that begins there"
 
 
-def test_damage_is_drawn_at_its_bytes_offsets_and_times(partition: Path) -> None:
-    log = partition / f"{COUNT:020d}.log"
-    data = bytearray(log.read_bytes())
-    data[20 * SIZE : 30 * SIZE] = os.urandom(10 * SIZE)
-    log.write_bytes(data)
-    for axis in ("bytes", "offset"):
-        bar = _bars(_drawn(partition, axis=axis))[1]
-        assert bar[:20] == "█" * 20 and bar[20:30] == "▒" * 10 and set(bar[30:]) <= {"░", "▓"}, axis
-    bar = _bars(_drawn(partition, axis="time"))[1]
-    assert bar[:50].strip() == "" and bar[50:59] == "█" * 9 and "▒" in bar[59:66], (
-        "its first half is the time of the other segment"
-    )
-
-
 def test_faults_at_one_place_are_all_drawn_there(partition: Path) -> None:
     log = partition / f"{0:020d}.log"
     odd = batch(base_offset=40, last_offset_delta=0, records=[Record(value=bytes(30)), Record(value=bytes(30))])
@@ -104,19 +89,6 @@ def test_faults_at_one_place_are_all_drawn_there(partition: Path) -> None:
     row = next(number for number, line in enumerate(lines) if line.startswith(f"{0:>13}"))
     under = "".join(line[15 + 40] for line in lines[row + 1 : row + 5] if line[:15] == " " * 15 and len(line) > 55)
     assert codes <= {letters[letter] for letter in under if letter in letters}, lines
-
-
-def test_one_fault_among_many_of_another_kind_is_drawn(tmp_path: Path) -> None:
-    segments = {first: [_batch(offset) for offset in range(first, first + 3)] for first in range(0, 300, 3)}
-    path = write_partition(tmp_path, segments=segments, topic="orders")
-    for base in range(0, 300, 3):
-        (path / f"{base:020d}.index").write_bytes(b"\xff" * 16)
-    log = path / f"{210:020d}.log"
-    log.write_bytes(log.read_bytes()[:SIZE] + b"\xff" * SIZE + log.read_bytes()[2 * SIZE :])
-    lines = _drawn(path)
-    assert any(line.startswith(f"{210:>13}  █") for line in lines)
-    found = {finding.code for finding in kdump.check(path)}
-    assert found and all(code in "\n".join(lines) for code in found)
 
 
 @each("case", sorted(path.name for path in CASES.glob("partition-*")))
@@ -211,14 +183,6 @@ def test_many_segments_are_counted_but_for_the_odd_ones(tmp_path: Path) -> None:
     assert any(f"{38} segments, of which 38 are not sound" in line for line in lines)
     shown = next(line for line in lines if line.startswith("a "))
     assert shown.startswith("a crc-mismatch (22 times; the first:) One batch, offset 0 (1 record).")
-
-
-def test_replicas_are_drawn_on_one_scale(partition: Path, tmp_path: Path) -> None:
-    shorter = shutil.copytree(partition, tmp_path / "broker-2" / "orders-0")
-    log = shorter / f"{COUNT:020d}.log"
-    log.write_bytes(log.read_bytes()[: 40 * SIZE])
-    bars = _bars(_drawn(partition, shorter, axis="offset"))
-    assert [len(bar.rstrip()) for bar in bars] == [100, 100, 100, 40]
 
 
 def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -259,43 +259,6 @@ def test_a_timestamp_in_the_future_is_told(broker: Path) -> None:
         assert _headings(_triage()) == told
 
 
-def test_the_screen_of_a_broker_in_trouble(broker: Path) -> None:
-    _points(broker, 0, 20)
-    (broker / "lost+found").mkdir()
-    log = broker / "orders-0" / file_name(0, ".log")
-    log.write_bytes(flipped(log.read_bytes()))
-    _pay(broker, HOUR)
-    triage = _triage()
-    triage.seconds = 0.0
-    for space in triage.overview.spaces:
-        space.disk = {"logs": 1 << 20, "indexes": 1 << 10}.get(space.what, 0)
-    assert "\n".join(_screen(triage)) == SCREEN
-
-
-SCREEN = """\
-kafka: broker 7, cluster abcdefghijklmnopqrstuv, KRaft, unclean stop
-DOES NOT START  kafka/lost+found: No broker starts with a directory of this name
-                in its log directory: it must be TOPIC-PARTITION.
-  # with the broker stopped:
-  mkdir -p KEEP && mv kafka/lost+found KEEP/lost+found
-LOSES AT START  kafka/orders-0: After a crash with nothing flushed: scanned from
-                offset 0 on; 00000000000000000000.log is cut at byte 0; 1
-                segment deleted; 10 intact records lost, offsets 10 to 19.
-  # with the broker stopped:
-  mkdir -p KEEP && cp -a kafka/orders-0 KEEP/orders-0.damaged
-  kdump recover kafka/orders-0 -o NEW/orders-0
-STUCK           kafka/pay-0: Read-committed consumers wait at offset 0. Producer
-                5, epoch 0: open since offset 0. (txn-hanging)
-  # kafka-transactions.sh --bootstrap-server HOST:9092 find-hanging --topic pay --partition 0
-  # kafka-transactions.sh --bootstrap-server HOST:9092 abort --topic pay --partition 0 --start-offset 0
-FILLS IT        1.00 MiB on the disk: logs 1.00 MiB, indexes 1.00 KiB, other
-                files of Kafka 0 bytes
-NOT LOOKED AT   checksums, records (--level deep)
-4 partitions, 0.0 s. Verdict: does not start, loses at start, stuck; checksums
-not verified, at least 42 records not read (--level deep). Exit status 1.
-Details: kdump check kafka."""
-
-
 def test_a_screen_has_24_lines_and_the_worst_of_them_first(broker: Path) -> None:
     for name in ("注文" * 30, "lost+found", "back\x1b[31mup", "a b"):
         (broker / name).mkdir()

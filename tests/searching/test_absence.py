@@ -23,7 +23,7 @@ from kdump.searching.log_search import Gap
 from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
-from tests.builders.records import batch, encode_message, message, record, transaction_marker, wrapper
+from tests.builders.records import batch, encode_message, message, record, wrapper
 from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
@@ -238,11 +238,6 @@ def test_a_producer_is_found_among_others_with_lower_and_higher_ids(tmp_path: Pa
     assert found == {6: [], 7: [0], 8: [1], 9: [3], 10: []}
 
 
-def test_a_record_without_a_key_is_no_tombstone(tmp_path: Path) -> None:
-    path = _partition(tmp_path, batch(records=[record(), record(key=b"k"), record(key=b"k", value=b"v")]))
-    assert [hit.offset for hit in kdump.grep(None, path, tombstones=True)] == [1]
-
-
 def _value_with_needle(place: int, size: int) -> bytes:
     """A value in which the text stands at a place, counted from the start of its record, which has 12 bytes before its value."""
     at = place - 12
@@ -365,12 +360,6 @@ def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before
     assert _answers(path, range(2, 6)) == ["present", "damaged", "damaged", "present"]
 
 
-def test_offsets_that_are_missing_after_damage_are_not_in_it(tmp_path: Path) -> None:
-    """The damage ends where the next intact batch begins, not where the next segment does."""
-    path = write_partition(tmp_path, topic="a", segments={0: [_batch(0), _batch(1, crc=1), _batch(2)], 6: [_batch(6)]})
-    assert _answers(path, range(8)) == ["present", "damaged", "present", *["missing"] * 3, "present", "not-written"]
-
-
 def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(tmp_path: Path) -> None:
     """Whatever the checkpoint of its cleaner says."""
     whole, cleaned = tmp_path / "data" / "whole", tmp_path / "data" / "cleaned"
@@ -395,33 +384,12 @@ def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(checkpoint: int, answ
     assert _answers(path, (4, 5)) == answers
 
 
-@each("is_first", [True, False])
-def test_the_first_marker_after_a_record_counts_whichever_copy_has_it(is_first: bool, tmp_path: Path) -> None:
-    """The second one ended a later transaction of the same producer."""
-    first, second = (_batch(offset, producer_id=7, producer_epoch=0, is_transactional=True) for offset in (0, 2))
-    rest = [second, transaction_marker(base_offset=3, producer_id=7, is_commit=False)]
-    whole, lacking = tmp_path / "whole", tmp_path / "lacking"
-    _partition(whole, first, transaction_marker(base_offset=1, producer_id=7, is_commit=True), *rest)
-    _partition(lacking, first, *rest)
-    copies = (whole, lacking) if is_first else (lacking, whole)
-    assert [fate.answer for offset in (0, 2) for fate in kdump.where(f"a-0@{offset}", *copies)] == ["present", "aborted"]
-
-
 @each("is_damaged", [False, True])
 def test_a_marker_may_be_in_what_is_damaged(is_damaged: bool, tmp_path: Path) -> None:
     of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
     begun, after = _batch(0, **of_producer), _batch(1, **of_producer, crc=1)
     (fate,) = kdump.where("a-0@0", _partition(tmp_path, begun, *([after] if is_damaged else [])))
     assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_damaged)
-
-
-def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(tmp_path: Path) -> None:
-    ahead, behind = tmp_path / "ahead", tmp_path / "behind"
-    _partition(ahead, _batch(0, partition_leader_epoch=0), _batch(1, partition_leader_epoch=1))
-    _partition(behind, _batch(0, partition_leader_epoch=0))
-    (fate,) = kdump.where("a-0@1", ahead, behind)
-    assert (fate.answer, fate.copies) == ("only-on", [str(ahead)])
-    assert f"{behind} ends at 1" in fate.evidence
 
 
 @each("crc, checkpoint, answer, superseded_by", [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)])

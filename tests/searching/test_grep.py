@@ -141,11 +141,6 @@ def test_what_cannot_be_asked_is_refused(words: str, said: str, run: Run, data: 
     assert not list(tmp_path.iterdir())
 
 
-def test_an_empty_pattern_matches_each_field_that_is_not_null(data: Path) -> None:
-    assert [offset for offset, _ in _found("", data)] == [0, 1, 2, 3, 4]
-    assert _found("", data, fields=["key"])[-1] == (3, ["key"])
-
-
 def test_json_conditions_read_paths(tmp_path: Path) -> None:
     values = [
         b'{"user":{"id":42}}',
@@ -161,16 +156,6 @@ def test_json_conditions_read_paths(tmp_path: Path) -> None:
     search = kdump.grep(None, path, where=["l.*.s=A"])
     assert [hit.offset for hit in search] == [3]
     assert [gap.code for gap in search.not_read] == ["json-too-large"]  # the last value: nobody can say
-
-
-@pytest.mark.both_kernels
-def test_messages_and_wrappers_are_searched(tmp_path: Path) -> None:
-    inner = [message(offset=0, magic=1, key=b"k", value=b"one"), message(offset=1, magic=1, key=b"k", value=b"two")]
-    data = message_set(messages=[message(offset=0, magic=0, key=b"k", value=b"two")])
-    data += wrapper(offset=2, magic=1, messages=inner, codec="gzip")
-    path = tmp_path / f"{FIRST}.log"
-    path.write_bytes(data)
-    assert [offset for offset, _ in _found("two", path)] == [0, 2]
 
 
 def test_a_literal_that_each_match_needs_is_found_or_none() -> None:
@@ -241,19 +226,6 @@ def _verdict(path: Path, pattern: str = "nowhere", **options: Any) -> tuple[str,
     search = kdump.grep(pattern, path, **options)
     assert list(search) == []
     return search.verdict.verdict, search.verdict.exit_code, [gap.code for gap in search.not_read]
-
-
-@pytest.mark.both_kernels
-def test_batches_whose_crc_is_wrong_are_searched(data: Path) -> None:
-    log = _log(data)
-    bytes_ = bytearray(log.read_bytes())
-    bytes_[17] ^= 1
-    log.write_bytes(bytes_)
-    search = kdump.grep("Needle", data)
-    assert [(hit.offset, hit.status) for hit in search] == [(1, "damaged")]
-    verdict = search.verdict
-    assert (verdict.verdict, verdict.damaged_hits, verdict.exit_code) == ("found", 1, 3)
-    assert [(gap.start, gap.offset, gap.next_offset) for gap in search.not_read] == [(0, 0, 2)]
 
 
 @pytest.mark.parametrize("magic", [1, 2])
@@ -331,12 +303,6 @@ def test_the_records_before_an_unreadable_one_count(tmp_path: Path) -> None:
     search = kdump.grep("needle", tmp_path)
     assert list(search) == []
     assert (search.verdict.records, search.verdict.claimed_records) == (3, 7)
-
-
-def test_a_stop_at_the_first_match_is_not_the_whole_search(data: Path) -> None:
-    search = kdump.grep("", data, limit=2)
-    assert len(list(search)) == 2
-    assert (search.verdict.verdict, search.verdict.is_whole, search.verdict.hits) == ("found", False, 2)
 
 
 # --- is it gone?
@@ -530,43 +496,12 @@ def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
 # --- the command
 
 
-def test_hits_are_lines_of_kafka_and_the_verdict_stands_on_stderr(run: Run, data: Path) -> None:
-    code, shown, said = run("Needle", data)
-    assert code == 0
-    assert shown.splitlines()[0] == f"Dumping {_log(data)}"
-    assert shown.splitlines()[1].startswith("| offset: 1 ") and shown.endswith("key: k payload: Needle\n")
-    answer, command = said.splitlines()
-    assert answer.startswith("kdump: found: 1 record matches; 1 file, ")
-    assert command == f"Do: kdump log --deep --output table --offset 1 {_log(data)}"
-
-
-def test_the_last_lines_are_the_verdict_and_what_shows_the_damage(run: Run, data: Path) -> None:
-    _log(data).write_bytes(_log(data).read_bytes()[:-3])
-    code, _, said = run("no-such-text", data)
-    answer, command = said.splitlines()[-2:]
-    assert (code, command) == (3, f"Do: kdump check {_log(data).parent}")
-    assert answer.startswith("kdump: not proven: no record matches; 1 file, ")
-
-
 def test_a_table_has_a_line_for_each_match(run: Run, data: Path) -> None:
     _, out, _ = run("needle", data, "--output", "table")
     headings, rule, *rows = out.splitlines()[1:]
     assert headings.split()[:3] == ["topic", "partition", "offset"] and headings.split()[-1] == "matched"
     assert set(rule) == {"─"}
     assert [row.split()[:3] for row in rows] == [["orders", "0", "2"]]
-
-
-def test_rows_end_with_what_was_not_read_and_the_verdict(run: Run, data: Path) -> None:
-    _log(data).write_bytes(_log(data).read_bytes()[:-3])
-    code, shown, said = run("Needle", data, "--output", "ndjson")
-    rows = [json.loads(line) for line in shown.splitlines()]
-    assert [row["kind"] for row in rows] == ["hit", "not-read", "search-verdict"]
-    assert (code, rows[-1]["exitCode"], said) == (3, 3, "")
-
-
-@each("words, shown", [("--count needle", "{}:1\n"), ("-l needle", "{}\n"), ("-l nowhere", ""), ("--count nowhere", "{}:0\n")])
-def test_files_are_counted_or_named(run: Run, data: Path, words: str, shown: str) -> None:
-    assert run(*words.split(), data)[1] == shown.format(_log(data))
 
 
 def test_context_is_shown_once_and_matches_nowhere(run: Run, data: Path) -> None:

@@ -15,7 +15,7 @@ from kdump.reading import salvage
 from kdump.searching.decoding import ConditionDecoder
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
-from tests.builders.records import Record, batch, record, transaction_marker
+from tests.builders.records import Record, batch, record
 from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema, unpack
 from tests.searching.conftest import Run
@@ -191,15 +191,6 @@ def test_a_pattern_is_looked_for_in_decoded_json(registry: Path, tmp_path: Path)
         kdump.grep("x", partition, fields=["decoded"], decode=False)
 
 
-def test_other_fields_need_no_decoding(registry: Path) -> None:
-    """A record that matches by its bytes matches, whatever becomes of its decoding; one that does not is open."""
-    shutil.rmtree(registry / "_schemas-0")
-    search = kdump.grep(b"\0\0\0\0\4\7", registry / "jade-both-0", fields=["value", "decoded-value"])
-    assert [hit.offset for hit in search] == [5, 6]
-    assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(0, 5)]
-    assert search.verdict.exit_code == 3
-
-
 def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: Path) -> None:
     values = [b"text\n", b"", None, b'{"a":1}', b"[1]", b"\x06foo", b"\xc3\x01" + b"x" * 9, b"\0\0\0\0\1\2"]
     path = _partition(tmp_path, *(record(value=value) for value in values))
@@ -218,15 +209,6 @@ def test_what_a_topic_of_kafka_does_not_decode_to_leaves_the_verdict_open(tmp_pa
     path = _partition(tmp_path, *(record(key=key, value=value) for value in (b"text", None)), topic="__consumer_offsets")
     search = kdump.grep(None, path, where=["offset=1"])
     assert (list(search), search.verdict.verdict, [gap.offset for gap in search.not_read]) == ([], "not proven", [0])
-
-
-def test_transaction_markers_are_not_decoded(tmp_path: Path) -> None:
-    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
-    data = batch(records=[record(value=b'{"a":1}')], base_sequence=0, attributes=0x10, **of_producer)
-    marker = transaction_marker(base_offset=1, is_commit=True, **of_producer)
-    path = write_partition(tmp_path, topic="a", segments={0: [data, marker]})
-    search = kdump.grep(None, path, where=["a=2"])
-    assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
 def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.searching.json_path import document_of
 from kdump.searching.query import Query
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
@@ -54,12 +53,6 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     return hits, search.verdict.verdict, search.verdict.exit_code
 
 
-@each("encoding", ["utf-8", "utf-8-sig", *(f"utf-{bits}{order}" for bits in (16, 32) for order in ("", "-le", "-be"))])
-def test_json_is_recognized_in_any_encoding(encoding: str) -> None:
-    texts = ("\n1", "\t-1", "\r0", ' "a"', "{}", "[9]", "true", "false", "null", "NaN", "Infinity", "-Infinity")
-    assert [repr(document_of(text.encode(encoding))) for text in texts] == [repr(json.loads(text)) for text in texts]
-
-
 @each(
     "condition, hits",
     [
@@ -79,12 +72,6 @@ def test_json_is_recognized_in_any_encoding(encoding: str) -> None:
 )
 def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, hits: list[int], offsets: Path) -> None:
     assert _found(offsets, condition) == ((hits, "found", 0) if hits else ([], "absent", 1))
-
-
-def test_all_paths_must_lead_to_their_value(offsets: Path) -> None:
-    assert _found(offsets, "key.group=app", "offset=7") == ([1], "found", 0)
-    assert _found(offsets, "key.group=other", "offset=7") == ([], "absent", 1)
-    assert _found(offsets, "key.group=other", "offset=7", "nothing=1") == ([], "not proven", 3)
 
 
 JSON_HITS = {"user.id=42": 0, "value.user.id=42": 0, "items.*.sku=B": 0, "items.1.sku=B": 0, "key.id=2": 1, "key.id=5": 4}
@@ -128,20 +115,6 @@ def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, of
     body = json.loads(place.read_text())
     assert (body["verdict"], body["unknownFields"]) == ("not proven", verdict["unknownFields"])
     assert run("--verify", place)[0] == 3
-
-
-def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
-    code, _, err = run("--where", "user.id=42", _partition(tmp_path, record(key=b"k", value=b"a text")))
-    assert (code, "kdump: no value has a field user.id; no value has fields\n" in err) == (3, True)
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_field_is_known_if_any_file_has_it(jobs: int, tmp_path: Path, run: Run) -> None:
-    for topic, value in (("a", b'{"x":1}'), ("b", b'{"y":1}')):
-        write_partition(tmp_path, topic=topic, segments={0: [batch(records=[record(value=value)])]})
-    assert run("--where", "x=2", "--jobs", jobs, tmp_path)[0] == 1
-    code, _, err = run("--where", "z=2", "--jobs", jobs, tmp_path)
-    assert (code, "no value has a field z; fields seen: x, y\n" in err) == (3, True)
 
 
 def _partition(folder: Path, *records: Record) -> Path:

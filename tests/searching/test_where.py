@@ -112,16 +112,6 @@ def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
 OF_TRANSACTION = _batch(0, producer_id=7, producer_epoch=0, is_transactional=True)
 
 
-def test_the_marker_may_be_on_another_copy_than_the_first(tmp_path: Path) -> None:
-    aborted = transaction_marker(base_offset=1, producer_id=7, is_commit=False)
-    behind = _partition(tmp_path / "behind", OF_TRANSACTION)
-    ahead = _partition(tmp_path / "ahead", OF_TRANSACTION, aborted)
-    assert _fate("a-0@0", behind, ahead).answer == "aborted"
-    assert _fate("a-0@0", behind).answer == "open-transaction"
-    (ahead / "log-start-offset-checkpoint").write_text("0\n1\na 0 2\n")
-    assert _fate("a-0@0", ahead).answer == "below-log-start", "whatever became of its transaction"
-
-
 def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -> None:
     committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
     diverged = _partition(tmp_path / "diverged", OF_TRANSACTION, committed)
@@ -145,16 +135,6 @@ def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: 
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
     (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
     assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
-
-
-def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:
-    earlier = _partition(tmp_path / "earlier", _batch(0))
-    now = _partition(tmp_path / "now", _batch(5), base=5)
-    for checkpointed in (0, 2):  # retention has deleted more by now
-        (now / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {checkpointed}\n")
-        fate = _fate("a-0@3", earlier, now)
-        assert (fate.answer, fate.bytes) == ("below-log-start", False)
-        assert f"the log starts later ({now}: 5)" in fate.evidence
 
 
 def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
@@ -289,15 +269,6 @@ def test_an_offset_after_the_log_that_other_files_know_of_is_lost(witness: str |
     assert answers == ["present", *2 * ["missing" if witness else "not-written"], "not-written"]
 
 
-def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
-    data = _partition(tmp_path / "one", *(_batch(offset) for offset in (0, 2)))
-    assert _fate("a-0@1", data).answer == "missing"
-    (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 3\n")
-    fate = _fate("a-0@1", data)
-    assert (fate.answer, fate.superseded_by) == ("compacted", None)
-    assert "nobody knows its key" in fate.evidence
-
-
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
     fate = _fate("__cluster_metadata-0@1", _partition(tmp_path, _batch(0), _batch(2), topic="__cluster_metadata"))
     why = "offsets before and after it are there: it is lost, because the metadata log cannot be compacted"
@@ -312,14 +283,6 @@ def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: P
     fate = _fate("a-0@1", before, now)
     assert (fate.answer, fate.copies) == ("only-on", [str(before)])
     assert fate.evidence.endswith(f"it may be lost in {now}")
-
-
-def test_sequences_that_a_producer_skipped_are_named(tmp_path: Path) -> None:
-    batches = [_batch(offset, producer_id=5, producer_epoch=0, base_sequence=sequence) for offset, sequence in ((0, 0), (1, 3))]
-    data = _partition(tmp_path / "one", *batches)
-    assert _fate("a-0@2", data).missing_sequences == [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
-    (data / "cleaner-offset-checkpoint").write_text("0\n1\na 0 1\n")
-    assert _fate("a-0@2", data).missing_sequences == []
 
 
 def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path) -> None:

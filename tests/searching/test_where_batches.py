@@ -57,21 +57,6 @@ def test_a_record_after_the_end_that_its_batch_claims_is_present(codec: Codec, t
     assert [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k9")] == [(9, "present")]
 
 
-def test_the_log_is_said_to_end_earlier_by_the_headers_of_its_batches(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = _partition(tmp_path, batch(records=_records(0, 4), last_offset_delta=1))
-    assert commands.main(["where", "a-0@3", str(path)]) == 0
-    assert "the log has offsets 0 to 1, by the headers of its batches" in " ".join(capfd.readouterr().out.split())
-
-
-@pytest.mark.both_kernels
-@each("deltas", [(0, 1, 5), (0, 1, -2), (9, 8, 7)])
-def test_a_record_outside_of_a_batch_with_as_many_offsets_as_records_is_present(deltas: tuple[int, ...], tmp_path: Path) -> None:
-    odd = batch(base_offset=20, records=[record(key=b"k%d" % delta, offset_delta=delta) for delta in deltas], last_offset_delta=2)
-    path = _partition(tmp_path, _one(0), odd, _one(40))
-    fates = [_fate(20 + delta, path) for delta in deltas]
-    assert [(fate.answer, fate.key) for fate in fates] == [("present", f"k{delta}") for delta in deltas]
-
-
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
     batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
@@ -107,14 +92,6 @@ def test_a_record_below_the_log_start_is_not_missing_where_another_copy_lacks_it
         assert (fate.answer, fate.bytes, fate.copies) == ("below-log-start", True, [str(with_bytes)])
 
 
-def test_offsets_of_wrappers_that_say_0_are_found(tmp_path: Path) -> None:
-    """As old versions of librdkafka wrote them."""
-    inner = [message(offset=offset, key=b"k%d" % offset) for offset in (4, 5, 6)]
-    odd = wrapper(messages=inner, inner_offsets="absolute", offset=0)
-    path = _partition(tmp_path, odd, wrapper(messages=[message(offset=7)], base_offset=7))
-    assert _answers(path, 4, 5, 6, 7) == ["present"] * 4
-
-
 # --- batches that cannot be read
 
 
@@ -146,13 +123,6 @@ def test_the_records_before_an_unreadable_one_are_present(tmp_path: Path) -> Non
     half = batch(base_offset=0, records=[record(key=b"k0"), record(key=b"k1"), b"\x7fno record"], last_offset_delta=5)
     path = _partition(tmp_path, half, _one(6))
     assert _answers(path, *range(7)) == ["present", "present", "damaged", "damaged", "damaged", "damaged", "present"]
-
-
-def test_another_copy_may_have_what_cannot_be_read(tmp_path: Path) -> None:
-    bad = _partition(tmp_path / "bad", _unreadable("lz4", 0, 4), batch(base_offset=4, records=_records(4, 4)))
-    good = _partition(tmp_path / "good", batch(records=_records(0, 4)), batch(base_offset=4, records=_records(4, 4)))
-    fate = _fate(2, bad, good)
-    assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(good)], [str(bad)])
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -193,13 +163,6 @@ def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Co
     covers = f"the batch at byte {len(emptied)} of {log} covers offsets 100 to 199 and holds 2 records, none of them at this one"
     assert covers in _fate(104, path).evidence
     assert commands.main(["where", "a-0@50", str(path)]) == 1
-
-
-@each("missing", [(1,), (2,), (3,), (1, 2), (1, 2, 3)])
-def test_a_batch_with_fewer_records_than_offsets_was_compacted(missing: tuple[int, ...], tmp_path: Path) -> None:
-    kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in range(4) if delta not in missing]
-    path = _partition(tmp_path, batch(records=kept, last_offset_delta=3))
-    assert _answers(path, *range(4)) == ["compacted" if delta in missing else "present" for delta in range(4)]
 
 
 def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:
@@ -303,12 +266,6 @@ def test_an_offset_that_only_damaged_files_about_to_be_deleted_can_have_is_damag
     there = "present-in-deleted-file"
     assert _answers(one, *range(6)) == [there, "damaged", "damaged", there, there, "not-written"]
     assert _fate(2, one, two).answer == there
-
-
-def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
-    wrappers = _wrappers(0, 5, 10, 15)
-    path = _partition(tmp_path / "a-0", wrappers[0], *map(flipped, wrappers[1:3]), wrappers[3])
-    assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 10 + ["present"] * 5
 
 
 @each("place, bit", [*((16, bit) for bit in range(1, 8)), (17, 0)])

@@ -544,11 +544,6 @@ def test_a_check_proves_a_log_sound_only_if_it_reads_it_and_ignores_nothing(leve
     assert request.proves_logs == proves
 
 
-def test_records_that_a_check_does_not_read_are_counted_over_all_files(partition: Path, capfd: Capture) -> None:
-    assert main(["check", "--level", "full", "--output", "ndjson", str(partition)]) == 0
-    assert json.loads(capfd.readouterr().out.splitlines()[-1])["recordsNotRead"] == 7
-
-
 # --- records that nobody can read
 
 
@@ -825,14 +820,6 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     assert all(message in finding.message for finding in found)
     assert kdump.verdict(tmp_path).words == ["does not start"]
     assert _exit_codes(tmp_path, capfd) == (1, 1)
-
-
-def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(partition: Path, capfd: Capture) -> None:
-    (partition / NEWEST).chmod(0o400)
-    (found,) = kdump.check(partition)
-    assert (found.code, found.severity) == ("start-loses", "error")
-    assert NEWEST in found.message
-    assert _exit_codes(partition, capfd) == (1, 1)
 
 
 def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_path: Path) -> None:

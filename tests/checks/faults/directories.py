@@ -59,14 +59,6 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case("segments-gap", partition_files({0: [_batch(0)], 4: [_batch(4)]}), _between(info, 4, 2, 3), _SOUND),
     case(
-        "segments-gap: not-compacted",
-        partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
-        (_between(error, 4, 2, 3), _between(error, 9, 6, 8)),
-        _SOUND,
-        settings={"cleanup_policy": "delete"},
-    ),
-    case("segments-gap: two", partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}), _between(info, 4, 2, 8), _SOUND),
-    case(
         "segment-empty-middle",
         partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
         warning(NO_BYTES, file=_log(2)),
@@ -93,13 +85,6 @@ CASES: tuple[FaultCase, ...] = (
     _beyond_end("cleaner-offset-beyond-end", "cleaner", 9, offsets=(6, 8)),
     case("leftover-cleaned", _with_suffix(".cleaned"), info(NO_BYTES, file=_log(0) + ".cleaned"), _SOUND),
     case("leftover-swap", _with_suffix(".swap"), warning(NO_BYTES, file=_log(0) + ".swap"), _SOUND),
-    case(
-        "leftover-swap: above-cleaned",
-        _with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
-        warning(NO_BYTES, file=_log(4) + ".swap"),
-        _SOUND,
-        also={"leftover-cleaned": info(NO_BYTES, file=_log(0) + ".cleaned")},
-    ),
     case(
         "leftover-swap: without-log",
         _SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
@@ -136,12 +121,6 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case("name-width-odd: twice", _SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]}, warning(NO_BYTES, file="4.log"), _SOUND),
     case(
-        "name-width-odd: of-an-index",
-        {name.replace(f"{4:020d}.timeindex", "4.timeindex"): data for name, data in _SOUND.items()},
-        warning(NO_BYTES, file="4.timeindex", expected=file_name(4, ".timeindex"), found="4.timeindex"),
-        _SOUND,
-    ),
-    case(
         "name-not-utf8",
         _SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
         [info(NO_BYTES, file=name) for name in ("no\nte,s", "\x1b[31mred")],
@@ -152,11 +131,5 @@ CASES: tuple[FaultCase, ...] = (
         _log_dir(files={"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80}),
         (error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
         _log_dir(files={"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META}),
-    ),
-    case(
-        "log-dir-file-bad: alone",
-        {"replication-offset-checkpoint": b"0\n2\norders 3 6\norders three 1\n"},
-        error((15, 30)),
-        {"replication-offset-checkpoint": b"0\n2\norders 3 6\norders 4 1\n"},
     ),
 )

@@ -59,30 +59,12 @@ def _partition(segments: dict[int, Sequence[bytes]], changed: dict[str, bytes | 
 _SEGMENTS: dict[int, Sequence[bytes]] = {0: [_batch(row) for row in range(4)], 4: [_batch(4)]}
 _WHOLE_INDEX = {file_name(0, ".index"): offset_index(entries=[(row, row * _SIZE) for row in range(1, 4)])}
 
-_NEWEST, _PAIR = _partition({0: [_batch(0)]}), _partition({0: [_batch(0), _batch(1)]})
-_SEALED = _partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]})
-_TORN = error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71")
-_NO_ENTRIES = {file_name(0, suffix): b"" for suffix in (".index", ".timeindex")}
+_NEWEST = _partition({0: [_batch(0)]})
 
 CASES = (
     case(
         "torn-tail", _ONE + _batch(1)[:-5], error((76, 147), offsets=(1, 1), is_estimated=True, expected="76", found="71"), _TWO
     ),
-    case(
-        "torn-tail: uncompressed",
-        _ONE + batch(records=[record(value=b"%d" % row) for row in range(9)], base_offset=1)[:-20],
-        error((76, 76 + 61 + 9 * 8 - 20), offsets=(1, 9), is_estimated=True, expected="133", found="113"),
-        _TWO,
-    ),
-    case(
-        "torn-tail: newest",
-        {**_PAIR, _LOG: _TWO[:-5], **_NO_ENTRIES},
-        warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
-        _PAIR,
-    ),
-    case("torn-tail: sealed", {**_SEALED, _LOG: _TWO[:-5]}, _TORN, _SEALED),
-    # the indexes know of offset 1
-    case("torn-tail: attested", {**_PAIR, _LOG: _TWO[:-5]}, _TORN, _PAIR),
     case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
     case(
         "truncated-at-boundary",
@@ -98,7 +80,6 @@ CASES = (
         },
     ),
     case("zero-tail", _ONE + bytes(4096 - _SIZE), warning((76, 4096)), _ONE),
-    case("zero-tail: few", _ONE + bytes(9), error((76, 85)), _ONE),
     case("zero-tail: newest", {**_NEWEST, _LOG: _ONE + bytes(9)}, warning((76, 85), file=_LOG), _NEWEST),
     case("zero-hole", _with(_FOUR, _SIZE, bytes(_SIZE)), _wrong(1, is_estimated=True), _FOUR),
     case(
@@ -110,41 +91,13 @@ CASES = (
     ),
     case("garbage-region", _TWO + b"not a batch " * 9 + _batch(2) + _batch(3), error((152, 152 + 9 * 12)), _FOUR),
     case("not-a-segment", b"\x1f\x8b\x08" + b"compressed" * 30, error(WHOLE_FILE), _ONE),
-    case("not-a-segment: text", b"2026-11-21 10:15:02 INFO started\n" * 30, error(WHOLE_FILE), _ONE),
     case("batch-length-negative", _length(_FOUR, 1, -5), _wrong(1, expected="64", found="-5"), _FOUR),
-    case("batch-length-negative: and-more", _length(_BROKEN, 1, -5), _wrong(1, is_estimated=True), _FOUR),
     case("batch-length-too-small", _length(_FOUR, 1, 13), _wrong(1, expected="64", found="13"), _FOUR),
     case("batch-length-absurd", _length(_FOUR, 1, 64 | 1 << 30), _wrong(1, expected="64", found=str(64 | 1 << 30)), _FOUR),
-    case(
-        "batch-length-absurd: and-more",
-        _length(_BROKEN, 1, 1 << 20),
-        _wrong(1, is_estimated=True),
-        _FOUR,
-        also={"resync-nested-candidate": warning(_row(2, 3), found="2")},
-    ),
     case("batch-length-mismatch", _length(_FOUR, 1, 2 * _SIZE - 12), _wrong(1, expected="64", found="140"), _FOUR),
     case("bad-magic", _with(_FOUR, _MAGIC, b"\x03"), _wrong(1, expected="2", found="3"), _FOUR),
     case("bad-magic: older", _with(_FOUR, _MAGIC, b"\x00"), _wrong(1, expected="2", found="0"), _FOUR),
-    case("bad-magic: negative", _with(_FOUR, _MAGIC, b"\x82"), _wrong(1, is_estimated=True, expected="2", found="-126"), _FOUR),
     case("crc-mismatch", _BROKEN, _wrong(1, expected=_computed(_BROKEN), found=_computed(_FOUR)), _FOUR),
-    case(
-        "crc-mismatch: crc-field",
-        _with(_FOUR, _SIZE + 18, b"\x00"),
-        _wrong(1, expected=_computed(_FOUR), found=_computed(_FOUR)[:4] + "00" + _computed(_FOUR)[6:]),
-        _FOUR,
-    ),
-    case(
-        "crc-mismatch: records",
-        _with(_FOUR, _SIZE + 61, b"\x70"),
-        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 61, b"\x70")), found=_computed(_FOUR)),
-        _FOUR,
-    ),
-    case(
-        "crc-mismatch: header",
-        _with(_FOUR, _SIZE + 57, b"\x70"),
-        _wrong(1, expected=_computed(_with(_FOUR, _SIZE + 57, b"\x70")), found=_computed(_FOUR)),
-        _FOUR,
-    ),
     case(
         "crc-mismatch: cut",
         _FOUR[: 2 * _SIZE - 9] + _FOUR[2 * _SIZE :],

@@ -123,7 +123,6 @@ CASES = (
         error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
         _index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),
     ),
-    case("index-position-not-boundary: negative", _index((3, -_SIZE), *_OTHERS), error(_entry(0), found=str(-_SIZE)), _SOUND),
     # the near miss: brokers up to 1.1 write the first offset of each batch
     case(
         "index-offset-mismatch",
@@ -138,7 +137,6 @@ CASES = (
         error(_entry(1), offsets=(4, 8), expected="5", found="8"),
         _index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
     ),
-    case("index-offset-mismatch: mixed", _index((2, _SIZE), *_OTHERS), info(WHOLE_FILE, found="1"), _SOUND),
     case(
         "index-offset-mismatch: wrapper",
         _index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
@@ -167,15 +165,8 @@ CASES = (
         info((32, 32 + 80), file=_INDEX, found="10"),
         partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
     ),
-    case("index-zero-tail: of-transactions", _trailed(bytes(2 * 34)), warning((2 * 34, 4 * 34), found="2"), _SOUND_ABORTS),
     case("index-entry-below-base", _index((-3, _SIZE), *_OTHERS), error(_entry(0), expected="0 or more", found="-3"), _SOUND),
     case("index-missing", _sealed({_INDEX: None}), warning(NO_BYTES, file=_LOG), _SEALED),
-    case(
-        "index-missing: none-needed",
-        partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
-        info(NO_BYTES, file=_LOG),
-        partition_files({0: _BATCHES}, index_interval_bytes=0),
-    ),
     # the near miss: all in one batch
     case(
         "index-empty-large-log",
@@ -184,23 +175,11 @@ CASES = (
         _index(log=_batch(0, value=bytes(10000))),
     ),
     case(
-        "index-empty-large-log: one-append",
-        _index(log=b"".join(_LARGE[:3])),
-        info(NO_BYTES, expected="2", found="0"),
-        _index(log=_DATA),
-    ),
-    case(
         "index-sparse-gap",
         _index((3, _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
         info(_entry(0, 1), found=str(13 * _LARGE_SIZE)),
         _index((3, _LARGE_SIZE), (15, 7 * _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
         settings={"is_pedantic": True},
-    ),
-    case(
-        "index-sparse-gap: lost-entries",
-        _index(*_MANY_ENTRIES[:10], *_MANY_ENTRIES[-10:], log=_MANY),
-        warning(_entry(9, 10)),
-        _index(*_MANY_ENTRIES[:200], *_MANY_ENTRIES[-10:], log=_MANY),
     ),
     case(
         "index-stale",
@@ -263,12 +242,6 @@ CASES = (
     # the near miss: the last batch is torn
     case("timeindex-offset-not-found", _times(*_TIMES, _LATER), _NOT_FOUND, _times(*_TIMES, log=_DATA[:-5])),
     case(
-        "timeindex-offset-not-found: behind-torn-tail",
-        _times(*_TIMES, _LATER, log=_DATA[:-5]),
-        _NOT_FOUND,
-        _times(*_TIMES, log=_DATA[:-5]),
-    ),
-    case(
         "timeindex-offset-inside-batch",
         _times((TIMESTAMP + 3, 2), *_TIMES[1:]),
         info(WHOLE_FILE, found="1"),
@@ -305,28 +278,9 @@ CASES = (
         _SOUND_ABORTS,
     ),
     case(
-        "txnindex-order: twice",
-        _aborts(_FIRST, _FIRST),
-        error(_abort_entry(1), offsets=(0, 2), found="2"),
-        _aborts(_FIRST),
-        also={"txnindex-lso-odd": warning(_abort_entry(1), offsets=(0, 2), found="3")},
-    ),
-    case(
         "txnindex-without-marker",
         _aborts(_FIRST, aborted_transaction(producer_id=9, first_offset=3, last_offset=4, last_stable_offset=5)),
         error(_abort_entry(1), offsets=(3, 4), found="9"),
-        _SOUND_ABORTS,
-    ),
-    case(
-        "txnindex-without-marker: commit",
-        _aborts(_FIRST, log=_ABORT[0] + transaction_marker(base_offset=2, producer_id=7)),
-        error(_abort_entry(0), offsets=(0, 2), found="7"),
-        _aborts(_FIRST, log=_ABORT[0] + _ABORT[1]),
-    ),
-    case(
-        "txnindex-without-marker: cleaned",
-        _aborts(_FIRST, _SECOND, log=_ABORT[0] + _ABORT[2] + _ABORT[3]),
-        info(_abort_entry(0), offsets=(0, 2), found="7"),
         _SOUND_ABORTS,
     ),
     # the near miss: a transaction that began before was open still

@@ -90,14 +90,6 @@ _CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
 
 CASES = (
     _second("record-length-bad: past-end", record(value=b"v", length=1000)),
-    _second("record-length-bad: zero", record(value=b"v", length=0)),
-    _second("record-length-bad: negative", record(value=b"v", length=-3)),
-    case(
-        "record-length-bad: compressed",
-        batch(records=[_RECORDS[0], record(value=b"v", length=-3), _RECORDS[2]], codec="gzip") + _AFTER,
-        error(_FIRST, offsets=(0, 2), expected="3", found="1"),
-        batch(records=_RECORDS, codec="gzip") + _AFTER,
-    ),
     _of_wrapper(
         "record-length-bad: inner-message",
         error(WHOLE_FILE, offsets=(0, 1)),
@@ -160,12 +152,6 @@ CASES = (
         _with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(-2))),
         warning((_SECOND, _SECOND + 10), offsets=(1, 1), expected="-1", found="-2"),
         _with(record(headers=[("k", None)])),
-    ),
-    case(
-        "header-bytes-odd: no-text",
-        _with(record(headers=[(b"\xff\xfe", b"v")])),
-        info(_FIRST, offsets=(1, 1), found="1"),
-        _with(record(headers=[("é", b"v")])),
     ),
     case("record-attributes-set", _with(_FLAGGED), info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"), _with(_RECORDS[1])),
     # the batch after has no key either
@@ -284,24 +270,6 @@ CASES = (
         _wrapped(messages=_OLD, magic=0, trailing=_third(0)[:-3], offset=2),
         error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
         _wrapped(messages=_OLD, magic=0, trailing=_third(0), offset=2),
-    ),
-    case(
-        "legacy-wrapper-cut: magic-1",
-        _wrapped(trailing=_third(1)[:20], offset=2),
-        error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
-        _wrapped(trailing=_third(1), offset=2),
-    ),
-    case(
-        "legacy-wrapper-cut: inside-a-header",
-        _wrapped(trailing=_third(1)[:7], offset=2),
-        error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
-        _wrapped(trailing=_third(1), offset=2),
-    ),
-    case(
-        "legacy-wrapper-cut: several",
-        _wrapped(messages=_OLD, magic=0, trailing=_third(0)[:-3], offset=4),
-        error(WHOLE_FILE, offsets=(2, 4), expected="4", found="1"),
-        _wrapped(messages=_OLD, magic=0),
     ),
     _of_wrapper("legacy-wrapper-cut: padding", warning(WHOLE_FILE, offsets=(1, 1)), trailing=bytes(7)),
     _of_wrapper("legacy-wrapper-offset: low", error(WHOLE_FILE, offsets=(0, 1)), inner_offsets=[0, 5]),

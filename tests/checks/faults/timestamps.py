@@ -69,16 +69,6 @@ CASES = (
         _at(TIMESTAMP, TIMESTAMP + _DAY),
     ),
     case("timestamp-unit-suspect: seconds", _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1), _FIRST, _at(31 * _DAY)),
-    case("timestamp-unit-suspect: zero", _at(0), _FIRST, _at(-1)),
-    case("timestamp-unit-suspect: small", _at(6), _FIRST, _at(-1)),
-    case(
-        "timestamp-unit-suspect: nanoseconds",
-        _at(TIMESTAMP * 1_000_000),
-        _FIRST,
-        _at(_YEAR_2100),
-        also={"timestamp-future": _FIRST},
-        near_also={"timestamp-future"},
-    ),
     # the near miss: no unit makes a date of it
     case(
         "timestamp-unit-suspect: no-date",
@@ -93,12 +83,6 @@ CASES = (
         _at(-2, -(2**63)),
         (warning(_row(0), offsets=(0, 0), expected="-1", found="-2"), warning(_row(1), offsets=(1, 1), found=str(-(2**63)))),
         _at(-1, TIMESTAMP),
-    ),
-    case(
-        "timestamp-negative: of-a-record",
-        batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)]),
-        warning(WHOLE_FILE, offsets=(1, 1), expected="-1", found="-5"),
-        batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-1)]),
     ),
     case(
         "timestamp-negative: of-a-record-under-none",
@@ -121,6 +105,5 @@ CASES = (
     ),
     case("log-append-time-odd: unset", _at(-1, timestamp_type="LogAppendTime"), info(WHOLE_FILE, offsets=(0, 0)), _at(-1)),
     case("delete-horizon-odd: far", _batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY), _ODD, _HORIZON),
-    case("delete-horizon-odd: early", _batch(delete_horizon_ms=TIMESTAMP - _DAY), _ODD, _HORIZON),
     case("delete-horizon-odd: not-compacted", _HORIZON, _ODD, _batch(), settings={"cleanup_policy": "delete"}),
 )

@@ -86,12 +86,6 @@ CASES = (
         _log(_data(0), _control(1, commit_record(key_version=1))),
     ),
     case(
-        "control-version-negative: value",
-        _log(_data(0), _control(1, commit_record(version=-1))),
-        error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff00000000"),
-        _log(_data(0), _control(1, commit_record(version=1))),
-    ),
-    case(
         "control-type-unknown",
         _log(_data(0), _control(1, control_record(control_type=2, value=_COMMIT))),
         error((_DATA, _DATA + _MARKER), offsets=(1, 1), expected="0 or 1", found="2"),
@@ -110,12 +104,6 @@ CASES = (
         _log(_data(0), _control(1, control_record(control_type=1, value=_COMMIT + b"more"))),
     ),
     case(
-        "control-value-short: kraft",
-        _log(_kraft(control_record(control_type=3, value=b"\0\0\0"))),
-        error((61, _MARKER - 3), offsets=(0, 0), found="000000"),
-        _log(_kraft(control_record(control_type=3, value=bytes(11)))),
-    ),
-    case(
         "control-value-short: first-of-two",
         _log(_kraft(control_record(control_type=3, value=b"\0\0\0"), control_record(control_type=4, value=bytes(3)))),
         error((61, _MARKER - 3 + 14), offsets=(0, 0), found="000000"),
@@ -127,20 +115,7 @@ CASES = (
         warning((_DATA, _DATA + 61 + 2 * 17), offsets=(1, 2)),
         _COMMITTED,
     ),
-    case(
-        "control-batch-shape: without-producer",
-        _log(_kraft(commit_record(), in_txn=True)),
-        warning(WHOLE_FILE, offsets=(0, 0)),
-        _log(_kraft(control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3)))),
-    ),
-    case("control-batch-shape: empty", _log(_control(0)), info(WHOLE_FILE, offsets=(0, 0)), _COMMITTED),
     case("txn-open", _log(_data(0), _plain(1, 60)), info((0, _DATA), offsets=(0, 0)), _COMMITTED),
-    case(
-        "txn-open: across-segments",
-        partition_files({0: [_data(0)], 1: [_data(1, 1), _plain(2, 5)]}),
-        info((0, _DATA), file=_LOG, offsets=(0, 1)),
-        partition_files({0: [_data(0)], 1: [_marker(1), _plain(2, 60)]}),
-    ),
     case(
         "txn-hanging",
         partition_files(_HANGING),
@@ -175,19 +150,6 @@ CASES = (
         near_also={"control-batch-shape"},
     ),
     case(
-        "txn-aborted-not-indexed: one-of-two",
-        partition_files(
-            {0: [_data(0), _marker(1, is_commit=False), _data(2, 1), _marker(3, is_commit=False)]},
-            aborted_transactions={0: [_ABORTED_ENTRY]},
-        ),
-        error((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), file=_LOG, offsets=(2, 3)),
-        partition_files(
-            {0: [_data(0), _marker(1, is_commit=False), _marker(2, is_commit=False)]},  # the second aborts nothing
-            aborted_transactions={0: [_ABORTED_ENTRY]},
-        ),
-        near_also={"marker-without-txn"},
-    ),
-    case(
         "coordinator-epoch-regression",
         _log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=4)),
         warning((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), offsets=(3, 3), expected="5", found="4"),
@@ -205,12 +167,6 @@ CASES = (
         _log(_sent(0, 0, count=3), _sent(3, 4)),
         warning((_size(3), _size(3) + _DATA), offsets=(3, 3), expected="3", found="4"),
         _log(_sent(0, 40, count=3), _sent(3, 43), _sent(4, 0, epoch=1)),
-    ),
-    case(
-        "sequence-gap: restarted",
-        _log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 0)),
-        info((_size(3) + _DATA, _size(3) + 2 * _DATA), offsets=(4, 4)),
-        _log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 4)),
     ),
     case(
         "sequence-duplicate",

@@ -49,17 +49,9 @@ CASES: tuple[FaultCase, ...] = (
         _file(_SOUND),
     ),
     case("snapshot-truncated", _file(_SOUND[:-10]), error((10 + 46, 92), expected="102", found="92"), _of(_ENTRIES[:1])),
-    case("snapshot-truncated: empty", _file(b""), error(NO_BYTES, expected="10", found="0"), _file(producer_snapshot())),
     case("snapshot-version-unknown", _of(version=2), error((0, 2), expected="1", found="2"), _file(_SOUND)),
     case("snapshot-count-absurd", _of(entry_count=1 << 30), error((6, 10), expected="2", found=str(1 << 30)), _file(_SOUND)),
-    case(
-        "snapshot-count-absurd: negative",
-        _of(entry_count=-1),
-        error((6, 10), expected="2", found="-1"),
-        _of([], entry_count=0),
-    ),
     case("snapshot-trailing-bytes", _file(_SOUND + b"left"), error((102, 106)), _file(_SOUND)),
-    case("snapshot-trailing-bytes: under-the-checksum", _of(trailing=b"left"), error((102, 106)), _file(_SOUND)),
     case(
         "snapshot-duplicate-producer",
         _of([*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)]),
@@ -74,21 +66,6 @@ CASES: tuple[FaultCase, ...] = (
             warning(_entry_at(0), file=_AT_3, expected="epoch 0", found="epoch 1"),
         ),
         _partition({2: [_entry(1)], 3: [_entry(2)]}),
-    ),
-    case(
-        "snapshot-disagrees: transaction",
-        _partition({2: [], 3: [_entry(2)]}, in_txn=True),
-        (warning((0, 10), file=_AT_2, found="no such producer"), warning(_entry_at(0), file=_AT_3)),
-        _partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
-        also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
-        near_also={"txn-open"},
-    ),
-    # the near miss: 1.0 took a snapshot when it knew of the next batch already
-    case(
-        "snapshot-disagrees: unknown-producer",
-        _partition({3: [_entry(2), producer_entry(producer_id=9)]}),
-        warning(_entry_at(1), file=_AT_3, expected="no such producer"),
-        _partition({2: [_entry(2)], 3: [_entry(2)]}),
     ),
     case(
         "snapshot-stray",
