@@ -153,6 +153,17 @@ class Witnesses:
             entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
             return [(int(epoch), int(start)) for epoch, start in entries]
 
+    def wrong_offsets(self) -> Iterator[tuple[str, int, int, int | None, str]]:
+        """The log, start and end of each batch whose offset something contradicts, its true last one, if that is known, and why.
+
+        This checks all of the partition.
+        """
+        job = Job(Job.PARTITION, self._path, self._path)
+        for error in check.errors(job, self._partition.settings):
+            first, last, right = error.offset_first, error.offset_last, error.expected
+            if error.code == "uncovered-header-rot" and first is not None and last is not None and error.found == str(first):
+                yield error.path, error.start, error.end, None if right is None else last + int(right) - first, error.message
+
     def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
         """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it
         attests to, if it names both ends; likewise warnings of lost segments of which a snapshot is left. This checks all of it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import pairwise
 
-from kdump.binary.arithmetic import with_a_bit_flipped
+from kdump.binary.arithmetic import differ_in_a_bit, with_a_bit_flipped
 from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, Damage
 from kdump.reading.trust import MOST_FOLLOWING, SEGMENT_REACH
@@ -53,26 +53,28 @@ class DamagedRange:
 class Stray(DamagedRange):
     """A batch whose checksum fits, and whose header claims offsets, from `first` to `last`, which those around it contradict.
 
-    What these leave room for is from `offset` to `next_offset`, from `lowest` on if it may be one of these that is wrong.
-    `is_alone` if no other such batch stands there.
+    What these leave room for is from `offset` to `next_offset`, from `lowest` on if it may be one of these that is wrong: then
+    `doubted` is the first offset of a batch beside a gap, if one bit of it would fill that. `is_alone` if no other such batch
+    stands there, `fills_room` if they are as many offsets as there is room for.
     """
 
-    __slots__ = ("first", "is_alone", "last", "lowest")
+    __slots__ = ("doubted", "fills_room", "first", "is_alone", "last", "lowest")
 
     def __init__(self, start: int, end: int, first: int, last: int) -> None:
         super().__init__(start, end, True, first, count=max(last - first + 1, 1))
         self.first = self.lowest = first
         self.last = last
-        self.is_alone = False
+        self.is_alone = self.fills_room = False
+        self.doubted: int | None = None
 
     @property
     def is_misplaced(self) -> bool:
         """Whether only its own offset seems to be wrong: it fills what there is room for, or fits there but for one bit."""
-        if not self.is_alone or self.offset == self.next_offset:
+        if self.offset == self.next_offset:
             return False
         most = self.next_offset - self.count
         fits_in_a_bit = any(self.offset <= first <= most for first in with_a_bit_flipped(self.first))
-        return self.offset == most or fits_in_a_bit
+        return self.fills_room or self.is_alone and (self.offset == most or fits_in_a_bit)
 
 
 class DamagedOffsets:
@@ -84,10 +86,13 @@ class DamagedOffsets:
     def __init__(self, base_offset: int) -> None:
         self.strays: list[Stray] = []
         self._base_offset = self._expected = base_offset
-        self._gaps: deque[int] = deque(maxlen=MOST_FOLLOWING)  # where offsets are missing before the last batches in line
+        # the first offset that is missing before some of the last batches in line, and that of the batch
+        self._gaps: deque[tuple[int, int]] = deque(maxlen=MOST_FOLLOWING)
         self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
         self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._is_after_wrapper = False
+        self._last_first = base_offset - 1  # of the last batch in line
+        self._without_room: list[Stray] = []  # no gap was found that they may fill
         self._ranges: list[DamagedRange] = []
         self._open: list[DamagedRange] = []  # since the last batch that is in line
 
@@ -108,9 +113,11 @@ class DamagedOffsets:
             summary = item.summary
             self._end_ranges(summary.first_offset)
             self._expect(summary.first_offset, summary.last_offset + 1)
+            self._last_first = summary.first_offsets[-1]
+            self._without_room.clear()
             if summary.gaps:
                 firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
-                self._gaps.extend(last + 1 for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
+                self._gaps.extend((last + 1, first) for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
             self._is_after_message = item.chunk.is_legacy
             self._is_after_wrapper = item.chunk.is_legacy and summary.codecs != 1 << NONE
             return
@@ -150,7 +157,13 @@ class DamagedOffsets:
     def _expect(self, first: int, offset: int) -> None:
         """Go on after a batch in line, from its first offset to the one after it."""
         if self._expected < first:
-            self._gaps.append(self._expected)
+            self._gaps.append((self._expected, first))
+            for stray in self._without_room:
+                stray.next_offset = first
+                moved = self._last_first + first - self._expected
+                stray.doubted = self._last_first if differ_in_a_bit(self._last_first, moved) else None
+            self._without_room.clear()
+        self._last_first = first
         self._expected = self._after_damaged = offset
 
     def _note_damage(self, damage: Damage) -> None:
@@ -162,8 +175,8 @@ class DamagedOffsets:
         """Note what lies before a batch in line with this offset.
 
         Batches that were found there are in line themselves if they lie between their neighbours, and either no damaged header
-        contradicts them, or they leave room for what the others have. Where some contradict each other, one is in line only if
-        the others have as many offsets as it leaves on one side.
+        contradicts them, or they leave room for what the others have, as a batch after these may say. Where some contradict each
+        other, one is in line only if the others have as many offsets as it leaves on one side.
         """
         if not self._open:
             return
@@ -188,10 +201,11 @@ class DamagedOffsets:
                 highest = max(highest, claim)
             if not isinstance(each, Stray) or not self._expected <= each.first <= each.last < limit:
                 continue
-            is_agreed = highest < each.first and each.last < lowest_after[-row - 1]
+            is_before_others = each.last < lowest_after[-row - 1]
+            is_agreed = highest < each.first and is_before_others
             room, room_after = each.first - self._expected, offset - each.last - 1
             needed_before, needed_here = needed - each.count, needed_after[-row - 1]
-            has_room = needed_before <= room and needed_here <= room_after
+            has_room = needed_before <= room and needed_here <= room_after and (is_before_others or offset < FOREVER)
             is_counted = needed_before == room or needed_here == room_after
             if is_counted or are_in_order and (is_agreed or has_room):
                 self._close(ranges[done : row - 1], each.first, each.first)
@@ -203,16 +217,23 @@ class DamagedOffsets:
         """Note ranges between two batches in line.
 
         The offsets that damaged batches claim are trusted if they lie between those, and no batch out of line contradicts them.
-        Where a batch out of line would fit into a gap shortly before those, what stands after the gap may be wrong instead.
+        Where a batch out of line has no room, or would fit into a gap shortly before, what stands after the gap may be wrong.
         """
         strays = [each for each in ranges if isinstance(each, Stray)]
         room_end = offset if offset < FOREVER else self._expected + sum(stray.count for stray in strays)
         trusted_to = min([limit, *(stray.first for stray in strays if stray.first >= self._expected)])
+        needed = sum(each.count for each in ranges)
         for each in ranges:
             each.next_offset = offset
             if isinstance(each, Stray):
                 each.offset, each.next_offset, each.is_alone = self._expected, room_end, len(strays) == 1
-                each.lowest = max((gap for gap in self._gaps if gap <= each.first < self._expected), default=self._expected)
+                has_room = room_end - self._expected >= each.count
+                each.fills_room = room_end - self._expected == needed
+                gaps = [gap for gap in self._gaps if not has_room or gap[0] <= each.first < self._expected]
+                each.lowest, first = gaps[-1] if gaps else (self._expected, self._expected)
+                each.doubted = first if not has_room and differ_in_a_bit(each.lowest, first) else None
+                if room_end == self._expected and not gaps:
+                    self._without_room.append(each)
                 self.strays.append(each)
             else:
                 if not self._expected <= each.offset < trusted_to:

@@ -12,7 +12,7 @@ from kdump.formats.log import Log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _WINDOW_SIZE = 16 << 10  # bytes that mostly hold the batch an index points to
 
@@ -36,11 +36,14 @@ def starts_from_the_end(log: Source) -> Iterator[int]:
 
 def first_offset_at(log: Source, position: int) -> int | None:
     """The first offset of the sound batch here, or the last of old messages; None if there is no such batch."""
+    return next(iter(offsets_at(log, position)), None)
+
+
+def offsets_at(log: Source, position: int) -> Sequence[int]:
+    """The first offsets of the next batches, or the last ones of old messages; none if no sound batch is here."""
     try:
         chunk = next(Log(log, position, window_size=_WINDOW_SIZE).chunks())
     except (CorruptData, StopIteration):
-        return None
-    if not chunk.batches["isvalid"][0]:
-        return None
-    first: int = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][0]
-    return first
+        return ()
+    offsets: Sequence[int] = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"]
+    return offsets if chunk.batches["isvalid"][0] else ()

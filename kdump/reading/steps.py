@@ -125,7 +125,16 @@ class Steps:
             return order.judge_found(extent, batch.position, batch.size)
         if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
             return SALVAGED  # one of the two headers is wrong
+        if not order.is_near(extent, 0) and self._is_claimed_after(batch):
+            return SALVAGED  # likewise
         return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, MOST_FOLLOWING))
+
+    def _is_claimed_after(self, batch: FoundBatch) -> bool:
+        """Whether a damaged batch follows this one that claims to be at its offsets, or before it, and fits there."""
+        after = self._found.small_at(batch.end)
+        if after is None or after.is_valid or not after.has_known_magic:
+            return False
+        return after.extent[0] <= batch.extent[1] and self._order.fits(after.extent)
 
     # Batches whose CRC does not fit
 

@@ -172,7 +172,7 @@ class Order:
         """Whether neither the batches before this one nor those after it contradict it."""
         if not self.fits(extent):
             stray, self._stray = self._stray, extent
-            if stray is None or not _ascends(stray, extent) or extent[0] < 0:
+            if stray is None or not stray[0] >= 0 or not _ascends(stray, extent):
                 return False
             after = following()
             return not after or not self.fits(after[0]) and after[0][0] > extent[1]

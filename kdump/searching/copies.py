@@ -156,6 +156,7 @@ class Copy:
         self.holes: list[Hole] = []
         self.not_read: list[str] = []
         self._strays: dict[tuple[str, int], Stray] = {}  # by path and position
+        self._doubted: set[tuple[str, int | None]] = set()  # paths and first offsets of batches that may be wrong instead
         self.log_end: int | None = None
         self.epochs: list[tuple[int, int]] = []
         self._epochs: list[tuple[int, int]] = []  # by the batches
@@ -372,6 +373,7 @@ class Copy:
     def _note_stray(self, stray: Stray, *, is_served: bool) -> None:
         """Note a batch out of line, and that what the batches around it leave room for is damaged."""
         self._strays[stray.log, stray.start] = stray
+        self._doubted.add((stray.log, stray.doubted))
         if stray.lowest < stray.next_offset:
             room = span(stray.lowest, stray.next_offset - 1)
             message = f"its header claims offset {stray.first:,}, and the batches around it leave only {room}"
@@ -453,6 +455,9 @@ class Copy:
     def is_doubtful(self, sighting: Sighting) -> bool:
         """Whether a record whose batch is out of line may have had another offset, and what had this one may be damaged."""
         stray, damaged = sighting.stray, self.damage_at(sighting.offset)
+        first = sighting.batch.last if sighting.batch.first is None else sighting.batch.first
+        if damaged is not None and (sighting.batch.path, first) in self._doubted:
+            return True
         if stray is None or damaged is None:
             return False
         return stray.is_misplaced or stray.offset <= sighting.offset < stray.next_offset

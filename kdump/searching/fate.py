@@ -58,6 +58,7 @@ class Verdict:
         self._found_damaged = found  # with the key, but only in batches that are damaged
         self._damaged = [copy for copy in copies if self._is_damaged(copy)]
         self._evidence: list[str] = []
+        self._is_certain = True
         self._superseded_by: int | None = None
 
     def fate(self) -> Fate:
@@ -88,6 +89,7 @@ class Verdict:
         )
         going = [] if shown and answer != fates.COMPACTED else self._marked
         fate.damaged_in = list(dict.fromkeys(copy.place for copy in self._damaged))
+        fate.is_certain = self._is_certain
         fate.places = [_place(sighting) for _, sighting in dict.fromkeys((*shown, *going))]
         return fate
 
@@ -293,7 +295,7 @@ class Verdict:
         return fates.MISSING
 
     def _note_damaged_end(self, end: int) -> None:
-        """Note a damaged batch after the end, whose header claims other offsets than this one, and zeros there."""
+        """Note what may have held offsets after the end: a damaged batch whose header claims others than this one, and zeros."""
         for copy in self._served or self._copies:
             for damaged in copy.damaged:
                 where = f"after it, bytes {damaged.start:,} to {damaged.end - 1:,} of {damaged.log} are"
@@ -302,6 +304,9 @@ class Verdict:
                     self._evidence.append(f"{where} damaged: they may hold {claims}")
                 elif damaged.offset == damaged.next_offset == end:
                     self._evidence.append(f"{where} zero: nobody can say what was there before")
+                else:
+                    continue
+                self._is_certain = False
 
     # What copies hold
 

@@ -33,7 +33,7 @@ _MAX_NAMES = 3  # of partitions that are there instead
 class Whereabouts:
     """The answers about one offset, or all records of a key: a Fate each, lowest offset first.
 
-    After the iteration, `not_read` says what could not be read, and `is_certain` whether that leaves the answers as they are.
+    After the iteration, `not_read` says what could not be read, and `is_certain` whether the answers hold whatever that was.
     """
 
     def __init__(self, paths: Sequence[str], *, offset: tuple[str, int, int] | None = None, key: bytes | None = None) -> None:
@@ -57,6 +57,7 @@ class Whereabouts:
     def __iter__(self) -> Iterator[Fate]:
         answers = self._of_offset(*self._offset) if self._offset is not None else self._of_key(self._key or b"")
         for fate in answers:
+            self.is_certain &= fate.is_certain
             unread = list(dict.fromkeys(self.not_read))
             if unread:  # another copy may say that it was truncated, or that it is there, too
                 self.is_certain = False

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+import kdump
 from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, topic
+from tests.builders.cluster_metadata import config, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -314,6 +315,19 @@ def test_first_segments_not_tiered_are_lost(tmp_path: Path, log_start: int | Non
         _note(tmp_path, "log-start", ("orders", 3, log_start))
     _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *one) for one in configs))
     assert _told(directory) == told
+
+
+@pytest.mark.parametrize("topic_id", [ORDERS, OTHER])
+def test_a_topic_id_that_the_metadata_contradicts_is_an_error_that_recover_leaves(tmp_path: Path, topic_id: str) -> None:
+    data = tmp_path / "data"
+    directory = _partition(data, {0: _ten(0)})
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    _write_metadata(data, topic("orders", ORDERS), replicas(ORDERS, 3, 1))
+    result = recover.run([str(data)], str(tmp_path / "out"), config={})
+    assert [row.code for row in kdump.check(tmp_path / "out") if row.severity == "error"] == ["partition-metadata-bad"] * (
+        topic_id == OTHER
+    )
+    assert (result.remaining_errors, result.is_whole) == (topic_id == OTHER, topic_id == ORDERS)
 
 
 def test_first_segments_of_an_internal_topic_are_never_in_remote_storage(tmp_path: Path) -> None:

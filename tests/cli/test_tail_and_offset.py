@@ -221,12 +221,18 @@ def test_what_is_around_a_missing_offset_is_reported(tmp_path: Path, listed: Lis
 
 @each(
     "offset, file",
-    [(3, 50), (10, 50), (41, 20), (60, 20), (9, 50), (8, None), (30, None), (51, None), (70, None)],
+    [(3, 50), (10, 50), (41, 20), (60, 20), (9, 50), (8, None), (30, None), (51, None), (70, None), (45, 70), (2, 70)],
 )
 def test_an_offset_in_a_segment_of_another_name_is_found(tmp_path: Path, listed: Lister, offset: int, file: int | None) -> None:
-    """The last segment was renamed, and one before it goes on after the start of the next; the last of all begins too late."""
+    """The last segment was renamed, and one before it goes on after the start of the next; the last of all begins too late,
+    and has two batches of earlier segments in the middle."""
     misnamed = message_set(messages=[message()], base_offset=3), wrapper(messages=[message(value=b"v")] * 2, base_offset=9)
-    segments = {20: [_batch(20), _batch(41), _batch(60)], 40: [_batch(40)], 50: list(misnamed), 70: [_batch(71)]}
+    segments = {
+        20: [_batch(20), _batch(41), _batch(60)],
+        40: [_batch(40)],
+        50: list(misnamed),
+        70: [*map(_batch, (71, 45, 2, 72))],
+    }
     path = files.write_partition(tmp_path, segments=segments)
     status, rows = listed("--deep", "--offset", offset, path)
     assert (status, rows) == (CLEAN, [] if file is None else [offset])

@@ -1,16 +1,19 @@
-"""A flipped bit in the offset of the last batch, which no other file contradicts, is not taken for a gap of the cleaner."""
+"""A flipped bit in an offset is not taken for a gap of the cleaner: in that of the last batch, which no other file contradicts,
+and where sequences or another file contradict it."""
 
 import random
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kdump
 from kdump.mending.recover import recover
 from kdump.mending.row import Rewritten
-from tests.builders.files import checkpoint, offset_index
+from tests.builders.files import checkpoint, offset_index, producer_entry, producer_snapshot, time_index
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.loops import each
 
 FIRST = "00000000000000000000"
 MS_PER_OFFSET = 7
@@ -86,3 +89,48 @@ def test_sound_logs_with_gaps_of_the_cleaner_are_not_accused(gap: int, tmp_path:
         assert _rot(path) == []
         result = recover.run([str(path)], str(tmp_path / f"{name}-out"), config={})
         assert result.is_whole and (tmp_path / f"{name}-out" / f"{FIRST}.log").read_bytes() == b"".join(batches)
+
+
+WITNESSES = ("sequences", "snapshot", "leader-epochs", "time-index")
+
+
+@each("witness", WITNESSES)
+@each("wrong", [None, 28])
+def test_an_offset_in_a_gap_that_something_contradicts_is_reported_and_put_right(
+    tmp_path: Path, wrong: int | None, witness: str
+) -> None:
+    """Of a log with the offsets 0 to 2, 13 to 15, 20 to 22, 40 to 42 and 50 to 52."""
+    batches: list[bytes] = []
+    for row, offset in enumerate((0, 13, 20, 40, 50)):
+        said = wrong if wrong is not None and offset == 20 else offset
+        records = [record(value=b"v", timestamp=TIMESTAMP - 1 if offset > 20 else TIMESTAMP + offset) for _ in range(3)]
+        fields: dict[str, dict[str, Any]] = {
+            "sequences": {"producer_id": 7, "producer_epoch": 0, "base_sequence": offset},
+            "snapshot": {"producer_id": row, "producer_epoch": 0, "base_sequence": 0},
+            "leader-epochs": {"partition_leader_epoch": (0, 1, 1, 2, 2)[row]},
+        }
+        batches.append(batch(base_offset=said, records=records, **fields.get(witness, {})))
+    path = _partition(tmp_path, batches)
+    if witness == "snapshot":
+        (path / f"{53:020}.snapshot").write_bytes(
+            producer_snapshot(entries=[producer_entry(producer_id=2, last_sequence=2, last_offset=22)])
+        )
+    elif witness == "leader-epochs":
+        (path / "leader-epoch-checkpoint").write_bytes(checkpoint(entries=[(0, 0), (1, 13), (2, 25)]))
+    elif witness == "time-index":
+        (path / f"{FIRST}.timeindex").write_bytes(time_index(entries=[(TIMESTAMP + 20, 22)]))
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert _rot(path) == ([] if wrong is None else [("20", "28")])
+    assert result.is_whole == (wrong is None)
+    data = (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    assert [int.from_bytes(data[at : at + 8], "big") for at in range(0, len(data), len(batches[0]))] == [0, 13, 20, 40, 50]
+
+
+@pytest.mark.parametrize("other", [12, 44])
+def test_a_small_flip_at_the_end_is_assumed_where_another_offset_was_wrong(other: int, tmp_path: Path) -> None:
+    path = _partition(tmp_path, [_batch(row, wrong={12: other, 57: 57 | 64}.get(row)) for row in range(0, 60, 3)])
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    (log,) = (tmp_path / "out").glob("*.log")
+    last = _batch(57, wrong=57 if other > 12 else 57 | 64)
+    assert log.read_bytes() == b"".join([*(_batch(row) for row in range(0, 57, 3)), last])
+    assert result.is_whole == (other == 12), "nothing contradicts a gap of 64 offsets where all others are right"

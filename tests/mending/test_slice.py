@@ -111,6 +111,19 @@ def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
     assert (partition / "00000000000000000011.log").read_bytes().endswith(data)
 
 
+@each("with_damage", [False, True])
+@each("last", [0, 5, 40])
+def test_logs_whose_names_are_exchanged_are_refused_for_any_range(tmp_path: Path, last: int, with_damage: bool) -> None:
+    path = write_partition(tmp_path, segments={base: [_data(base, 7), _data(base + 5, 7)] for base in (0, 10, 20)})
+    logs = [path / f"{base:020}.log" for base in (0, 10)]
+    contents = [log.read_bytes() for log in logs]
+    for log, data in zip(logs, reversed(contents), strict=True):
+        log.write_bytes(data)
+    with pytest.raises(CorruptData, match="it starts with offset 10, which is in another log") as refused:
+        kdump.slice(path, tmp_path / "out", from_offset=0, to_offset=last, with_damage=with_damage)
+    assert "kdump recover" in str(refused.value.remedy) and not (tmp_path / "out").exists()
+
+
 def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
     """Otherwise a consumer that reads committed would wait at an open transaction."""
     kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7)

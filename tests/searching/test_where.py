@@ -174,6 +174,8 @@ def test_what_follows_the_last_batch_is_named(tail: bytes, answer: str, words: s
     fate = _fate("a-0@1", one)
     assert fate.answer == answer and f"bytes {len(first)} to {len(first + tail) - 1}" in fate.evidence
     assert f"are {words}" in fate.evidence
+    codes = [commands.main(["where", *question, str(one)]) for question in (["a-0@1"], ["a-0@0"], ["--key", "none"])]
+    assert codes == [1 if answer == "damaged" else 3, 0, 3], "nothing is proven absent where zeros are"
     fate = _fate("a-0@1", one, _partition(tmp_path / "two", first, _batch(1)))
     assert fate.answer == ("present" if answer == "damaged" else "only-on"), "another copy has it"
 
@@ -184,7 +186,7 @@ def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Pa
     last = 2 + len(torn) - 1  # a byte is the least that a record takes, whatever the header says
     answers = {1: "present", **dict.fromkeys((2, 4, 5, last), "damaged"), **dict.fromkeys((last + 1, 99_999), "not-written")}
     assert {offset: _fate(f"a-0@{offset}", data).answer for offset in answers} == answers
-    assert commands.main(["where", "a-0@99999", str(data)]) == 1
+    assert commands.main(["where", "a-0@99999", str(data)]) == 3
     out = capfd.readouterr().out
     assert out.startswith("a-0@99999   beyond the end (not-written)\n")
     assert f"are damaged: they may hold offsets from 2 to {last}" in " ".join(out.split())

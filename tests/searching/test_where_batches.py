@@ -223,6 +223,16 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
         ([4], {4: 5}, [4]),
         ([4], {4: 500}, [4]),
         ([-4], {}, [4]),
+        ([5], {4: 5}, [4, 5]),
+        ([2, 5], {4: 5}, [2, 4, 5]),
+        ([1], {0: 1}, [0, 1]),
+        ([8], {7: 8}, [7, 8]),
+        ([6], {5: 7}, [5, 6]),
+        ([3, 4, 6, 7], {5: 6}, [3, 4, 5, 6, 7]),
+        ([], {4: 5, 5: 5 + (1 << 11)}, [4, 5]),
+        ([], {4: 0, 5: 4}, [4, 5]),
+        ([], {3: 35, 4: 6, 6: 38}, [3, 4, 6]),
+        ([], {6: -6, 7: 3, 8: 1 << 40 | 8}, [6, 7, 8]),
     ],
 )
 def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
@@ -232,7 +242,7 @@ def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
     for magic in (0, 1, 2):
         parts = [_long(offset, magic) for offset in range(9)]
         for offset, other in claimed.items():
-            parts[offset] = other.to_bytes(8, "big") + parts[offset][8:]
+            parts[offset] = other.to_bytes(8, "big", signed=True) + parts[offset][8:]
         for offset in map(abs, damaged):
             parts[offset] = flipped(parts[offset])
             parts[offset] = flipped(parts[offset], 8) if -offset in damaged else parts[offset]  # its length

@@ -15,7 +15,7 @@ FAULTS = (
         "uncovered-header-rot",
         ERROR,
         WIPE,
-        "the offset or leader epoch of a batch does not fit its neighbors, though the CRC matches.",
+        "the offset or leader epoch of a batch fits neither its neighbors nor what else says it, though the CRC matches.",
         cause="bit rot in one of the fields that the CRC does not cover, or a broken rewriting tool",
         kafka="its tool prints the batch as valid; a broker may empty or split the segment, or fail to start",
         loss="nothing: the records are intact, but their offsets or their leader epoch are wrong",

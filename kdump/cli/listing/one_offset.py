@@ -10,7 +10,6 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import file_name
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
-from kdump.reading.starts import first_offset_at, starts_from_the_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ _GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, r
 def segments_for(run: Run, paths: Iterable[str | Unreadable], offset: int) -> Iterator[str | Unreadable]:
     """The segment of each directory in which a broker looks for an offset: the last one that starts at or before it.
 
-    Where all start after it, it is the first. If it was listed without the offset, others follow that may have it by the batches
-    at their ends, until one has. Files whose names have no base offset are listed each.
+    Where all start after it, it is the first. If it was listed without the offset, others follow in which a batch may have it,
+    until one has. Files whose names have no base offset are listed each.
     """
     together: dict[str, list[tuple[int, str]]] = {}
     for path in paths:
@@ -51,16 +50,24 @@ def segments_for(run: Run, paths: Iterable[str | Unreadable], offset: int) -> It
 
 
 def _may_have(path: str, offset: int) -> bool:
-    """Whether a segment may have an offset whatever its name says, by its first batch and those near its end."""
+    """Whether a batch of a segment may have an offset, whatever the name of the segment says."""
     try:
         with TolerantSource(path) as source:
-            first = first_offset_at(source, 0)
-            if first is not None and first > offset:
-                return section_with(source, 0, offset) is not None
-            items = salvage.walk(source, next(starts_from_the_end(source)))
-            return any(isinstance(item, salvage.Section) and max(item.chunk.batches["last_offset"]) >= offset for item in items)
+            items = salvage.walk(source)
+            return any(isinstance(item, salvage.Section) and _may_be_in(item.chunk, offset) for item in items)
     except KdumpError:
         return True  # whoever lists it meets the same
+
+
+def _may_be_in(chunk: Chunk, offset: int) -> bool:
+    """Whether one of these batches claims an offset, or has so many records; a wrapper does not state its first offset."""
+    columns = (chunk.batches[name] for name in ("base_offset", "last_offset", "compresscodec"))
+    for first, last, codec, count in zip(*columns, chunk.record_counts(), strict=True):
+        if first is None:
+            first = last if codec == "none" else 0
+        if first <= offset <= max(last, first + count - 1):
+            return True
+    return False
 
 
 def base_offset_of(path: str) -> int | None:

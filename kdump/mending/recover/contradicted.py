@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
+from typing import NamedTuple
 
 from kdump.binary.arithmetic import differ_in_a_bit
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
@@ -18,17 +19,28 @@ if TYPE_CHECKING:
     from kdump.mending.recover.pieces import Headers, Piece
 
 
+class Contradiction(NamedTuple):
+    """What says that a batch has a wrong offset, and its true last one, None if it may be any of several.
+
+    If it `is_assumed`, that follows from what a check compares; else the offset index says so.
+    """
+
+    last: int | None
+    reason: str
+    is_assumed: bool = False
+
+
 class Known:
     """What companions say; without any, nothing.
 
-    `places` are positions of batches in a log, by its path, and the last offsets that its index says they have, where they say
-    otherwise. `ends` are last offsets of batches of the newest log, by its path: as the newest snapshot says, and its indexes.
+    `places` are positions of batches in a log, ascending, by its path, with what contradicts their offsets. `ends` are last
+    offsets of batches of the newest log, by its path: as the newest snapshot says, and its indexes.
     `highest` is the highest offset that any file beside that log knows of; None if replicas say more.
     `epochs` are leader epochs and their first offsets, both ascending.
     """
 
     def __init__(self) -> None:
-        self.places: dict[str, list[tuple[int, int]]] = {}
+        self.places: dict[str, list[tuple[int, Contradiction]]] = {}
         self.ends: dict[str, tuple[int, set[int]]] = {}
         self.highest: int | None = None
         self.epochs: Sequence[tuple[int, int]] = ()
@@ -66,35 +78,47 @@ def put_right(pieces: Sequence[Piece], headers: Headers, known: Known) -> list[P
         places = known.places.get(log.path, [])
         start, end = (bisect_left(places, (position,)) for position in (piece.start, piece.end))
         rest: Piece | None = piece
-        for position, last in places[start:end]:
+        for position, said in places[start:end]:
             if rest is not None:
-                rest = _by_index(found, rest, after, headers, position, last)
+                rest = _moved(found, rest, after, headers, position, said)
         if rest is not None:
             found.append(rest)
         _at_end(found, headers, known, is_last=after is None)
     return found
 
 
-def _by_index(found: list[Piece], piece: Piece, after: Piece | None, headers: Headers, position: int, last: int) -> Piece | None:
-    """Move the batch at a position of a piece to where it ends at this offset, if that may be. Returns what is after it."""
+def _moved(
+    found: list[Piece], piece: Piece, after: Piece | None, headers: Headers, position: int, said: Contradiction
+) -> Piece | None:
+    """Move the batch at a position of a piece, if that may be, or doubt its offset. Returns what is after it."""
     first, stated_last, _ = headers.stated_at(piece.log, position)
+    last = stated_last if said.last is None else said.last
     is_inside = piece.has_gaps and piece.first <= first <= stated_last <= piece.last or piece.batches == 1
-    if not is_inside or 0 in piece.changed or not differ_in_a_bit(first, first + last - stated_last):
+    is_flip = said.last is None or differ_in_a_bit(first, first + last - stated_last)
+    if not is_inside or 0 in piece.changed or not is_flip or said.is_assumed and not piece.is_sure:
         return piece
     head, one, rest = (None, piece, None) if piece.batches == 1 else headers.split(piece, stated_last)
     before = head or (found[-1] if found and found[-1].log is piece.log else None)
-    if one.start == position and _may_move(one, last - one.last, before, rest or after):
-        one.move(last - one.last, "the offset index has another one for it")
-        one.is_sure = False
-        found += [one] if head is None else [head, one]
-        return rest
-    return piece
+    following = rest or after
+    if one.start != (0 if before is None else before.end) or one.end != (one.log.size if following is None else following.start):
+        return piece
+    shift = last - one.last
+    is_between = (before is None or before.last < one.first + shift) and (following is None or last < following.first)
+    is_free = is_between if said.is_assumed else _may_move(one, shift, before, following)
+    if one.start != position or not (is_free or is_between):
+        return piece
+    if shift and is_free:
+        one.move(shift, said.reason)
+        one.is_assumed, one.is_sure = said.is_assumed, False
+    else:
+        one.move(0, f"it is kept, but one bit of it may be wrong: {said.reason}")
+        one.is_assumed = True
+    found += [one] if head is None else [head, one]
+    return rest
 
 
 def _may_move(one: Piece, shift: int, before: Piece | None, after: Piece | None) -> bool:
-    """Whether a batch stands right between two others, continues neither, and may have other offsets there."""
-    if one.start != (0 if before is None else before.end) or one.end != (one.log.size if after is None else after.start):
-        return False
+    """Whether a batch continues neither of those around it, and may have other offsets there."""
     if before is not None:
         is_free = before.last < one.first + shift or not (before.is_sure or before.changed)
         if not is_free or before.last + 1 == one.first:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
-from itertools import accumulate
+from bisect import bisect_right, insort
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 from kdump.binary import codecs, system
@@ -21,7 +21,7 @@ from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.new.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.recover import resolving, runs
-from kdump.mending.recover.contradicted import Known
+from kdump.mending.recover.contradicted import Contradiction, Known
 from kdump.mending.recover.damaged_partition import DELETED, DamagedPartition
 from kdump.mending.recover.filling import Filling
 from kdump.mending.recover.left_out import Losses
@@ -150,7 +150,10 @@ class PartitionRecovery:
                 if log.base_offset is None or log.is_spare:
                     continue
                 with Source(log.path) as source:
-                    name, offsets, known.places[log.path] = found.strange_to(source, log.base_offset)
+                    name, offsets, places = found.strange_to(source, log.base_offset)
+                known.places[log.path] = [
+                    (at, Contradiction(last, "the offset index has another one for it")) for at, last in places
+                ]
                 if not part.rank:
                     self._strange.append((log, name, offsets))
                 if log.base_offset == part.newest_base:
@@ -158,6 +161,13 @@ class PartitionRecovery:
                     known.highest = found.highest_known(log.base_offset) if len(self._parts) == 1 else None
             if not known.epochs:
                 known.epochs = found.epochs()
+        has_gaps = any(piece.has_gaps for piece in self._pieces) or any(
+            after.first not in (before.last + 1, after.log.base_offset) for before, after in pairwise(self._pieces)
+        )
+        if has_gaps and len(self._parts) == 1 and not self._parts[0].left_out:
+            for path, position, end, last, reason in Witnesses(self.path).wrong_offsets():
+                if path in known.places and (path not in known.ends or end != system.size(path)):  # else the ends say more
+                    insort(known.places[path], (position, Contradiction(last, reason, is_assumed=True)), key=itemgetter(0))
         return known
 
     def _leave_out_greedy_wrappers(self) -> None:

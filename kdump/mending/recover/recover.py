@@ -6,6 +6,9 @@ import os
 
 from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.checks import check
+from kdump.checks.jobs import Job
+from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.forecasts import places
@@ -171,7 +174,7 @@ class _Run:
         missing = sorted(self._accept.difference(*(one.accepted for one in recoveries)))
         if missing:
             raise UsageError(f"--accept {missing[0]}: no batch whose CRC does not match has this offset")
-        if len(self._paths) == 1 and (not recoveries or recoveries[0].name):
+        if is_log_directory := len(self._paths) == 1 and (not recoveries or bool(recoveries[0].name)):
             self._write_log_directory(self._paths[0], recoveries)
         self._directory.sync()
         for one in recoveries:
@@ -180,6 +183,10 @@ class _Run:
             result.segments += one.segments
             result.remaining_errors += len(one.remaining)
             result.is_whole = result.is_whole and one.is_whole
+        if is_log_directory:  # what no partition shows alone, such as topic ids that are not those of the metadata
+            errors = check.errors(Job(Job.LOG_DIR, self._directory.built, self._directory.built), Settings(now=current_time()))
+            result.remaining_errors += len(errors)
+            result.is_whole = result.is_whole and not errors
         result.partitions = len(recoveries)
         self._inputs.require_unchanged()
         self._directory.place()

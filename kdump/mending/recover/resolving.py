@@ -18,7 +18,7 @@ from kdump.mending.recover.contradicted import Known, put_right
 from kdump.mending.recover.copies import without_wrong_copies
 from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
-from kdump.reading.trust import SEGMENT_REACH
+from kdump.reading.trust import MOST_FOLLOWING, SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,31 @@ class _Resolution:
             is_placed = self._is_placed_by_neighbours(stretch, chain) or self._is_placed_in_gap(stretch, chain)
             if not is_placed and not self._is_kept_between(stretch, chain):
                 self._leave_out_run(stretch)
+        self._doubt_last(chain)
         return self._with_true_epochs(chain), self._left_out
+
+    def _doubt_last(self, chain: list[Piece]) -> None:
+        """Put offsets of the last batches right that one bit alone keeps from the batch before, where other offsets were wrong.
+
+        Where other gaps are left, an offset is kept, and said to be doubtful; one that a companion knows of stays as it is.
+        """
+        if chain and chain[-1].batches > 1 and chain[-1].has_gaps:
+            head, one, _ = self._headers.split(chain[-1], chain[-1].last)
+            chain[-1:] = [one] if head is None else [head, one]
+        start = max(1, len(chain) - MOST_FOLLOWING)
+        has_gaps = any(piece.has_gaps for piece in chain[:-1]) or any(
+            before.last + 1 + after.damaged_offsets < after.first for before, after in gaps(chain[:start])
+        )
+        for before, one in pairwise(chain[start - 1 :]):
+            shift = one.next_after(before) - one.first
+            if one.batches > 1 or one.changed or not one.follows(before) or not differ_in_a_bit(one.stated, one.stated + shift):
+                continue
+            of_snapshot, of_indexes = self._known.ends.get(one.log.path, (-1, set()))
+            are_wrong = any(0 in piece.changed for piece in chain if piece.log is one.log)
+            if are_wrong and one.last not in (of_snapshot, *of_indexes):
+                why = "one bit of it seems to be wrong, as of others"
+                one.move(0 if has_gaps else shift, f"it is kept, but {why}" if has_gaps else f"it is assumed that {why}")
+                one.is_assumed = True
 
     def _divided(self) -> tuple[list[Piece], list[Piece]]:
         """The pieces whose offsets fit between those around them in the file, and the others."""

@@ -17,7 +17,7 @@ from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
 from kdump.mending.settings import KINDS, Rules
 from kdump.mending.slice.excerpt import Excerpt
-from kdump.mending.slice.slicing import Slicing, Wanted
+from kdump.mending.slice.slicing import Slicing, Wanted, require_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def _partition(path: str) -> PartitionPlan:
     plan = Plan(path, KINDS)
     if plan.is_log_directory:
         raise UsageError(f"{path} is a log directory", remedy="name one partition directory in it")
+    require_named(plan.partitions[0])
     return plan.partitions[0]
 
 

@@ -37,6 +37,7 @@ from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import Damage
+from kdump.reading.starts import offsets_at
 from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
@@ -359,6 +360,19 @@ class Slicing:
     def _note(self, log: SlicedLog, timestamp: int) -> None:
         self.log_end = log.log_end
         self.newest = max(self.newest, timestamp)
+
+
+def require_named(part: PartitionPlan) -> None:
+    """Raises CorruptData if a log starts with batches that belong in another one by the names: that may hold any range."""
+    for base, end in tree.with_next(list(part.logs)):
+        path = os.path.join(part.path, part.logs[base])
+        with Source(path) as source:
+            offsets = offsets_at(source, 0)
+        if offsets and not any(base <= offset < (HIGHEST_OFFSET if end is None else end) for offset in offsets):
+            message = f"it starts with offset {offsets[0]:,}, which is in another log by the names of the logs"
+            fault = CorruptData("offset-below-base", message, path=path, position=0)
+            fault.remedy = f"mend it first: kdump recover {part.path} -o DIR"
+            raise fault
 
 
 class SlicedLog:

@@ -69,6 +69,7 @@ class Fate(Row, kind="fate"):
     also: list[dict[Text, Text | Int64 | list[Text]]] = column("Further records of this offset.")
     evidence: Text = column("What the answer rests on, and other possibilities.")
 
-    # Without an annotation, these are no columns: only the text report uses them.
+    # Without an annotation, these are no columns: the text report and the exit code use them.
+    is_certain = True  # unless bytes that cannot be read may have held it
     places = cast("Sequence[Place]", ())
     damaged_in = cast("Sequence[str]", ())  # partition directories

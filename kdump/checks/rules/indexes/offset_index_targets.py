@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from itertools import islice
 
@@ -9,6 +10,7 @@ from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.finding import INFO
 from kdump.checks.rules.indexes.entry_file import EntryFile
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of
+from kdump.checks.rules.order.misplaced import report
 from kdump.checks.wording import counted, offset_range
 from kdump.formats.offset_index import ENTRY_SIZE
 
@@ -154,7 +156,11 @@ class EntryTargets:
                     self.last_kind += 1
                     self.largest_append = max(self.largest_append, log.end_of(ending) - position)
                     return True
-                if log.has_lost_records(ending):
+                moved = log.misplaced_to(ending, offset)
+                if moved:
+                    name = os.path.basename(self.context.path)
+                    report(self.context, moved, f"{name} has {offset:,} as the last offset there")
+                if moved or log.has_lost_records(ending):
                     self.last_kind += 1
                     return True
             if log.may_hold_more(position, end) or not log.is_ordered():

@@ -23,7 +23,9 @@ from kdump.binary.batch_header import (
     codec_id,
 )
 from kdump.binary.source import Source
-from kdump.errors import Unreadable
+from kdump.checks.rules.order.misplaced import misplaced
+from kdump.errors import CorruptData, MissingPackage, Unreadable
+from kdump.formats.record import BatchRecords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.packed_ints import PackedInts
+    from kdump.checks.rules.order.misplaced import Misplaced
     from kdump.checks.segment_facts import SegmentFacts
 
 _INT64_END = 1 << 63
+_LARGEST_READ = 1 << 20  # of batches whose records are looked at
 
 
 def rows_of(column: PackedInts, values: Sequence[int]) -> array[int]:
@@ -135,6 +139,34 @@ class SiblingLog:
             return False
         header = BATCH_HEADER.unpack(header_bytes)
         return bool(header[RECORD_COUNT] <= header[LAST_OFFSET_DELTA])
+
+    def misplaced_to(self, row: int, last: int) -> list[Misplaced]:
+        """The batch in this row, if it ends at an offset but for one bit, and lies between its neighbours then.
+
+        Not one that has a record there as it is, and that no more records follow: an index may name the last one that is left.
+        """
+        facts = self.facts
+        first = facts.first_offsets[row] + last - facts.last_offsets[row]
+        found = misplaced(facts, row, _INT64_END, range(first, first + 1))
+        is_whole = found and not self.is_legacy(row) and not self.has_lost_records(row)
+        return [] if found and not is_whole and self._may_have_record(row, last) else found
+
+    def _may_have_record(self, row: int, offset: int) -> bool:
+        """Whether a record of a batch has an offset, or may have it because the batch is of an old magic or cannot be read."""
+        first, size = self.facts.first_offsets[row], self.end_of(row) - self.positions[row]
+        if not first <= offset <= self.facts.last_offsets[row]:
+            return False
+        data = self.bytes_of(row, size) if size <= _LARGEST_READ else b""
+        if len(data) < BATCH_HEADER_SIZE or data[MAGIC_AT] < 2:
+            return True
+        try:
+            return any(
+                first + delta == offset
+                for part in BatchRecords(BATCH_HEADER.unpack_from(data), data).parts()
+                for _, delta, *_ in part
+            )
+        except (CorruptData, MissingPackage):
+            return True
 
     def largest_batch(self, start: int, end: int) -> int:
         """The size of the largest batch that starts in these bytes."""

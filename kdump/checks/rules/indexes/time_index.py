@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from itertools import islice
 from operator import le, lt
@@ -9,6 +10,7 @@ from operator import le, lt
 from kdump.checks.finding import INFO
 from kdump.checks.rules.indexes.entry_file import EntryFile
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
+from kdump.checks.rules.order.misplaced import report
 from kdump.checks.wording import counted, time
 from kdump.formats import time_index
 from kdump.formats.record_batch import NO_TIMESTAMP
@@ -188,7 +190,10 @@ class _EntryTargets:
                 continue
             is_there = batch_row <= last_row and first_offset <= offset
             if is_there and latest == timestamp:
-                self.inside_count += offset < facts.last_offsets[batch_row]
+                is_inside = offset < facts.last_offsets[batch_row]
+                self.inside_count += is_inside
+                if is_inside and self.log.has_lost_records(batch_row):
+                    self._report_moved(batch_row, timestamp, offset)
             elif is_there and self.context.is_full(_MISMATCH) and self.log.is_ordered():
                 self._report_mismatch(first_row + row)
                 damaged.add(row)
@@ -220,6 +225,7 @@ class _EntryTargets:
             f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
             f"that of the batch there is of {time(found)}."
         )
+        self._report_moved(None, timestamp, offset)
         start, offsets = row * ENTRY_SIZE, (offset, facts.last_offsets[batch_row])
         self.context.report(_MISMATCH, start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp)
         return False
@@ -227,6 +233,15 @@ class _EntryTargets:
     def _report_mismatch(self, row: int) -> None:
         """Count one more, without a message."""
         self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
+
+    def _report_moved(self, row: int | None, timestamp: int, offset: int) -> None:
+        """Report the batch in a row, by default the one with the timestamp, if it ends at the offset but for one bit."""
+        if row is None:
+            row = next((row for row, latest in enumerate(self.facts.max_timestamps) if latest == timestamp), None)
+        moved = [] if row is None else self.log.misplaced_to(row, offset)
+        if moved:
+            name = os.path.basename(self.context.path)
+            report(self.context, moved, f"{name} has {offset:,} as the offset of its {time(timestamp)}")
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch before this row, or cannot be looked for."""
@@ -246,6 +261,7 @@ class _EntryTargets:
         if self.context.counts_only(_NOT_FOUND, start, start + ENTRY_SIZE):
             return True
         last = self.facts.last_offset
+        self._report_moved(None, timestamp, offset)
         where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch contains it"
         message = f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
         self.context.report(_NOT_FOUND, start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO
 from kdump.checks.rules.order import missing_segments
+from kdump.checks.rules.order.misplaced import batch_at, is_joined, misplaced, report
 from kdump.checks.rules.snapshots.leader_epoch_entries import EpochEntries, read
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches, runs, shown
 from kdump.checks.wording import offset_range
@@ -18,6 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
+
+_MAX_OFFSET = 0x7FFFFFFFFFFFFFFF
+_MOST_TRIED = 16  # epochs that differ, of which a batch may have a wrong offset
 
 
 def check(context: FileContext) -> None:
@@ -102,7 +106,7 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
     """
     first_segment = partition.segments[min(partition.segments)] if partition.segments else None
     first_end = None if first_segment is None else first_segment.last_offset
-    differing = 0
+    differing = tried = 0
     worst: tuple[int, int, int, int] | None = None
     for epoch, first, last in runs(partition):
         first_row, last_row = epochs.row_of(first), epochs.row_of(last)
@@ -111,6 +115,9 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
                 continue
             first_row, first = 0, epochs.starts[0]
         if first_row == last_row >= 0 and epochs.epochs[first_row] == epoch:
+            continue
+        tried += 1
+        if tried <= _MOST_TRIED and _has_moved(context, partition, epochs, (epoch, first, last)):
             continue
         if first_row >= 0 and _is_rot(context, partition, epochs, epoch, first, epochs.epochs[first_row]):
             continue
@@ -139,6 +146,26 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
         expected=epochs_of_batches(partition),
         found=shown(zip(epochs.epochs, epochs.starts, strict=True)),
     )
+
+
+def _has_moved(context: FileContext, partition: PartitionFacts, epochs: EpochEntries, run: tuple[int, int, int]) -> bool:
+    """Whether one bit of the offset of the first or the last batch of an epoch seems to be wrong; reported if so.
+
+    With that bit flipped it lies between the start of its epoch and that of the next one, as the file has them. A batch that
+    continues another one is not suspected: the file may be wrong.
+    """
+    epoch, first, last = run
+    row = bisect_left(epochs.epochs, epoch)
+    if row == len(epochs.epochs) or epochs.epochs[row] != epoch:
+        return False
+    start, end = [*epochs.starts[row : row + 2], _MAX_OFFSET][:2]
+    batch = batch_at(list(partition.segments.values()), first if first < start else last)
+    found = [] if batch is None or is_joined(*batch) else misplaced(*batch, end, range(start, end))
+    if found:
+        name = os.path.basename(context.path)
+        until = "on" if end == _MAX_OFFSET else f"to {end - 1:,}"
+        report(context, found, f"{name} has its leader epoch {epoch:,} from offset {start:,} {until}")
+    return bool(found)
 
 
 def _is_rot(context: FileContext, partition: PartitionFacts, epochs: EpochEntries, epoch: int, first: int, known: int) -> bool:

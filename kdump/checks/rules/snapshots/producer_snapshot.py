@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain, islice
 
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ByteCoverage
+from kdump.checks.rules.order.misplaced import batch_at, misplaced, report
 from kdump.checks.wording import counted
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
@@ -176,6 +178,7 @@ class _Comparison:
         self.context = context
         self.count = count
         self.offset = context.base_offset or 0
+        self._moved = 0  # batches of which the offset is reported
 
     def run(self) -> None:
         partition = self.context.partition
@@ -187,16 +190,18 @@ class _Comparison:
         if expected is None or not self.count and not expected.missing:
             return  # there is nothing to compare
         start = _start_of_log(known, self.offset)
-        if start is None:
-            return
         is_whole = start == 0 and known.is_complete
         for row, state in enumerate(_states(self.context, self.count)):
+            if self._has_moved(state, expected.views.get(state.producer_id), known) or start is None:
+                continue
             differences = self._differences(state, expected.views.get(state.producer_id), start, is_whole)
             if differences and state.producer_id == later_id and not self._differences(state, later_view, start, is_whole):
                 continue
             if differences:
                 position = HEADER.size + row * ENTRY.size
                 self._report(state.producer_id, position, position + ENTRY.size, differences)
+        if start is None:
+            return
         for producer_id, first_offset in expected.missing:
             difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
             self._report(producer_id, 0, self.context.source.size, [difference])
@@ -204,6 +209,22 @@ class _Comparison:
             what = f"{counted(expected.more, 'more producer')} with an open transaction"
             message = f"The log up to offset {self.offset:,} shows {what}; the snapshot has none of them."
             self.context.report("snapshot-disagrees", 0, self.context.source.size, message, expected=expected.more, found=0)
+
+    def _has_moved(self, state: ProducerState, view: View | None, known: Producers) -> bool:
+        """Whether the last batch of a producer has another offset in the log, where one bit may be wrong; reported if so."""
+        _, last_batch, _ = view or (0, None, 0)
+        if last_batch is None or last_batch[:2] != (state.producer_epoch, state.last_sequence) or state.last_offset == _NONE:
+            return False
+        _, _, first, last = last_batch
+        is_asked = last != state.last_offset and self._moved < self.context.settings.max_findings
+        batch = batch_at(known.continuity.segments, last) if is_asked else None
+        right = first + state.last_offset - last
+        found = [] if batch is None else misplaced(*batch, self.offset, range(right, right + 1))
+        if found:
+            self._moved += 1
+            name = os.path.basename(self.context.path)
+            report(self.context, found, f"{name} has {state.last_offset:,} as the last offset of its producer")
+        return bool(found)
 
     def _differences(self, state: ProducerState, view: View | None, start: int, is_whole: bool) -> list[tuple[str, str]]:
         """The differences: what the log shows, and what the snapshot has instead."""

@@ -6,6 +6,7 @@ from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
 from kdump.checks.rules.batch_findings import report_row
+from kdump.checks.rules.order.misplaced import Misplaced, batch_at, misplaced, report
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kdump.tables import Table
 
 _MAX_SEQUENCE = 0x7FFFFFFF
+_MAX_OFFSET = 0x7FFFFFFFFFFFFFFF
+_MOST_TOO_NARROW = 100
 
 
 class Sequences:
@@ -32,6 +35,7 @@ class Sequences:
         self._producers = producers
         self._any_sequence = any_sequence
         self._explained_gaps = ProducerTally()
+        self._too_narrow: list[tuple[int, int, int, int]] = []  # producer, last and next offset, sequences left out between
 
     def check_unexpected(self, rows: Rows, row: int) -> None:
         """Check a data batch that does not continue as expected, which may be valid, and continue from it."""
@@ -100,20 +104,23 @@ class Sequences:
         producer_id, _, epoch, base, _, base_offset, _ = (column[row] for column in rows.columns)
         run_start = self._producers.continuity.run_start(base_offset)
         may_be_cleaned = self._context.settings.cleanup_policy != DELETE
-        if base == 0 or may_be_cleaned and run_start == base_offset:
-            self._explained_gaps.add_row(batches, row)
-            return
         before = rows.before(producer_id, row)
+        last_offset: int | None = None
         if before:
             last_offset = rows.column("last_offset")[before[-1]]
         elif producer_id in self._producers.last_batches:
             _, _, _, last_offset = self._producers.last_batches[producer_id]
-        else:
+        missing = base - expected & _MAX_SEQUENCE
+        if base and last_offset is not None and base_offset - last_offset - 1 < missing <= _MAX_SEQUENCE >> 1:
+            self._too_narrow = [*self._too_narrow[:_MOST_TOO_NARROW], (producer_id, last_offset, base_offset, missing)]
+        if base == 0 or may_be_cleaned and run_start == base_offset:
+            self._explained_gaps.add_row(batches, row)
+            return
+        if last_offset is None:
             return
         if may_be_cleaned and run_start > last_offset:
             self._explained_gaps.add_row(batches, row)
             return
-        missing = base - expected & _MAX_SEQUENCE
         count = f": {counted(missing, 'number')} left out" if base > expected else ""
         report_row(
             self._context,
@@ -125,6 +132,28 @@ class Sequences:
             expected=expected,
             found=base,
         )
+
+    def report_contradicted_offsets(self) -> None:
+        """Report offsets that leave less room than sequences between two batches of a producer: records have both."""
+        logs = self._producers.continuity.segments
+        reported: set[int] = set()
+        for producer_id, last, following, missing in self._too_narrow:
+            before, after = batch_at(logs, last), batch_at(logs, following)
+            found: list[Misplaced] = []
+            if before is not None:
+                facts, row = before
+                found += misplaced(facts, row, following, range(following - missing - (last - facts.first_offsets[row])))
+            if after is not None:
+                end = self._context.next_base_offset
+                if end is None:  # the last batch is not suspected if it continues the log
+                    end = following if batch_at(logs, following - 1) else _MAX_OFFSET
+                found += misplaced(*after, end, range(last + missing + 1, _MAX_OFFSET))
+            if found and reported.isdisjoint(one.facts.positions[one.row] for one in found):
+                reported.update(one.facts.positions[one.row] for one in found)
+                numbers = counted(missing, "sequence number")
+                report(
+                    self._context, found, f"producer {producer_id:,} skips {numbers} between offsets {last:,} and {following:,}"
+                )
 
     def report_wrap(self, batches: Table[RecordBatch], row: int) -> None:
         producer_id = batches["producer_id"][row]

@@ -214,6 +214,7 @@ class Transactions(SegmentRule):
         if not self._has_producers and not self.producers.open:
             return
         self._sequences.report_explained_gaps()
+        self._sequences.report_contradicted_offsets()
         self._markers.report_without_data()
         open_transactions = OpenTransactions(self.context, self.producers)
         if not self.context.is_part_of_log:
