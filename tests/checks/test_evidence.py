@@ -13,7 +13,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, topic
+from tests.builders.cluster_metadata import config, registered, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -315,12 +315,16 @@ def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) 
         ({"directory": OTHER}, "info"),  # a copy of the same one, of whatever day
         ({}, "info"),
         ({"node": "2", "cluster": "another"}, "info"),
+        ({"node": "2", "registered": OTHER}, "error"),
+        ({"node": "2", "registered": ORDERS}, "info"),  # the node has another directory there
     ],
 )
 def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
     directory = _with_gap(tmp_path / "d1")
     _write_properties(tmp_path / "d1", directory=OTHER)
-    _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
+    ids = [registered(1, one) for name, one in properties.items() if name == "registered"]
+    values = {name: value for name, value in properties.items() if name != "registered"}
+    _write_metadata(tmp_path / "d2", *ids, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **values)
     assert _gap(directory)[0] == severity
     _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
     assert _gap(directory)[0] == (severity if "node" in properties else "info")

@@ -17,7 +17,7 @@ from kdump.errors import Unreadable
 from kdump.forecasts import log_directory
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
-from tests.builders.cluster_metadata import removed, replicas, topic
+from tests.builders.cluster_metadata import registered, removed, replicas, topic
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, snapshot_header_record
@@ -413,6 +413,25 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
     assert ("renames the directory to -stray" in run.stdout) == (outcome == "stray")
     assert run.returncode == (outcome == "stray")
     assert (b"start-loses" in run_here("check", *paths)[1]) == (outcome == "stray")
+
+
+@each(
+    ("node", "directories", "outcome"),
+    [
+        *(("1", (1,), "keep"), ("2", (1,), "keep")),  # node 1 has registered another directory only: this metadata is not its
+        *(("1", (0, 1), "stray"), ("2", (0,), "stray"), ("2", (), "stray")),
+    ],
+)
+def test_metadata_that_names_other_directories_of_a_node_only_says_nothing(
+    tmp_path: Path, node: str, directories: tuple[int, ...], outcome: str
+) -> None:
+    _log_directory(tmp_path / "d1", "orders-0", directory_id=DIRECTORY_IDS[0])
+    beside = _log_directory(tmp_path / "d2", node_id=node, directory_id=DIRECTORY_IDS[1])
+    ids = [DIRECTORY_IDS[row] for row in directories]
+    _with_metadata(beside, registered(1, *ids[:1]), registered(1, *ids), topic("orders", ORDERS), removed(ORDERS))
+    assert _only(tmp_path / "d1").outcome == outcome
+    _with_metadata(tmp_path / "d1", registered(1, UNKNOWN))
+    assert _by_name(tmp_path / "d1")["orders-0"].outcome == "stray"  # its own is what the start reads
 
 
 def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp_path: Path) -> None:
