@@ -229,6 +229,8 @@ def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int 
     _remove(directory, 0)
     _note(tmp_path, "log-start", ("orders", 2, 0), *([("orders", 3, log_start)] if log_start is not None else []))
     assert _told(directory) == told
+    (directory / file_name(0, ".log.swap")).write_bytes(_batch(0))  # a start puts it in its place
+    assert _told(directory) == []
 
 
 def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path) -> None:
