@@ -27,6 +27,7 @@ from tests.support import run_here
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
+CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
 ERRORS = "org.apache.kafka.common.errors"
@@ -61,7 +62,7 @@ def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
     properties = of_kraft | {name.replace("_", "."): value for name, value in values.items()}
     lines = [f"{name}={value}\n" for name, value in properties.items() if value is not None]
     (path / "meta.properties").write_text("#\n" + "".join(lines))
-    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+    for name in CHECKPOINTS:
         (path / name).write_text("0\n0\n")
     return path
 
@@ -709,7 +710,7 @@ def test_checkpoints_are_read_once_for_all_partitions_until_they_change(tmp_path
     before = time.time() - 3600
 
     def settle() -> None:
-        for changed in (path, tmp_path / "data" / "recovery-point-offset-checkpoint", tmp_path / "data"):
+        for changed in (*(path.with_name(name) for name in CHECKPOINTS), tmp_path / "data"):
             if changed.exists():
                 os.utime(changed, (before, before))
 
