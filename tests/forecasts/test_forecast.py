@@ -801,6 +801,13 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
 
 
+def test_a_command_that_helps_after_each_stop_is_there_once(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "leader-epoch-checkpoint").write_bytes(bytes(8))
+    text = _run(str(path)).stdout
+    assert text.count(f"mv {path}/leader-epoch-checkpoint") == 2  # in the last line, too
+
+
 # --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
 
 
