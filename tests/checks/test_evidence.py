@@ -20,6 +20,7 @@ from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
 from tests.loops import each
+from tests.support import run_here
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]
@@ -231,6 +232,7 @@ def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int 
     assert _told(directory) == told
     (directory / file_name(0, ".log.swap")).write_bytes(_batch(0))  # a start puts it in its place
     assert _told(directory) == []
+    assert b"the file is removed" not in run_here("check", tmp_path)[1]
 
 
 def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path) -> None:
