@@ -369,6 +369,16 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
         assert part in dict(leftovers(beside, swapped=_batch(4)))["leftover-swap"]
 
 
+def test_a_copy_inside_of_a_partition_is_not_examined(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    (directory / "backup-1").mkdir()
+    assert findings_of(directory, "file-not-recognized") == []
+    copy = _partition(directory, {0: [_batch(0), _batch(1)]})
+    (found,) = findings_of(directory, "file-not-recognized")
+    assert (found.severity, found.path) == ("error", str(copy))
+    assert found.message.endswith(f"`kdump check {copy}` does.")
+
+
 # --- KRaft's snapshots
 
 NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
