@@ -43,7 +43,8 @@ def check_files(partition: PartitionFacts) -> None:
             if not tree.is_canonical(name):
                 _report_width(partition, name, base_offset)
             _check_text(context_in(partition, name), name)
-    for name in sorted(files.directories):
+    is_partition = files.segments or tree.directory_name(partition.path) is not None  # else what is inside is checked by itself
+    for name in sorted(files.directories) if is_partition else ():
         path = os.path.join(partition.path, name)
         if file_name.suffix(name) not in tree.SEGMENT_SUFFIXES and _may_have_segments(path):
             message = f"Not examined: no broker looks into a directory in that of a partition. `kdump check {quote(path)}` does."
