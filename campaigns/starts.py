@@ -23,7 +23,9 @@ from tests.restarts import comparison
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 NOT_COMPARED = ("dataEnd", "lostRecords", "lostOffsets")
-"""Fields that also depend on which batches count as intact; tests/forecasts/test_forecast.py compares them."""
+"""Fields that depend on which batches count: a record has the outer offset of a wrapper, and looks into no log of another name.
+
+tests/forecasts/test_forecast.py compares them."""
 
 MAX_SIZE = 64 << 10
 LARGEST_BASE = 1 << 60

@@ -7,6 +7,7 @@ import os
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
+from kdump.checks.catalogue.fault_kind import CUT, IGNORE, RESCAN, SPLIT, WIPE
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
 from kdump.checks.live_source import LiveSource
 from kdump.checks.missing_offsets import MissingOffsets
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _PAGE, _SECTOR = 4096, 512
 _MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond
+_SNAPSHOT, _OF_SEGMENTS = "checkpoint", (CUT, RESCAN, SPLIT, WIPE)  # a start does nothing of that to a snapshot of KRaft
 _TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file looks like while a broker writes to it
 
 
@@ -166,7 +168,7 @@ class FileContext:
             alignment,
             resync,
             skipped,
-            forecast or fault.forecast,
+            forecast or (IGNORE if self.file_type == _SNAPSHOT and fault.forecast in _OF_SEGMENTS else fault.forecast),
             message,
         )
         if self._segment_read is not None and (words is not None or self._held):

@@ -108,10 +108,12 @@ class MissingOffsets:
             row_before, row_after = self._rows_around(facts.positions.bisect_left(start))
             before = facts.last_offsets[row_before] if row_before >= 0 else (facts.base_offset or 0) - 1
             after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
-            if at and batches[at - 1][1] == start:
-                before = claims[-1][1]
             if at + 1 < len(batches) and batches[at + 1][0] == end:
                 after = batches[at + 1][2][0]
+            if at and batches[at - 1][1] == start:
+                claimed, before = batches[at - 1][2], claims[-1][1]
+                if claimed[0] == claims[-1][0] and claimed[1] + 1 + last - first + 1 == after:  # only this one's first is wrong
+                    claims[-1], before = claimed, claimed[1]
             room = 0 if after is None else after - before - 1
             is_wrong = not before < last <= before + room or first <= before and room == last - first + 1
             claims.append((before + 1, before + room) if is_wrong and room > 0 else (first, last))

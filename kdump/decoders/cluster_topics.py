@@ -1,5 +1,7 @@
 """The topics in the `__cluster_metadata` of a log directory: their ids, the replicas of their partitions, and their configs.
 
+And the log directories that brokers have registered, which show whose metadata it is.
+
 Kafka: TopicsImage, ConfigurationsImage; LogManager.isStrayKraftReplica (since 3.7).
 """
 
@@ -24,21 +26,11 @@ if TYPE_CHECKING:
 
 METADATA_DIRECTORY = f"{tree.METADATA_TOPIC}-0"
 
-_TOPIC, _PARTITION, _CONFIG, _PARTITION_CHANGE, _REMOVE_TOPIC = 2, 3, 4, 5, 9
+_TOPIC, _PARTITION, _CONFIG, _PARTITION_CHANGE, _REMOVE_TOPIC, _REGISTRATION, _REGISTRATION_CHANGE = 2, 3, 4, 5, 9, 0, 17
 _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION = 23, 24, 25
-_OF_TOPICS = {
-    id: RECORDS[id]
-    for id in (
-        _TOPIC,
-        _PARTITION,
-        _CONFIG,
-        _PARTITION_CHANGE,
-        _REMOVE_TOPIC,
-        _BEGIN_TRANSACTION,
-        _END_TRANSACTION,
-        _ABORT_TRANSACTION,
-    )
-}
+_OF_BROKERS = (_REGISTRATION, _REGISTRATION_CHANGE)
+_OF_TOPICS = (_TOPIC, _PARTITION, _CONFIG, _PARTITION_CHANGE, _REMOVE_TOPIC)
+_REPLAYED = {id: RECORDS[id] for id in (*_OF_TOPICS, *_OF_BROKERS, _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION)}
 _TOPIC_RESOURCE = 2
 """The type of the resource of a topic's configs. Kafka: ConfigResource.Type."""
 
@@ -49,8 +41,9 @@ class Topics:
     """The topics of a cluster, up to the end of the metadata in one log directory.
 
     `configs` are those set for a topic, by its name; `were_compacted` names topics that had a `cleanup.policy` with compaction at
-    some time. `path` is the directory of the metadata log; `last_offset` is that of its last batch (-1 if there is none) and
-    `timestamp` the time of that batch, in milliseconds since 1970.
+    some time. `directories` are the ids of the log directories that a node has registered so far (since 3.7.0; KIP-858).
+    `path` is the directory of the metadata log; `last_offset` is that of its last batch (-1 if there is none) and `timestamp` the
+    time of that batch, in milliseconds since 1970.
     """
 
     def __init__(self, path: str = "") -> None:
@@ -58,6 +51,7 @@ class Topics:
         self.replicas: dict[tuple[bytes, int], list[int]] = {}
         self.configs: dict[str, dict[str, str]] = {}
         self.were_compacted: set[str] = set()
+        self.directories: dict[int, set[bytes]] = {}
         self.path = path
         self.last_offset = self.timestamp = -1
 
@@ -65,11 +59,18 @@ class Topics:
         """The id of the topic that currently has a name."""
         return next((topic_id for topic_id, other in self.names.items() if other == name), None)
 
+    def are_of(self, node_id: int | None, directory_id: bytes | None) -> bool:
+        """Whether this may be the metadata of a node's log directory: it is not if the node has only registered other ones."""
+        registered = self.directories.get(-1 if node_id is None else node_id)
+        return directory_id is None or not registered or directory_id in registered
+
     def replay(self, record_id: int, fields: dict[str, Value]) -> None:
         """Apply one record."""
         if record_id == _CONFIG:
             self._configure(fields)
-            return
+        elif record_id in _OF_BROKERS:
+            registered = self.directories.setdefault(int(str(fields["brokerId"])), set())
+            registered.update(fields.get("logDirs", ()))  # type: ignore[arg-type]  # a list of ids, by its schema
         topic_id = fields.get("topicId")
         if not isinstance(topic_id, bytes):
             return
@@ -185,7 +186,7 @@ def _records_of(part: RecordChunk, start: int) -> Iterator[tuple[int, dict[str, 
         ):
             if not part.batches["is_control"][batch] and offset >= start:
                 try:
-                    record = metadata.read(_OF_TOPICS, value)
+                    record = metadata.read(_REPLAYED, value)
                 except CorruptData as fault:
                     if fault.code != "metadata-id-unknown":
                         raise

@@ -54,7 +54,7 @@ def topics_for(log_directory: str) -> Topics | None:
         shares = not _partitions(log_directory).isdisjoint(_partitions(beside))
         if relation(own, other, shares_partitions=shares) in (OF_BROKER, OF_OTHER_NODE):
             topics = _topics_in(beside)
-            if topics is not None:
+            if topics is not None and topics.are_of(own.node_id, own.directory_id):
                 return topics
     return None
 

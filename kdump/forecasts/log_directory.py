@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.releases.broker_startup import StartRules
 
+_READ_BEFORE_LOADING = (text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS)
+"""A start that cannot read high watermarks fails, too, once replicas become leaders or followers."""
+
 _MAX_CHECKPOINT = 64 << 20
 _SMALL_CHECKPOINT = 1 << 20  # bytes, of which all entries are kept
 _SETTLED_SECONDS = 2.0  # after which a change shows in the times of a file
@@ -64,7 +67,8 @@ class Checkpoint:
 
     def fails(self, rules: StartRules) -> bool:
         """Whether the log directory goes offline because of it. Kafka: CheckpointFileWithFailureHandler."""
-        return self.fault is not None and (not self.is_reset or rules.bad_numbers_of_epochs_are_lines)
+        is_reset = self.is_reset and not rules.bad_numbers_of_epochs_are_lines
+        return self.fault is not None and not (is_reset and os.path.basename(self.path) in _READ_BEFORE_LOADING)
 
 
 _last: dict[str, tuple[tuple[object, ...], Checkpoint]] = {}  # by name, with what tells whether it is still the same
@@ -96,7 +100,7 @@ class LogDirectory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
+        names = (*_READ_BEFORE_LOADING, text_checkpoint.HIGH_WATERMARKS)
         self._checkpoints = [_checkpoint_at(os.path.join(path, name)) for name in names]
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
@@ -112,8 +116,9 @@ class LogDirectory:
 
     @property
     def missing_checkpoints(self) -> list[str]:
-        """The names of missing checkpoints."""
-        return [os.path.basename(checkpoint.path) for checkpoint in self._checkpoints if checkpoint.offsets is None]
+        """The names of missing checkpoints that are read before the logs are loaded."""
+        checkpoints = zip(_READ_BEFORE_LOADING, self._checkpoints, strict=False)
+        return [name for name, checkpoint in checkpoints if checkpoint.offsets is None]
 
     @property
     def has_properties(self) -> bool:

@@ -159,8 +159,8 @@ class Neighbours:
 
     def _find_topics(self, path: str) -> tuple[Topics | None, bool]:
         for candidate, is_evidence in sorted(self._with_metadata(path), key=lambda found: not found[1]):
-            topics = cluster_topics.topics_in(candidate)
-            if topics is not None:
+            topics, own = cluster_topics.topics_in(candidate), self._members[path].properties
+            if topics is not None and (candidate == path or own is None or topics.are_of(own.node_id, own.directory_id)):
                 return topics, is_evidence
         return None, False
 

@@ -138,7 +138,9 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
     for base, cut in events.rescan_cuts.items():
         why = events.rescanned.get(base)
         first = f"{_log(base)} is scanned{f' because {why}' if why else ''}, and cut at byte {cut.position:,}"
-        yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}. Later segments stay; a gap in the offsets may remain."
+        stay = row.segments is None or row.segments[-1][0] > base
+        gap = " Later segments stay; a gap in the offsets may remain." if stay else ""
+        yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}.{gap}"
     sound = [base for base in events.rescanned if base not in events.rescan_cuts]
     if sound and RESCAN in words:
         verb = "is scanned" if len(sound) == 1 else "are scanned"

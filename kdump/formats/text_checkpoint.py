@@ -222,7 +222,7 @@ def _any_entry(number: int, start: int, end: int, data: bytes, fields: Fields) -
     except CorruptData as fault:
         return _malformed(number, start, end, f"line {number}: {fault.message}")
     if len(found) != len(fields):
-        return _malformed(number, start, end, f"line {number} has {len(found)} words, not {len(fields)}")
+        return _malformed(number, start, end, f"line {number} has {len(found)} word{'s' * (len(found) != 1)}, not {len(fields)}")
     values: list[int | str] = []
     for word, (name, bits) in zip(found, fields, strict=True):
         try:

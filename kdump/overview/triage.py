@@ -341,10 +341,9 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
         yield _event(row.SET_ASIDE, [start.path for start in stray], as_sentence(f"a KRaft broker marks it -stray: {reason}"))
     losing = [start for start in worst.values() if start.verdict in LOSING and start.verdict != FAILS and start not in stray]
     yield from map(_loss, sorted(losing, key=lambda start: -start.lost_records))
-    unreadable = list(_unreadable(triage, {**later, **worst}))
-    yield from unreadable
+    yield from _unreadable(triage, {**later, **worst})
     yield from _stuck(triage)
-    shown_already = {path for path, start in worst.items() if start.verdict in LOSING} | {event.path for event in unreadable}
+    shown_already = {path for path, start in worst.items() if start.verdict in LOSING}
     yield from (_loss(start, row.ALSO) for path, start in later.items() if start.verdict in LOSING and path not in shown_already)
     yield from _others(triage)
 

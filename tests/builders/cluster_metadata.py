@@ -1,4 +1,4 @@
-"""Values of records of __cluster_metadata about topics, as brokers since 3.0 write them."""
+"""Values of records of __cluster_metadata about topics and brokers, as brokers since 3.0 write them."""
 
 import base64
 
@@ -13,6 +13,14 @@ def uuid(text: str) -> bytes:
 
 def topic(name: str, topic_id: str) -> bytes:
     return b"\1\2\0" + _small(len(name) + 1) + name.encode() + uuid(topic_id) + b"\0"
+
+
+def registered(node: int, *directories: str) -> bytes:
+    """A RegisterBrokerRecord with the ids of these log directories, as since 3.7."""
+    ids = _small(len(directories) + 1) + b"".join(map(uuid, directories))
+    no_endpoint = no_feature = _small(1)
+    fields = node.to_bytes(4, "big") + b"\0" + bytes(16) + bytes(8) + no_endpoint + no_feature + b"\0\1\0"
+    return b"\1\0\3" + fields + b"\1\0" + _small(len(ids)) + ids
 
 
 def replicas(topic_id: str, partition: int, *nodes: int) -> bytes:

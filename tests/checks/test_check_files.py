@@ -21,6 +21,7 @@ from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
+from tests.support import run_here
 
 pytestmark = [
     pytest.mark.usefixtures("window"),
@@ -358,6 +359,16 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
         assert part in dict(leftovers(beside, swapped=_batch(4)))["leftover-swap"]
 
 
+def test_a_copy_inside_of_a_partition_is_not_examined(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    (directory / "backup-1").mkdir()
+    assert findings_of(directory, "file-not-recognized") == []
+    copy = _partition(directory, {0: [_batch(0), _batch(1)]})
+    (found,) = findings_of(directory, "file-not-recognized")
+    assert (found.severity, found.path) == ("error", str(copy))
+    assert found.message.endswith(f"`kdump check {copy}` does.")
+
+
 # --- KRaft's snapshots
 
 NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
@@ -422,6 +433,9 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
         (directory / f"{end:020d}-0000000000.checkpoint").write_bytes(flipped(HEADER) + FOOTER)
     words = [one.broker_forecast for one in findings_of(directory, "checkpoint-bad-batch")]
     assert words == (["ignore"] * (len(ends) - 1) + ["die"] if ends else [])
+    assert {one.broker_forecast for one in findings_of(directory, "crc-mismatch")} <= {"ignore"}  # which cuts a segment only
+    text = run_here("check", directory)[1].decode()
+    assert ("the metadata that only this snapshot holds" in text, "possibly only one of them" in text) == (bool(ends), False)
     other = _partition(tmp_path, {7: [_batch(7)]})
     assert findings_of(other, "snapshot-gap-metadata") == []  # which other topics do not need
     (other / "quorum-state").write_bytes(b"")  # a copy of the metadata log under another name

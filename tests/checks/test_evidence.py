@@ -14,13 +14,14 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, replicas, topic
+from tests.builders.cluster_metadata import config, registered, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
 from tests.loops import each
+from tests.support import run_here
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]
@@ -202,6 +203,9 @@ def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int 
     _remove(directory, 0)
     _note(tmp_path, "log-start", ("orders", 2, 0), *([("orders", 3, log_start)] if log_start is not None else []))
     assert _told(directory) == told
+    (directory / file_name(0, ".log.swap")).write_bytes(_batch(0))  # a start puts it in its place
+    assert _told(directory) == []
+    assert b"the file is removed" not in run_here("check", tmp_path)[1]
 
 
 def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path) -> None:
@@ -281,12 +285,16 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
         ({"directory": OTHER}, "info"),  # a copy of the same one, of whatever day
         ({}, "info"),
         ({"node": "2", "cluster": "another"}, "info"),
+        ({"node": "2", "registered": OTHER}, "error"),
+        ({"node": "2", "registered": ORDERS}, "info"),  # the node has another directory there
     ],
 )
 def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
     directory = _with_gap(tmp_path / "d1")
     _write_properties(tmp_path / "d1", directory=OTHER)
-    _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
+    ids = [registered(1, one) for name, one in properties.items() if name == "registered"]
+    values = {name: value for name, value in properties.items() if name != "registered"}
+    _write_metadata(tmp_path / "d2", *ids, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **values)
     assert _gap(directory)[0] == severity
     _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
     assert _gap(directory)[0] == (severity if "node" in properties else "info")

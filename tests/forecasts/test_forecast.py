@@ -658,11 +658,13 @@ def test_odd_lines_of_leader_epochs_are_read_as_by_java(tmp_path: Path, line: by
         *((b"0\n", "keep keep keep"), (b"0\n1\norders 0 1\n", "keep keep keep")),
     ],
 )
-@each("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+@each("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"])
 @each("after", ["clean", "unclean"])
 def test_malformed_checkpoints_take_folders_offline(tmp_path: Path, name: str, after: str, data: bytes, outcomes: str) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     (log_directory / name).write_bytes(data)
+    if name.startswith("replication"):  # as a whole broker of 4.3.1 does, which serves no replica then
+        outcomes = outcomes.replace("offline keep keep", "offline offline offline")
     for path in (log_directory, log_directory / "orders-0"):
         found = [_only(path, after=after, recovery_point="zero", broker=release).outcome for release in SEEN]
         assert found == outcomes.split()
@@ -681,6 +683,13 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     assert commands_ == [f"  mkdir -p KEEP && mv {file} KEEP/{file.name}"]
     file.unlink()
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
+
+
+def test_a_command_that_helps_after_each_stop_is_there_once(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "leader-epoch-checkpoint").write_bytes(bytes(8))
+    text = _run(str(path)).stdout
+    assert text.count(f"mv {path}/leader-epoch-checkpoint") == 2  # in the last line, too
 
 
 # --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2

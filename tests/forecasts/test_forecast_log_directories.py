@@ -17,7 +17,7 @@ from kdump.errors import Unreadable
 from kdump.forecasts import log_directory
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
-from tests.builders.cluster_metadata import removed, replicas, topic
+from tests.builders.cluster_metadata import registered, removed, replicas, topic
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, snapshot_header_record
@@ -27,6 +27,7 @@ from tests.support import run_here
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
+CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
 ERRORS = "org.apache.kafka.common.errors"
@@ -61,7 +62,7 @@ def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
     properties = of_kraft | {name.replace("_", "."): value for name, value in values.items()}
     lines = [f"{name}={value}\n" for name, value in properties.items() if value is not None]
     (path / "meta.properties").write_text("#\n" + "".join(lines))
-    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+    for name in CHECKPOINTS:
         (path / name).write_text("0\n0\n")
     return path
 
@@ -384,6 +385,25 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
 
 
 @each(
+    ("node", "directories", "outcome"),
+    [
+        *(("1", (1,), "keep"), ("2", (1,), "keep")),  # node 1 has registered another directory only: this metadata is not its
+        *(("1", (0, 1), "stray"), ("2", (0,), "stray"), ("2", (), "stray")),
+    ],
+)
+def test_metadata_that_names_other_directories_of_a_node_only_says_nothing(
+    tmp_path: Path, node: str, directories: tuple[int, ...], outcome: str
+) -> None:
+    _log_directory(tmp_path / "d1", "orders-0", directory_id=DIRECTORY_IDS[0])
+    beside = _log_directory(tmp_path / "d2", node_id=node, directory_id=DIRECTORY_IDS[1])
+    ids = [DIRECTORY_IDS[row] for row in directories]
+    _with_metadata(beside, registered(1, *ids[:1]), registered(1, *ids), topic("orders", ORDERS), removed(ORDERS))
+    assert _only(tmp_path / "d1").outcome == outcome
+    _with_metadata(tmp_path / "d1", registered(1, UNKNOWN))
+    assert _by_name(tmp_path / "d1")["orders-0"].outcome == "stray"  # its own is what the start reads
+
+
+@each(
     "offsets, snapshot, gap",
     [
         *(((0, 1, 5), None, "offsets 2 to 4"), ((0, 1, 3), None, "offset 2"), ((0, 1, 5), 5, "")),
@@ -639,7 +659,7 @@ def test_checkpoints_are_read_once_for_all_partitions_until_they_change(tmp_path
     before = time.time() - 3600
 
     def settle() -> None:
-        for changed in (path, tmp_path / "data" / "recovery-point-offset-checkpoint", tmp_path / "data"):
+        for changed in (*(path.with_name(name) for name in CHECKPOINTS), tmp_path / "data"):
             if changed.exists():
                 os.utime(changed, (before, before))
 

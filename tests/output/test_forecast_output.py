@@ -128,7 +128,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         ({"swapped_in": [4]}, {"bytes_lost": -9}, [f"{_name(4)} is put into place, from an unfinished swap.", NOTHING]),
         (
             {"rescanned": {0: "its index is bad"}, "rescan_cuts": {0: Cut(69, 7, "a CRC does not fit")}},
-            {"outcome": "rescan", "bytes_lost": 7},
+            {"outcome": "rescan", "bytes_lost": 7, "segments": [[0, 69], [10, 70]]},
             [
                 f"{_name(0)} is scanned because its index is bad, and cut at byte 69 (7 bytes go): a CRC does not fit. {STAY}",
                 f"7 bytes go; {NO_RECORD}",
@@ -136,8 +136,8 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         ),
         (
             {"rescan_cuts": {0: Cut(69, 1, "why")}},
-            {"outcome": "rescan", "bytes_lost": 1},
-            [f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why. {STAY}", f"1 byte goes; {NO_RECORD}"],
+            {"outcome": "rescan", "bytes_lost": 1, "segments": [[0, 69]]},
+            [f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why.", f"1 byte goes; {NO_RECORD}"],
         ),
         (
             {"rescanned": {0: "its index is bad"}, "scanned": [0]},

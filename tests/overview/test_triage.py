@@ -151,7 +151,8 @@ def test_damage_in_headers_is_met_and_examined_at_once(broker: Path, monkeypatch
     log = broker / "orders-0" / file_name(0, ".log")
     log.write_bytes(data(0, 5) + b"\xff" * 300 + data(5, 5))
     triage = _triage()
-    assert ([heading for heading, _ in _headings(triage)], triage.exit_code) == (["unreadable"], 1)
+    assert ([heading for heading, _ in _headings(triage)], triage.exit_code) == (["unreadable", "also wrong"], 1)
+    assert triage.verdict.text.startswith("does not start, unreadable")  # after a crash
     _typed(triage.events[0].commands[0])
     assert sorted(os.listdir("NEW")) == ["orders-0"]
     _points(broker, 0, 20)
@@ -240,6 +241,17 @@ def test_the_worst_start_after_the_stop_that_was_comes_first(
     for after, verdict, lost, *partition in starts:
         triage.take(Start(f"kafka/orders-{sum(partition)}", "4.3.1", after, 0, False, verdict, lost, 0, None, "why"))
     assert [(event.heading, event.records) for event in _events(triage)] == events
+
+
+def test_what_the_verdict_says_of_another_stop_is_an_event_beside_what_cannot_be_read(broker: Path) -> None:
+    _points(broker, 20, 10)
+    log = broker / "orders-1" / file_name(10, ".log")
+    log.write_bytes(flipped(log.read_bytes()) + bytes(4096))  # a start after a clean stop fails at the zeros
+    triage = _triage("deep")
+    assert triage.verdict.text.startswith("does not start, unreadable")
+    events = [event for event in triage.events if event.path == "kafka/orders-1"]
+    assert [event.heading for event in events] == ["unreadable", ALSO]
+    assert events[1].message.startswith("After a clean stop: the broker does not start")
 
 
 @each("stop, after", [(None, ["clean", "unclean"]), ("clean", ["clean"]), ("unclean", ["unclean"])])

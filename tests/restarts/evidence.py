@@ -61,6 +61,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"the segment that starts at {NUMBER} should be split, but does not end too far above its base",
         r"Caught segment overflow error: Detected offset overflow at offset -?\d+ in segment LogSegment\(baseOffset={0},",
     ),
+    (rf"the segment has no batch at byte {NUMBER}", r"java\.util\.NoSuchElementException"),
     (r"a swap was not finished", r"from interrupted swap operation|by renaming from \.swap files"),
     (
         r"the log ends before its checkpointed log start offset",
@@ -135,9 +136,18 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"{CONTROL}: the key of a control record has {NUMBER} bytes.*",
         r"control record key\. Must have at least 4 bytes, but found only {0}",
     ),
+    (
+        rf"{CONTROL}: the last record says it is {NUMBER} bytes? long, with {NUMBER} left in its batch",
+        r"Invalid record size: expected {0} bytes .* only {1} remaining bytes|Incorrect declared batch size, records still",
+    ),
     (rf"{CONTROL}: a record batch says it holds {NUMBER} records", r"Found invalid record count {0} in magic v2 batch"),
     # Wrappers of old messages, opened for their first offset.
-    (OPENED + r"(Corrupt GZIP trailer|invalid [a-z /]+|Stream frame descriptor corrupted)", r"Exception: {1}"),
+    (
+        OPENED + r"(Corrupt GZIP trailer|invalid [a-z /]+|Stream frame descriptor corrupted|Stream unsupported .*)",
+        r"Exception: {1}",
+    ),
+    (OPENED + r"a snappy block .*", r"FAILED_TO_UNCOMPRESS|failed to read chunk"),
+    (OPENED + rf"a wrapper has magic {NUMBER}", r"Invalid wrapper magic found in legacy deep record iterator {1}"),
     (OPENED + r"a compressed message has no value", r"Found invalid compressed record set with null value"),
     (OPENED + r"a message inside a wrapper is itself compressed", r"Inner messages must not be compressed"),
     (OPENED + r"a message inside a wrapper says it is .* bytes long.*", r"Record size is less than the minimum record overhead"),

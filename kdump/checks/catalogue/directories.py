@@ -118,6 +118,7 @@ FAULTS: tuple[FaultKind, ...] = (
         loss="what only the old segments contain; after compaction that is intended",
         remedy="nothing if the .log.swap file has no findings; if it has, copy the old segments before a restart",
         see=("leftover-cleaned", "segments-overlap"),
+        restart="it takes the place of the segments in its offset range, which are removed",
     ),
     FaultKind(
         "leftover-deleted",

@@ -217,8 +217,8 @@ class Steps:
             commands = [_made(os.path.join(place, "")), f"mv {words} {shell_word(place)}", *commands]
         changed = {absolute(path) for path in (*paths, *empty)}
         warning = f"last resort, {_STOPPED}" if is_last_resort else _STOPPED
-        line = f"{' && '.join(commands)}   # {warning}: {about}"
-        if line in self._lines:
+        line = f"{' && '.join(commands)}{_COMMENT}{warning}: {about}"
+        if any(known.startswith(line.partition(_COMMENT)[0] + _COMMENT) for known in self._lines):  # after another stop
             return
         if self._changed & changed:
             line = _comment(f"or: {line}")

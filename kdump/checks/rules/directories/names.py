@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 
 from kdump.binary.java_strings import escaped
 from kdump.binary.source import NoSource
@@ -10,6 +11,7 @@ from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
 from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules.directories.leftovers import CLEANED, SWAP, is_leftover
+from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
@@ -41,6 +43,19 @@ def check_files(partition: PartitionFacts) -> None:
             if not tree.is_canonical(name):
                 _report_width(partition, name, base_offset)
             _check_text(context_in(partition, name), name)
+    is_partition = files.segments or tree.directory_name(partition.path) is not None  # else what is inside is checked by itself
+    for name in sorted(files.directories) if is_partition else ():
+        path = os.path.join(partition.path, name)
+        if file_name.suffix(name) not in tree.SEGMENT_SUFFIXES and _may_have_segments(path):
+            message = f"Not examined: no broker looks into a directory in that of a partition. `kdump check {quote(path)}` does."
+            context_in(partition, name).report("file-not-recognized", 0, 0, message)
+
+
+def _may_have_segments(path: str) -> bool:
+    try:
+        return bool(tree.PartitionFiles(path).segments)
+    except Unreadable:
+        return True
 
 
 def _check_number(partition: PartitionFacts, name: str) -> None:

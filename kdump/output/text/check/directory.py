@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LOG = "log"
 _MAPS = 20  # files of one directory that are drawn
-_SAY_IT_THEMSELVES = (START_LOSES, START_LEAVES_DAMAGE, "dir-odd", "partition-metadata-bad")
+_SAY_IT_THEMSELVES = (START_LOSES, START_LEAVES_DAMAGE, "dir-odd", "leftover-swap", "partition-metadata-bad")
 """Findings whose message is what a start does."""
 _MAX_LOST_RANGES = 6  # of offsets that consumers cannot read
 

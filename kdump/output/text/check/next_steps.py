@@ -34,6 +34,7 @@ _CODES_OF_A_REMEDY = 5
 _MOST_MENDED, _MOST_MENDED_BRIEFLY = 5, 2
 _NOT_RECOGNIZED = "file-not-recognized"
 _ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
+_SNAPSHOT, _BAD_SNAPSHOT = "checkpoint", "checkpoint-bad-batch"
 _MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
 """Codes whose remedy is under Next."""
 _NOT_A_SEGMENT, _GAP = "not-a-segment", "offset-gap"
@@ -216,6 +217,8 @@ def _is_directory(path: str) -> bool:
 def _codes(folds: Folds, *, is_worst_only: bool = False) -> list[str]:
     """The codes that are more than information, the worst first; without any, infos that need somebody to act."""
     worst = folds.worst_first()
+    if any(fold.finding.code == _BAD_SNAPSHOT for fold in worst):  # it says what to do about its batches
+        worst = [fold for fold in worst if fold.finding.file_type != _SNAPSHOT or fold.finding.code.startswith(_SNAPSHOT)]
     if is_worst_only:
         worst = [fold for fold in worst if fold.finding.severity == worst[0].finding.severity]
     codes = dict.fromkeys(fold.finding.code for fold in worst if fold.finding.severity != INFO)
