@@ -84,7 +84,20 @@ def _note_dead_links(row: Forecast) -> None:
 
 
 def _judge_metadata(row: Forecast) -> None:
-    """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore."""
+    files, start = judge_metadata_files(row)
+    if row.topic_id is not None and row.topic_id != _METADATA_ID:
+        reason = (
+            f"{tree.PARTITION_METADATA} has the topic id {text_of(row.topic_id)}; that of the metadata is {text_of(_METADATA_ID)}"
+        )
+        _fail(row, INCONSISTENT_TOPIC_ID, reason)
+    _note_missing_metadata(row, files, start)
+
+
+def judge_metadata_files(row: Forecast) -> tuple[tree.PartitionFiles, int]:
+    """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore.
+
+    Returns the files, and the offset that the newest snapshot reaches.
+    """
     files = tree.PartitionFiles(row.path)
     *_, (start, _, newest) = ((0, 0, ""), *file_name.kraft_snapshots(files.others))
     log_start = min(files.logs, default=0)
@@ -103,12 +116,7 @@ def _judge_metadata(row: Forecast) -> None:
         _fail(row, _QUORUM_EXCEPTIONS.get(fault.code, UNCHECKED_IO), f"{tree.QUORUM_STATE}: {fault.message}")
     except Unreadable:
         pass  # without it, a node starts; what may not be read is judged elsewhere
-    if row.topic_id is not None and row.topic_id != _METADATA_ID:
-        reason = (
-            f"{tree.PARTITION_METADATA} has the topic id {text_of(row.topic_id)}; that of the metadata is {text_of(_METADATA_ID)}"
-        )
-        _fail(row, INCONSISTENT_TOPIC_ID, reason)
-    _note_missing_metadata(row, files, start)
+    return files, start
 
 
 def _note_missing_metadata(row: Forecast, files: tree.PartitionFiles, start: int) -> None:
@@ -250,6 +258,7 @@ def _deny(row: Forecast, denied: Denial) -> None:
     """A file that the broker may not read or write takes the log directory offline, if our assumption about its user holds."""
     if not denied.is_certain:
         _depend(row, f"{denied.reason}: its start fails", is_likely=denied.is_alone)
+        row.is_denied |= denied.is_alone
     elif row.outcome != DIE:
         _leave_as_it_is(row, OFFLINE, denied.reason)
         row.is_denied = True

@@ -157,7 +157,8 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
         names = _log(gone[0]) if len(gone) == 1 else f"{_log(gone[0])} to {_log(gone[-1])}"
         yield f"All later segments are deleted: {counted(len(gone), 'segment')}, {names}."
     if events.deleted_all:
-        yield f"All {counted(len(events.deleted_all), 'segment')} are deleted: {row.reason}."
+        count = len(events.deleted_all)
+        yield f"{'The only segment is' if count == 1 else f'All {count:,} segments are'} deleted: {row.reason}."
 
 
 def _files(row: Forecast) -> Iterator[str]:

@@ -171,7 +171,7 @@ def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys:
     shown = " ".join(capsys.readouterr().out.split())
     verdict = "headers and CRCs intact; 340 records not read (--level deep), but replicas end at different offsets"
     if output == "text":
-        cut = "if broker backup leads, up to 60 records of broker leader are cut."
+        cut = "if broker backup leads, broker leader loses what it has from 140 on."
         assert "No findings" not in shown
         assert f"Broker backup ends at 140, broker leader at 200: {cut}" in shown
         assert shown.endswith(f"Verdict: {verdict}. Exit status 0.")

@@ -426,6 +426,14 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
     assert {row.is_safe for row in kdump.forecast(tmp_path / "monday")} == {False}  # one of the two has the wrong id
 
 
+def test_of_several_metadata_logs_of_one_node_beside_a_directory_none_decides(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "monday", "orders-0", directory_id=DIRECTORY_IDS[0])
+    for name, outcome in (("tuesday", "stray"), ("wednesday", "keep")):
+        beside = _log_directory(tmp_path / name, "sales-0", directory_id=DIRECTORY_IDS[1])
+        _with_metadata(beside, topic("orders", ORDERS), removed(ORDERS))
+        assert _only(tmp_path / "monday").outcome == outcome
+
+
 @each(
     "offsets, snapshot, gap",
     [
@@ -470,6 +478,9 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
     assert {row.exception for row in kdump.forecast(path)} == {exception}
     assert {row.exception for row in kdump.forecast(path, broker="2.8.2")} == {None}  # its metadata log has another name
     assert (kdump.verdict(path).words[0] == "does not start", run.returncode) == (fails, int(fails))
+    (tmp_path / "meta.properties").touch()
+    if fails and name != "partition.metadata":  # of which the check of the log directory speaks
+        assert b"nothing is lost" not in run_here("check", path)[1]
     assert "with a healthy replica" not in run.stdout
     assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)
 
@@ -638,6 +649,9 @@ def test_where_root_owns_all_files_it_matters_who_the_broker_runs_as(tmp_path: P
     assert (row.outcome, row.is_safe) == ("keep", False)
     said = "a broker that does not run as root may not write 00000000000000000000.log (owner 0, mode 0444): its start fails"
     assert said in row.conditions
+    told = [run_here(command, tmp_path / "d1")[1] for command in ("forecast", "check")]
+    assert all(b"Verdict: does not start" in one for one in told)
+    assert b"\n  kdump forecast" in told[1]  # which says what to type
 
 
 @pytest.mark.parametrize("owner", [0, 999])

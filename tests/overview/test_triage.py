@@ -187,6 +187,11 @@ def test_directories_that_a_broker_sets_aside_are_one_event(broker: Path) -> Non
     assert [(event.heading, event.places) for event in triage.events] == [("set aside", 2)]
 
 
+def test_a_log_directory_without_the_file_that_names_its_broker_is_shown_so(broker: Path) -> None:
+    (broker / "meta.properties").unlink()
+    assert _screen(_triage())[0] == "kafka: of no broker that it names, clean stop"
+
+
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
     triage = _triage("headers", "kafka", "nowhere")
     assert triage.exit_code == 3
@@ -433,7 +438,7 @@ def test_metadata_that_are_missing_come_as_what_a_start_does(broker: Path, capfd
     main(["check", event.path])
     shutil.copytree("kafka", "OTHER")
     do = capfd.readouterr().out.splitlines()[-1].removeprefix("Do: ")
-    assert do == "kdump where __cluster_metadata-0@5 kafka OTHER"
+    assert do == "kdump where __cluster_metadata-0@5 kafka/__cluster_metadata-0 OTHER"
 
 
 def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_are_not_loaded(tmp_path: Path) -> None:

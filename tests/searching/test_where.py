@@ -22,7 +22,7 @@ from kdump.output.rows.fates import Fate, Place
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.where import WhereReport
 from kdump.reading import salvage
-from tests.builders.files import checkpoint, offset_index, producer_snapshot, write_partition
+from tests.builders.files import checkpoint, offset_index, partition_metadata, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
@@ -145,6 +145,16 @@ def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: 
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
     (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
     assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
+
+
+def test_copies_of_topics_with_different_ids_are_not_taken_for_one_topic_without_a_word(tmp_path: Path) -> None:
+    for name in ("new", "old"):
+        _partition(tmp_path / name, _batch(0))
+    (tmp_path / "old/a-0/partition.metadata").write_bytes(partition_metadata(topic_id="BAAAAAAAAAAAAAAAAAAAAQ"))
+    said = f"AAAAAAAAAAAAAAAAAAAAAQ on {tmp_path}/new and BAAAAAAAAAAAAAAAAAAAAQ on {tmp_path}/old"
+    evidence = _fate("a-0@0", tmp_path / "new", tmp_path / "old").evidence
+    assert evidence == f"topics of several ids have this name, {said}: each had its own records"
+    assert _fate("a-0@0", tmp_path / "new").evidence == ""
 
 
 def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:

@@ -93,6 +93,9 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
         steps.look(f"kdump check {word}", "which offsets are missing; other controllers have copies of this log")
     elif row.data_may_end_later:
         steps.look(f"kdump check {word}", "which bytes were not examined")
+    elif row.is_doubtful and (name := tree.directory_name(row.path)) is not None and name.state == tree.STRAY:
+        place = shell_word(os.path.join(log_directory, f"{name.topic}-{name.partition}"))
+        steps.fill_in(f"mv {word} {place}", "with the broker stopped, if its topic id is that of the topic: it is served again")
     elif row.outcome == STRAY or row.is_doubtful:
         path = os.path.join(row.path, "partition.metadata")
         steps.look(_shown_file(path), as_sentence(row.reason or row.conditions[0]))

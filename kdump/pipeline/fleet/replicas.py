@@ -223,9 +223,8 @@ SELECT broker, topic, `partition`, segmentBase, path, 'replica-behind' AS code,
   CASE WHEN {is_far} THEN NULL ELSE 'info' END AS severity, 'log' AS fileType,
   0 AS `start`, 0 AS `end`, try_add(endOffset, 1) AS offsetFirst, bestOffset AS offsetLast,
   printf('%d', {best_end}) AS expected, printf('%d', {end}) AS found,
-  {behind} || printf(' ends at %,d, ', {end}) || {best} || printf(' at %,d: if ', {best_end}) || {leader} || ' leads, up to '
-    || {counted("(bestOffset - endOffset)", "record")} || ' of ' || {best}
-    || CASE WHEN bestOffset - endOffset = 1 THEN ' is cut.' ELSE ' are cut.' END
+  {behind} || printf(' ends at %,d, ', {end}) || {best} || printf(' at %,d: if ', {best_end}) || {leader} || ' leads, '
+    || {best} || printf(' loses what it has from %,d on.', {end})
     || CASE WHEN latest IS NULL AND latestOfAll IS NOT NULL THEN ' ' || {behind} || ' holds no batch.'
       WHEN {is_far} THEN printf(' Its newest batch is %,d s older.', {seconds("latestOfAll - latest")}) ELSE '' END AS message
 FROM compared
