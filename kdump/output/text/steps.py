@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.output.text.writer import ReportWriter
 
+STDIN = "-"
 KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
 
@@ -99,6 +100,8 @@ class Steps:
 
     def save(self, path: str) -> None:
         """Copy evidence: a partition directory or a file, to be examined later whatever is done to it."""
+        if path == STDIN:
+            return  # nobody can copy it any more
         if is_url(path):
             self._add(_SAVE, _comment(f"copy {path} from its store to a disk: what follows is for the copy"))
         elif absolute(path) not in self._saved:

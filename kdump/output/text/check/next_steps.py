@@ -14,7 +14,7 @@ from kdump.checks.finding import ERROR, INFO
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.output.text.check.advice import OPEN_TRANSACTION
-from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.steps import STDIN, Steps, shell_word
 from kdump.output.text.topic_id_step import add_topic_id
 from kdump.verdicts.verdict import LOSING, START_LOSES, ends_all_starts
 
@@ -126,7 +126,7 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
     if is_brief:
         return steps
-    if skipped is not None and skipped.severity != INFO:
+    if skipped is not None and skipped.severity != INFO and skipped.path != STDIN:
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
     for code in _codes(folds)[:_CODES_TO_EXPLAIN]:
         steps.look(f"kdump explain {code}")
@@ -137,7 +137,8 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     """Add what makes a start work again that fails because of one file or one name, or shows why."""
     finding = fold.finding
     path, word = finding.path, finding.broker_forecast.partition(" ")[0]
-    if finding.code in _LOST and finding.severity == ERROR and tree.directory_name(absolute(fold.group)):
+    is_lost = finding.code in _LOST and finding.severity == ERROR and finding.offset_first is not None
+    if is_lost and tree.directory_name(absolute(fold.group)):
         is_of_metadata = tree.is_metadata_log(absolute(fold.group))
         whole = "other controllers have copies of the metadata log: is one whole?"
         question = f"{os.path.basename(absolute(fold.group))}@{finding.offset_first} {shell_word(fold.group)} OTHER"
