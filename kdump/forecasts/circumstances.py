@@ -14,7 +14,7 @@ from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import ILLEGAL_STATE, INCONSISTENT_TOPIC_ID, NO_SUCH_ELEMENT, RUNTIME, UNCHECKED_IO, InvalidBatch
-from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
+from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, RESCAN, STRAY
 from kdump.formats import file_name, quorum_state, text_checkpoint, tree
 from kdump.formats.log import Log
 from kdump.formats.partition_metadata import text_of
@@ -101,6 +101,8 @@ def judge_metadata_files(row: Forecast) -> tuple[tree.PartitionFiles, int]:
     files = tree.PartitionFiles(row.path)
     *_, (start, _, newest) = ((0, 0, ""), *file_name.kraft_snapshots(files.others))
     log_start = min(files.logs, default=0)
+    if row.log_end is not None and start > row.log_end:
+        _go_on_from_snapshot(row, start)
     if start < log_start:
         _fail(row, ILLEGAL_STATE, f"the metadata log starts at offset {log_start:,}, and no snapshot reaches up to there")
     job = Job(Job.FILE, os.path.join(row.path, newest))
@@ -117,6 +119,20 @@ def judge_metadata_files(row: Forecast) -> tuple[tree.PartitionFiles, int]:
     except Unreadable:
         pass  # without it, a node starts; what may not be read is judged elsewhere
     return files, start
+
+
+def _go_on_from_snapshot(row: Forecast, end: int) -> None:
+    """A log that ends before the newest snapshot is dropped: that has all of it. Kafka: KafkaRaftLog.truncateToLatestSnapshot.
+
+    Damage in it stays said: it may be why the log ends there.
+    """
+    dropped = f"the log ends at offset {row.log_end:,}, before its newest snapshot: the start drops it, and goes on from {end:,}"
+    row.conditions.append(f"{dropped}; what follows there has to come from other controllers")
+    if row.outcome in (KEEP, RESCAN) and row.bytes_lost <= 0:
+        _leave_as_it_is(row, KEEP, "")
+        row.reason = None
+        row.log_start = row.log_end = row.data_end = end
+        row.segments = [[end, 0]]
 
 
 def _note_missing_metadata(row: Forecast, files: tree.PartitionFiles, start: int) -> None:

@@ -485,6 +485,16 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
     assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)
 
 
+@each("tail", [b"", _batch(2)[:-1]])
+def test_a_metadata_log_that_ends_before_its_newest_snapshot_is_dropped(tmp_path: Path, tail: bytes) -> None:
+    path = write_partition(tmp_path, segments={0: [_batch(0), _batch(1) + tail]}, topic="__cluster_metadata")
+    (path / SNAPSHOT).write_bytes(SNAPSHOT_HEADER)
+    for row in kdump.forecast(path):
+        is_cut = row.outcome == "cut"  # which is said as of any log
+        assert (row.log_end, row.is_sound, row.end_differs) == (2 if is_cut else 9, not tail, False)
+        assert "the log ends at offset 2, before its newest snapshot: the start drops it" in row.conditions[-1]
+
+
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
     row = _only(_log_directory(tmp_path / "d1", "orders-0"))
     assert (row.outcome, row.is_safe) == ("keep", True)

@@ -310,7 +310,7 @@ def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
 
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
     fate = _fate("__cluster_metadata-0@1", _partition(tmp_path, _batch(0), _batch(2), topic="__cluster_metadata"))
-    why = "offsets before and after it are there: it is lost, because the metadata log cannot be compacted"
+    why = "the log starts before it and goes on after it: it is lost, because the metadata log cannot be compacted"
     assert (fate.answer, fate.evidence) == ("missing", why)
 
 
