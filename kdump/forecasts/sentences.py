@@ -84,7 +84,7 @@ def summary(row: Forecast) -> str:
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     if verdict(row) == UNSURE:
-        return f"it depends, and the worse is assumed: {'; '.join(row.conditions)}"
+        return f"it depends, and the worse is assumed: {row.conditions[0]}"  # likely ones come first
     start = _scans(row)
     if row.is_safe:
         stays = row.consumers_stop_at
