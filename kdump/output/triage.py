@@ -103,7 +103,7 @@ def _added_for_file(steps: Steps, path: str) -> bool:
     if name == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
     elif name in text_checkpoint.OFFSET_CHECKPOINTS:
-        steps.move_away([path], "a start then uses zero for all its offsets")
+        steps.move_checkpoint(path)
     else:
         return False
     return True

@@ -448,3 +448,4 @@ def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_a
     assert (event.heading, event.path, event.places) == ("does not start", str(broker / "recovery-point-offset-checkpoint"), 1)
     add_commands(triage)
     assert event.commands[0].startswith("mkdir -p KEEP && mv ") and "recovery-point-offset-checkpoint" in event.commands[0]
+    assert event.commands[0].endswith("then scans each log from its start, and cuts it at damage: mend that first")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kdump.forecasts.row import Forecast, Remedy
     from kdump.output.text.steps import Steps
 
-_WITHOUT_CHECKPOINT = "a start then uses zero for all its offsets, as with an unreadable one"
-
 
 def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     """Add the commands for a directory that is not safe, given its starts; each with what it does after it."""
@@ -34,7 +32,7 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     if any(_added_for_circumstance(steps, row) for row in rows):
         return
     if rows[0].bad_checkpoint:
-        steps.move_away([rows[0].bad_checkpoint], _WITHOUT_CHECKPOINT)
+        steps.move_checkpoint(rows[0].bad_checkpoint)
         if all(row.is_safe_but_for_checkpoint for row in rows):
             return
     if all(row.is_safe for row in rows):

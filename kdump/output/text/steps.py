@@ -8,7 +8,7 @@ import re
 from kdump.binary import system
 from kdump.binary.paths import absolute, is_url
 from kdump.errors import Unreadable
-from kdump.formats import file_name, tree
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.output.rows.columns import width_of
 from kdump.output.text.writer import wrapped
 
@@ -227,6 +227,13 @@ class Steps:
             line = _comment(f"or: {line}")
         self._changed |= changed
         self._add(_LAST_RESORT if is_last_resort else _CHANGE, line)
+
+    def move_checkpoint(self, path: str) -> None:
+        """Move a checkpoint of a log directory out of the way, without which a start goes on."""
+        about = "a start then uses zero for all its offsets"
+        if os.path.basename(path) == text_checkpoint.RECOVERY_POINTS:
+            about = "a start after a crash then scans each log from its start, and cuts it at damage: mend that first"
+        self.move_away([path], about)
 
     def _add(self, rank: int, line: str) -> None:
         self._lines.setdefault(line, rank)

@@ -150,7 +150,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     elif finding.code == _LOG_DIRECTORY_FILE and os.path.basename(path) == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
     elif finding.code == _LOG_DIRECTORY_FILE:
-        steps.move_away([path], "a start then uses zero for all its offsets")
+        steps.move_checkpoint(path)
     elif finding.code == _PARTITION_METADATA and (word != fault_kind.STRAY or not os.path.lexists(path)):
         add_topic_id(steps, path)
     elif finding.code in STARTS:
