@@ -192,6 +192,13 @@ def test_a_log_directory_without_the_file_that_names_its_broker_is_shown_so(brok
     assert _screen(_triage())[0] == "kafka: of no broker that it names, clean stop"
 
 
+def test_a_topic_id_that_is_missing_is_taken_from_another_partition(broker: Path) -> None:
+    (broker / "orders-0/partition.metadata").unlink()
+    (event,) = _triage("deep").events
+    copied = "cp kafka/orders-1/partition.metadata kafka/orders-0/partition.metadata   # with the broker stopped"
+    assert (event.heading, event.commands[0].partition(":")[0]) == ("set aside", copied)
+
+
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
     triage = _triage("headers", "kafka", "nowhere")
     assert triage.exit_code == 3
