@@ -39,20 +39,24 @@ def relation(own: MetaProperties, other: MetaProperties, *, shares_partitions: b
 def topics_for(log_directory: str) -> Topics | None:
     """The topics of the cluster by the metadata in a log directory or, if it has none, in one beside it that is no copy of it.
 
-    None if there is no such metadata, or not all of it makes sense. Raises Unreadable where the system does not give all of it.
+    None if there is no such metadata, or not all of it makes sense, or several copies of this node's are there. Raises Unreadable
+    where the system does not give all of it.
     """
     topics = _topics_in(log_directory)
     own = None if topics is not None else _properties(log_directory)
     if own is None or own.cluster_id is None:
         return topics
+    found: dict[str, MetaProperties] = {}
     for beside in _listed(tree.parent(log_directory.rstrip("/") or log_directory)):
-        if not system.is_directory(os.path.join(beside, cluster_topics.METADATA_DIRECTORY)):
-            continue
-        other = _properties(beside)
-        if other is None or other.cluster_id != own.cluster_id:
-            continue
+        if system.is_directory(os.path.join(beside, cluster_topics.METADATA_DIRECTORY)):
+            other = _properties(beside)
+            if other is not None and other.cluster_id == own.cluster_id:
+                found[beside] = other
+    has_copies = sum(other.node_id == own.node_id for other in found.values()) > 1  # for a node has one metadata log
+    for beside, other in found.items():
         shares = not _partitions(log_directory).isdisjoint(_partitions(beside))
-        if relation(own, other, shares_partitions=shares) in (OF_BROKER, OF_OTHER_NODE):
+        whose = relation(own, other, shares_partitions=shares)
+        if whose == OF_OTHER_NODE or whose == OF_BROKER and not has_copies:
             topics = _topics_in(beside)
             if topics is not None and topics.are_of(own.node_id, own.directory_id):
                 return topics

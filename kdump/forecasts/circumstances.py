@@ -14,7 +14,7 @@ from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import ILLEGAL_STATE, INCONSISTENT_TOPIC_ID, NO_SUCH_ELEMENT, RUNTIME, UNCHECKED_IO, InvalidBatch
-from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
+from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, RESCAN, STRAY
 from kdump.formats import file_name, quorum_state, text_checkpoint, tree
 from kdump.formats.log import Log
 from kdump.formats.partition_metadata import text_of
@@ -84,10 +84,25 @@ def _note_dead_links(row: Forecast) -> None:
 
 
 def _judge_metadata(row: Forecast) -> None:
-    """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore."""
+    files, start = judge_metadata_files(row)
+    if row.topic_id is not None and row.topic_id != _METADATA_ID:
+        reason = (
+            f"{tree.PARTITION_METADATA} has the topic id {text_of(row.topic_id)}; that of the metadata is {text_of(_METADATA_ID)}"
+        )
+        _fail(row, INCONSISTENT_TOPIC_ID, reason)
+    _note_missing_metadata(row, files, start)
+
+
+def judge_metadata_files(row: Forecast) -> tuple[tree.PartitionFiles, int]:
+    """What a node reads besides the metadata log must be there. Kafka: KafkaRaftLog.recoverSnapshots, FileQuorumStateStore.
+
+    Returns the files, and the offset that the newest snapshot reaches.
+    """
     files = tree.PartitionFiles(row.path)
     *_, (start, _, newest) = ((0, 0, ""), *file_name.kraft_snapshots(files.others))
     log_start = min(files.logs, default=0)
+    if row.log_end is not None and start > row.log_end:
+        _go_on_from_snapshot(row, start)
     if start < log_start:
         _fail(row, ILLEGAL_STATE, f"the metadata log starts at offset {log_start:,}, and no snapshot reaches up to there")
     job = Job(Job.FILE, os.path.join(row.path, newest))
@@ -103,12 +118,21 @@ def _judge_metadata(row: Forecast) -> None:
         _fail(row, _QUORUM_EXCEPTIONS.get(fault.code, UNCHECKED_IO), f"{tree.QUORUM_STATE}: {fault.message}")
     except Unreadable:
         pass  # without it, a node starts; what may not be read is judged elsewhere
-    if row.topic_id is not None and row.topic_id != _METADATA_ID:
-        reason = (
-            f"{tree.PARTITION_METADATA} has the topic id {text_of(row.topic_id)}; that of the metadata is {text_of(_METADATA_ID)}"
-        )
-        _fail(row, INCONSISTENT_TOPIC_ID, reason)
-    _note_missing_metadata(row, files, start)
+    return files, start
+
+
+def _go_on_from_snapshot(row: Forecast, end: int) -> None:
+    """A log that ends before the newest snapshot is dropped: that has all of it. Kafka: KafkaRaftLog.truncateToLatestSnapshot.
+
+    Damage in it stays said: it may be why the log ends there.
+    """
+    dropped = f"the log ends at offset {row.log_end:,}, before its newest snapshot: the start drops it, and goes on from {end:,}"
+    row.conditions.append(f"{dropped}; what follows there has to come from other controllers")
+    if row.outcome in (KEEP, RESCAN) and row.bytes_lost <= 0:
+        _leave_as_it_is(row, KEEP, "")
+        row.reason = None
+        row.log_start = row.log_end = row.data_end = end
+        row.segments = [[end, 0]]
 
 
 def _note_missing_metadata(row: Forecast, files: tree.PartitionFiles, start: int) -> None:
@@ -250,6 +274,7 @@ def _deny(row: Forecast, denied: Denial) -> None:
     """A file that the broker may not read or write takes the log directory offline, if our assumption about its user holds."""
     if not denied.is_certain:
         _depend(row, f"{denied.reason}: its start fails", is_likely=denied.is_alone)
+        row.is_denied |= denied.is_alone
     elif row.outcome != DIE:
         _leave_as_it_is(row, OFFLINE, denied.reason)
         row.is_denied = True

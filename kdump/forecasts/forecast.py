@@ -189,6 +189,8 @@ def of_partition(
         if is_of_metadata:
             row.is_of_metadata = True
             row.conditions.append(NOT_REPLAYED)
+            if is_by_itself:
+                circumstances.judge_metadata_files(row)
         if is_found and name is None:
             row.conditions.append(_NAME_IS_ASSUMED.format(name=escaped(os.path.basename(path))))
         if finds_remedies:

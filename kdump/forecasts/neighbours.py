@@ -189,10 +189,12 @@ class Neighbours:
         found = [member.path for member in others if member.has_metadata_log]
         name = cluster_topics.METADATA_DIRECTORY
         found += [entry for entry in _listed(beside) if system.is_directory(os.path.join(entry, name))]
-        for candidate in dict.fromkeys(found):
-            other = self._members.get(candidate) or Member(candidate)
+        members = [self._members.get(candidate) or Member(candidate) for candidate in dict.fromkeys(found)]
+        has_copies = sum(other.broker == own.broker for other in members) > 1  # for a broker has one metadata log
+        for other in members:
             if own.properties is not None and _cluster(own.properties) == _cluster(other.properties):
-                yield candidate, other is own or self._is_of_same_time(own, other)
+                is_one_of_copies = has_copies and other.broker == own.broker
+                yield other.path, other is own or not is_one_of_copies and self._is_of_same_time(own, other)
 
     def _is_of_same_time(self, own: Member, other: Member) -> bool:
         """Whether a directory with metadata is no other copy of this one's; where nobody can tell, whether both were named."""

@@ -84,7 +84,7 @@ def summary(row: Forecast) -> str:
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     if verdict(row) == UNSURE:
-        return f"it depends, and the worse is assumed: {'; '.join(row.conditions)}"
+        return f"it depends, and the worse is assumed: {row.conditions[0]}"  # likely ones come first
     start = _scans(row)
     if row.is_safe:
         stays = row.consumers_stop_at
@@ -159,7 +159,8 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
         names = _log(gone[0]) if len(gone) == 1 else f"{_log(gone[0])} to {_log(gone[-1])}"
         yield f"All later segments are deleted: {counted(len(gone), 'segment')}, {names}."
     if events.deleted_all:
-        yield f"All {counted(len(events.deleted_all), 'segment')} are deleted: {row.reason}."
+        count = len(events.deleted_all)
+        yield f"{'The only segment is' if count == 1 else f'All {count:,} segments are'} deleted: {row.reason}."
 
 
 def _files(row: Forecast) -> Iterator[str]:

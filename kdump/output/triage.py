@@ -13,6 +13,7 @@ from kdump.output.text.check.advice import Advice, is_mended_by_reindex
 from kdump.output.text.check.next_steps import is_recovered
 from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.topic_id_step import add_topic_id
 from kdump.overview.row import GOING, MAYBE_STUCK, SET_ASIDE
 from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, STUCK, UNREADABLE
 
@@ -98,12 +99,14 @@ def _is_stranger(path: str) -> bool:
 
 
 def _added_for_file(steps: Steps, path: str) -> bool:
-    """Add what to do about a file of the log directory that ends a start. Returns whether it is such a file."""
+    """Add what to do about a file that ends a start, or sets a partition aside. Returns whether it is such a file."""
     name = os.path.basename(path)
     if name == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
     elif name in text_checkpoint.OFFSET_CHECKPOINTS:
-        steps.move_away([path], "a start then uses zero for all its offsets")
+        steps.move_checkpoint(path)
+    elif name == tree.PARTITION_METADATA and not os.path.lexists(path):
+        add_topic_id(steps, path)
     else:
         return False
     return True

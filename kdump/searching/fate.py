@@ -291,7 +291,7 @@ class Verdict:
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"
-        self._evidence.append(f"offsets before and after it are there: {why}")
+        self._evidence.append(f"the log starts before it and goes on after it: {why}")
         return fates.MISSING
 
     def _note_damaged_end(self, end: int) -> None:

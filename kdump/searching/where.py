@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.errors import UsageError
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
+from kdump.errors import Unreadable, UsageError
+from kdump.formats.partition_metadata import text_of
 from kdump.formats.record_selection import owners
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
@@ -139,6 +141,13 @@ class Whereabouts:
 
         fate = Verdict(copies, offset, key, occurrences_of).fate()
         self._note_unread(copies)  # which looks into copies again for what transactions became
+        ids = {topic_id: copy.path for copy in reversed(copies) if (topic_id := _topic_id(copy)) is not None}
+        if len(ids) > 1:
+            names = " and ".join(
+                f"{text_of(topic_id)} on {path}" for topic_id, path in sorted(ids.items(), key=lambda one: one[1])
+            )
+            said = f"topics of several ids have this name, {names}: each had its own records"
+            fate.evidence = "; ".join(filter(None, [said, fate.evidence]))
         return fate
 
     def _occurrences(self, of_partition: Partition, key: bytes) -> list[Occurrence]:
@@ -179,6 +188,14 @@ def parsed(text: str) -> tuple[str, int, int]:
     if not at or not dash or not topic or len(numbers) != 2:
         raise UsageError(f"{text}: write TOPIC-PARTITION@OFFSET, such as orders-3@4711", remedy="or look for a key with --key")
     return topic, int(partition), int(offset)
+
+
+def _topic_id(copy: Copy) -> bytes | None:
+    """The topic id beside a copy, for a remark; None if it cannot be read."""
+    try:
+        return topic_id_of(copy.folder)
+    except Unreadable:
+        return None
 
 
 def _nowhere(topic: str | None, partition: int | None, offset: int | None, evidence: str) -> Fate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.fault_kind import BLIND
+from kdump.checks.catalogue.fault_kind import BLIND, OFFLINE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, directory_of, is_place
@@ -98,7 +98,8 @@ def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:
     message = as_sentence(row.conditions[0]) if row.is_doubtful else " ".join(sentences(row))
     rows: list[Row] = []
     context = FileContext(NoSource(path), path, "directory", settings, rows.append)
-    context.report(START_LOSES, 0, 0, message, found=row.outcome, forecast=BLIND if row.is_doubtful else row.outcome)
+    word = OFFLINE if row.is_denied else BLIND if row.is_doubtful else row.outcome
+    context.report(START_LOSES, 0, 0, message, found=row.outcome, forecast=word)
     _emit_findings(rows, emit)
 
 

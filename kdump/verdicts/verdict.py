@@ -207,7 +207,8 @@ class Verdict:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
                 of_start = verdict(row)
-                word = DOES_NOT_START if of_start == _FAILS else LOSES_AT_START if of_start in LOSING else UNREADABLE
+                fails = of_start == _FAILS or row.is_denied
+                word = DOES_NOT_START if fails else LOSES_AT_START if of_start in LOSING else UNREADABLE
                 self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:

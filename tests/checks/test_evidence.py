@@ -1,6 +1,7 @@
 """What files attest of records that are gone: removed segments, and logs that are cut or emptied; and what attests nothing."""
 
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,9 @@ def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, pr
     values = {name: value for name, value in properties.items() if name != "registered"}
     _write_metadata(tmp_path / "d2", *ids, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **values)
     assert _gap(directory)[0] == severity
+    shutil.copytree(tmp_path / "d2", tmp_path / "d3")  # of two metadata logs of one broker, one is a copy
+    assert _gap(directory)[0] == (severity if "node" in properties else "info")
+    shutil.rmtree(tmp_path / "d3")
     _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
     assert _gap(directory)[0] == (severity if "node" in properties else "info")
 

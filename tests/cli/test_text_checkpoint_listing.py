@@ -117,6 +117,8 @@ def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run) -> None:
     for options in ("--deep", "--from-time 2026-01-01", "--from-position 1", "--output parquet -o x.parquet"):
         status, out, err = run(*options.split(), path)
         assert (status, out) == (USAGE, "") and "a text checkpoint has none" in err, options
+    status, out, err = run(_file(tmp_path, b"node.id=1\n", "meta.properties"))
+    assert (status, out) == (USAGE, "") and "`cat` shows it" in err
     status, out, err = run("--output", "csv", path, epochs)  # of different rows
     assert (status, out) == (USAGE, "") and "list them one after the other" in err
 

@@ -403,6 +403,14 @@ def test_metadata_that_names_other_directories_of_a_node_only_says_nothing(
     assert _by_name(tmp_path / "d1")["orders-0"].outcome == "stray"  # its own is what the start reads
 
 
+def test_of_several_metadata_logs_of_one_node_beside_a_directory_none_decides(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "monday", "orders-0", directory_id=DIRECTORY_IDS[0])
+    for name, outcome in (("tuesday", "stray"), ("wednesday", "keep")):
+        beside = _log_directory(tmp_path / name, "sales-0", directory_id=DIRECTORY_IDS[1])
+        _with_metadata(beside, topic("orders", ORDERS), removed(ORDERS))
+        assert _only(tmp_path / "monday").outcome == outcome
+
+
 @each(
     "offsets, snapshot, gap",
     [
@@ -447,8 +455,21 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
     assert {row.exception for row in kdump.forecast(path)} == {exception}
     assert {row.exception for row in kdump.forecast(path, broker="2.8.2")} == {None}  # its metadata log has another name
     assert (kdump.verdict(path).words[0] == "does not start", run.returncode) == (fails, int(fails))
+    (tmp_path / "meta.properties").touch()
+    if fails and name != "partition.metadata":  # of which the check of the log directory speaks
+        assert b"nothing is lost" not in run_here("check", path)[1]
     assert "with a healthy replica" not in run.stdout
     assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)
+
+
+@each("tail", [b"", _batch(2)[:-1]])
+def test_a_metadata_log_that_ends_before_its_newest_snapshot_is_dropped(tmp_path: Path, tail: bytes) -> None:
+    path = write_partition(tmp_path, segments={0: [_batch(0), _batch(1) + tail]}, topic="__cluster_metadata")
+    (path / SNAPSHOT).write_bytes(SNAPSHOT_HEADER)
+    for row in kdump.forecast(path):
+        is_cut = row.outcome == "cut"  # which is said as of any log
+        assert (row.log_end, row.is_sound, row.end_differs) == (2 if is_cut else 9, not tail, False)
+        assert "the log ends at offset 2, before its newest snapshot: the start drops it" in row.conditions[-1]
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
@@ -607,6 +628,9 @@ def test_where_root_owns_all_files_it_matters_who_the_broker_runs_as(tmp_path: P
     assert (row.outcome, row.is_safe) == ("keep", False)
     said = "a broker that does not run as root may not write 00000000000000000000.log (owner 0, mode 0444): its start fails"
     assert said in row.conditions
+    told = [run_here(command, tmp_path / "d1")[1] for command in ("forecast", "check")]
+    assert all(b"Verdict: does not start" in one for one in told)
+    assert b"\n  kdump forecast" in told[1]  # which says what to type
 
 
 @pytest.mark.parametrize("owner", [0, 999])

@@ -821,6 +821,19 @@ def test_batches_of_one_log_that_no_segment_can_hold_become_several(
     assert all(len(log) <= 3 * len(whole[0]) and log.startswith(whole[base]) for base, log in logs.items())
 
 
+def test_a_replica_of_another_topic_of_the_name_is_left_out(tmp_path: Path) -> None:
+    copies = _replicas(
+        tmp_path, [_batch(0), _batch(1)], [_batch(0, value=b"other", epoch=7), _batch(1, epoch=7), _batch(2, epoch=7)]
+    )
+    for copy, topic_id in zip(copies, ("AAAAAAAAAAAAAAAAAAAAAQ", "BAAAAAAAAAAAAAAAAAAAAQ"), strict=True):
+        (copy / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    rows = kdump.recover(copies[0], tmp_path / "out", merge=[copies[1]])
+    (left_out,) = _of(Dropped, rows)
+    said = "of another topic of this name: its id is BAAAAAAAAAAAAAAAAAAAAQ, not AAAAAAAAAAAAAAAAAAAAAQ"
+    assert (left_out.source, left_out.reason) == (str(copies[1]), said)
+    assert _log(tmp_path / "out") == _batch(0) + _batch(1)
+
+
 @each(
     "words, code, said",
     [

@@ -135,6 +135,16 @@ crc-mismatch | frame- | encoded crc 1f does not match calculated crc 2e
 crc-mismatch | frame- | kafka.errors.CorruptRecordError: Record batch for partition t-0 at offset 5 failed crc check
 records are sound | frame- | UnsupportedCodecError: Libraries for snappy compression codec not found
 name-not-numeric | crc-mismatch | java.lang.NumberFormatException: For input string: "foo"
+cleaners of /tmp | torn-tail | java.nio.file.NoSuchFileException: /tmp/k/t-0/5.timeindex -> /tmp/k/t-0/5.timeindex.deleted
+another broker process uses this directory | io-error | java.nio.channels.OverlappingFileLockException
+io-error | torn-tail | kernel: blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)
+file-shrank | codec-unknown | java.io.EOFException: Failed to read `log header` from file channel `sun.nio.ch.FileChannelImpl@5`.
+    Expected to read 17 bytes, but reached end of file after reading 0 bytes. Started read from position 194840.
+replica-divergence | torn-tail | UNCLEAN partition change for t-0 with topic ID Kx: isr: [1] -> [2], leader: -1 -> 2
+This is normal | error | Incremented log start offset to 100 due to client delete records request
+records expired | sequence-gap | Found no record of producerId=4000 on the broker. It is possible that the last message with the
+    producerId=4000 has been removed due to hitting the retention limit.
+was not written | crc-mismatch | kafka server: Message was too large, server rejected it to avoid allocation error
 """)
 
 

@@ -125,6 +125,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
                 "Lost for good: 1 intact record, whose offsets other batches also have, 0 bytes.",
             ],
         ),
+        ({"deleted_all": [5]}, {"outcome": "delete", "reason": "why"}, ["The only segment is deleted: why.", NOTHING]),
         ({"swapped_in": [4]}, {"bytes_lost": -9}, [f"{_name(4)} is put into place, from an unfinished swap.", NOTHING]),
         (
             {"rescanned": {0: "its index is bad"}, "rescan_cuts": {0: Cut(69, 7, "a CRC does not fit")}},
@@ -365,6 +366,13 @@ def test_what_keeps_a_broker_from_starting_goes() -> None:
     row = _row(outcome="die", exception="E", reason="why")
     row.duplicate = "/a/orders-0"
     assert _report([row])[-2] == "  kdump log --output table /a/orders-0 /data/orders-0   # which of the two to keep"
+    stray = "/data/orders-0.0123456789abcdef0123456789abcdef-stray"
+    back = f"  # mv {stray} /data/orders-0   # {STOPPED}, if its topic id is that of the topic: it is served again"
+    owners = "owners and modes, to fix with chown and chmod; compare with the broker's user"
+    for path, is_denied, step in ((stray, False, back), ("/d-0", True, f"  ls -lna /d-0   # {owners}")):
+        row = _row(path=path, conditions=["why"])
+        row.is_denied = is_denied
+        assert step in _report([row])
     for kind, about in ((places.PARTITION, "1 segment, 700 bytes"), ("other", "not a partition directory")):
         row = _row(outcome="die", exception="E", reason="why")
         row.kind, row.is_misnamed = kind, True

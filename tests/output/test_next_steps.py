@@ -295,6 +295,14 @@ def test_what_a_report_of_a_log_directory_suggests_works_as_it_is_typed(checkpoi
         assert any(line.startswith("# and ") and line.endswith(" more to recover; --all lists each") for line in next_lines(text))
 
 
+def test_what_is_missing_is_to_be_asked_of_other_replicas(typist: Typist) -> None:
+    write_partition(Path("kafka"), topic="orders", partition=3, segments={0: [_batch(0)], 20: [_batch(20)]})
+    Path("kafka/replication-offset-checkpoint").write_text("0\n1\norders 3 30\n")
+    lines = next_lines(typist.report("check", "--cleanup-policy", "delete", "kafka"))
+    for offset in (1, 21):
+        assert f"# kdump where orders-3@{offset} kafka/orders-3 OTHER   # has another replica what is missing here?" in lines
+
+
 def test_where_only_warnings_are_left_nothing_is_to_be_recovered(typist: Typist) -> None:
     root = _log_directory(Path("data"), "0\n1\norders 3 5\n")
     segments = {0: [_batch(offset) for offset in range(20)]}

@@ -188,6 +188,18 @@ def test_directories_that_a_broker_sets_aside_are_one_event(broker: Path) -> Non
     assert [(event.heading, event.places) for event in triage.events] == [("set aside", 2)]
 
 
+def test_a_log_directory_without_the_file_that_names_its_broker_is_shown_so(broker: Path) -> None:
+    (broker / "meta.properties").unlink()
+    assert _screen(_triage())[0] == "kafka: of no broker that it names, clean stop"
+
+
+def test_a_topic_id_that_is_missing_is_taken_from_another_partition(broker: Path) -> None:
+    (broker / "orders-0/partition.metadata").unlink()
+    (event,) = _triage("deep").events
+    copied = "cp kafka/orders-1/partition.metadata kafka/orders-0/partition.metadata   # with the broker stopped"
+    assert (event.heading, event.commands[0].partition(":")[0]) == ("set aside", copied)
+
+
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
     triage = _triage("headers", "kafka", "nowhere")
     assert triage.exit_code == 3
@@ -408,7 +420,7 @@ def test_metadata_that_are_missing_come_as_what_a_start_does(broker: Path, capfd
     main(["check", event.path])
     shutil.copytree("kafka", "OTHER")
     do = capfd.readouterr().out.splitlines()[-1].removeprefix("Do: ")
-    assert do == "kdump where __cluster_metadata-0@5 kafka OTHER"
+    assert do == "kdump where __cluster_metadata-0@5 kafka/__cluster_metadata-0 OTHER"
 
 
 def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_are_not_loaded(tmp_path: Path) -> None:
@@ -418,3 +430,4 @@ def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_a
     assert (event.heading, event.path, event.places) == ("does not start", str(broker / "recovery-point-offset-checkpoint"), 1)
     add_commands(triage)
     assert event.commands[0].startswith("mkdir -p KEEP && mv ") and "recovery-point-offset-checkpoint" in event.commands[0]
+    assert event.commands[0].endswith("then scans each log from its start, and cuts it at damage: mend that first")

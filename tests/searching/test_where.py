@@ -22,7 +22,7 @@ from kdump.output.rows.fates import Fate, Place
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.where import WhereReport
 from kdump.reading import salvage
-from tests.builders.files import checkpoint, offset_index, producer_snapshot, write_partition
+from tests.builders.files import checkpoint, offset_index, partition_metadata, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
@@ -135,6 +135,16 @@ def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: 
     assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
     (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
     assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
+
+
+def test_copies_of_topics_with_different_ids_are_not_taken_for_one_topic_without_a_word(tmp_path: Path) -> None:
+    for name in ("new", "old"):
+        _partition(tmp_path / name, _batch(0))
+    (tmp_path / "old/a-0/partition.metadata").write_bytes(partition_metadata(topic_id="BAAAAAAAAAAAAAAAAAAAAQ"))
+    said = f"AAAAAAAAAAAAAAAAAAAAAQ on {tmp_path}/new and BAAAAAAAAAAAAAAAAAAAAQ on {tmp_path}/old"
+    evidence = _fate("a-0@0", tmp_path / "new", tmp_path / "old").evidence
+    assert evidence == f"topics of several ids have this name, {said}: each had its own records"
+    assert _fate("a-0@0", tmp_path / "new").evidence == ""
 
 
 def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
@@ -273,7 +283,7 @@ def test_an_offset_after_the_log_that_other_files_know_of_is_lost(witness: str |
 
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
     fate = _fate("__cluster_metadata-0@1", _partition(tmp_path, _batch(0), _batch(2), topic="__cluster_metadata"))
-    why = "offsets before and after it are there: it is lost, because the metadata log cannot be compacted"
+    why = "the log starts before it and goes on after it: it is lost, because the metadata log cannot be compacted"
     assert (fate.answer, fate.evidence) == ("missing", why)
 
 

@@ -819,6 +819,8 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     assert {finding.code for finding in found} == {"start-loses"}
     assert all(message in finding.message for finding in found)
     assert kdump.verdict(tmp_path).words == ["does not start"]
+    assert main(["check", str(tmp_path)]) == 1
+    assert f"  kdump forecast {tmp_path}/d1 {tmp_path}/d2   # what a start does" in capfd.readouterr().out
     assert _exit_codes(tmp_path, capfd) == (1, 1)
 
 

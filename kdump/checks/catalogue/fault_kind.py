@@ -8,7 +8,7 @@ BLIND, CUT, RESCAN, SPLIT, WIPE = "blind", "cut", "rescan", "split", "wipe"
 DIE, OFFLINE, STRAY, DELETE, IGNORE = "die", "offline", "stray", "delete", "ignore"
 
 FORECASTS = {
-    BLIND: "not checked at a start: the broker starts, and consumers, followers or the cleaner meet it later",
+    BLIND: "not checked at a start: consumers, followers or the cleaner meet it later",
     CUT: "if the segment is scanned, it is truncated at the first bad batch, and all later segments are deleted",
     RESCAN: "this segment is scanned, its indexes are rebuilt, and it is truncated at the first bad batch; later segments stay",
     SPLIT: "the segment is split where its offsets overflow",

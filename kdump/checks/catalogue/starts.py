@@ -13,6 +13,7 @@ FAULTS = (
         "the next broker start loses or overwrites data that is here, or fails.",
         cause="the other findings in this directory: each of them alone may be harmless",
         kafka="a start truncates, deletes or appends as its files direct it; `kdump forecast` follows it step by step",
+        restart="what the message says",
         loss="see the message: records, or offsets that are assigned a second time",
         remedy="keep a copy before any start; `kdump forecast` suggests what helps",
         see=("start-leaves-damage", "leftover-swap"),

@@ -51,7 +51,7 @@ FAULTS = (
         "the timestamp of a batch is in the future.",
         cause="a client with a wrong clock, or nanoseconds sent as milliseconds (KAFKA-6482, KAFKA-7910)",
         kafka="time-based retention waits until then; the broker logs nothing",
-        loss="nothing; the segment is not deleted, and the disk may fill up",
+        loss="nothing; this segment and later ones are not deleted, and the disk may fill up",
         remedy=(
             "set `message.timestamp.after.max.ms` for the topic; delete old records with `kafka-delete-records.sh`, or "
             "wait for size-based retention"

@@ -19,6 +19,7 @@ def check_with_stdin(request: CheckRequest) -> int:
     try:
         with spooled("stdin") as path:
             request.paths = [path if given == STDIN else given for given in request.paths]
+            request.kept_stdin = path
             kind = kind_of(path)
             if kind:
                 say(f"stdin starts like a file of type {kind}, and was not examined; unpack it first")

@@ -31,6 +31,8 @@ class CheckRequest:
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
         self.paths = selected(options.paths, options.topics, options.partitions)
+        self.kept_stdin = ""
+        """The file that holds stdin, if that is one of the paths."""
         self._selected = codes_of(options.select) if options.select else None
         self._ignored = codes_of(options.ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]

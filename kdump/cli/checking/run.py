@@ -12,7 +12,7 @@ from kdump.checks.jobs import Job, jobs
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.shared_options import ESCAPE, STDIN, throttle_reading
 from kdump.output.blocks import Blocks
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
@@ -81,7 +81,13 @@ class _Run:
             try:
                 for job, rows in results:
                     is_group = job.kind != Job.FILE or len(all_jobs) == 1
-                    self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
+                    group = job.path if is_group else os.path.dirname(job.path) or "."
+                    if job.path == self._request.kept_stdin:
+                        group = STDIN
+                        for row in rows:
+                            if isinstance(row, Finding | FileReport | Start):
+                                row.path = STDIN
+                    self._take(rows, group)
                     self._progress.findings = sum(self._counts.values())
                 around, found = Surroundings(all_jobs, self._request.paths), list[Finding]()
                 for job in all_jobs:

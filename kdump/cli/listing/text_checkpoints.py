@@ -11,7 +11,7 @@ from kdump.binary.source import Source
 from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.paths import files
 from kdump.errors import Unreadable, UsageError
-from kdump.formats import file_name, text_checkpoint
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
 from kdump.output.kafka.lines import Template
 from kdump.output.rows import listing
@@ -54,8 +54,11 @@ _EPOCHS = _Kind(text_checkpoint.EPOCH_FIELDS, listing.ListedLeaderEpoch, "epoch:
 def text_files(paths: Sequence[str]) -> list[str]:
     """The text checkpoints that paths name; none if they are KRaft snapshots.
 
-    A directory means its checkpoints of that kind if it contains no snapshots. Raises UsageError if both are named.
+    A directory means its checkpoints of that kind if it contains no snapshots. Raises UsageError if both are named, or neither.
     """
+    for path in paths:
+        if os.path.basename(path) in (tree.META_PROPERTIES, tree.QUORUM_STATE):
+            raise UsageError(f"{path} is no checkpoint", remedy="`cat` shows it, and `kdump check` of its directory examines it")
     found = [_found(path) for path in paths]
     if any(found) and not all(found):
         other = next(path for path, of_path in zip(paths, found, strict=True) if not of_path)

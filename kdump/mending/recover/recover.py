@@ -8,6 +8,7 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.jobs import Job
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
@@ -15,6 +16,7 @@ from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Member
 from kdump.formats import foreign, text_checkpoint, tree
+from kdump.formats.partition_metadata import text_of
 from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
@@ -225,12 +227,22 @@ class _Run:
         found = []
         for place in chosen:
             if is_deleted(place):
-                size = sum(system.size(entry.path) for entry in system.entries(place) if not entry.is_directory)
-                left = LeftOut(place, 0, size, "", "a directory that brokers are about to delete", is_lost=False)
-                self._result.rows.append(dropped(left))
+                self._leave_out(place, "a directory that brokers are about to delete")
                 continue
             found.append(self._recovery(place, os.path.basename(place), log_directory, used))
         return found
+
+    def _leave_out(self, directory: str, reason: str) -> None:
+        size = sum(system.size(entry.path) for entry in system.entries(directory) if not entry.is_directory)
+        self._result.rows.append(dropped(LeftOut(directory, 0, size, "", reason, is_lost=False)))
+
+    def _is_of_other_topic(self, replica: str, path: str) -> bool:
+        """Whether a replica has the id of another topic of this name; if so, it is left out."""
+        theirs, own = topic_id_of(replica), topic_id_of(path)
+        if theirs is None or own is None or theirs == own:
+            return False
+        self._leave_out(replica, f"of another topic of this name: its id is {text_of(theirs)}, not {text_of(own)}")
+        return True
 
     def _recovery(self, path: str, name: str, log_directory: LogDirectory, used: set[str]) -> PartitionRecovery:
         own = os.path.basename(os.path.abspath(path))
@@ -241,7 +253,7 @@ class _Run:
                 inside = [root]  # named itself, whatever it is called
             if inside:
                 used.add(root)
-            replicas += inside
+            replicas += [replica for replica in inside if not self._is_of_other_topic(replica, path)]
         parsed = tree.directory_name(path)
         log_start = 0 if parsed is None else log_directory.log_starts.get((parsed.topic, parsed.partition), 0)
         return PartitionRecovery(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kdump.forecasts.row import Forecast, Remedy
     from kdump.output.text.steps import Steps
 
-_WITHOUT_CHECKPOINT = "a start then uses zero for all its offsets, as with an unreadable one"
-
 
 def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     """Add the commands for a directory that is not safe, given its starts; each with what it does after it."""
@@ -34,7 +32,7 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
     if any(_added_for_circumstance(steps, row) for row in rows):
         return
     if rows[0].bad_checkpoint:
-        steps.move_away([rows[0].bad_checkpoint], _WITHOUT_CHECKPOINT)
+        steps.move_checkpoint(rows[0].bad_checkpoint)
         if all(row.is_safe_but_for_checkpoint for row in rows):
             return
     if all(row.is_safe for row in rows):
@@ -93,6 +91,9 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
         steps.look(f"kdump check {word}", "which offsets are missing; other controllers have copies of this log")
     elif row.data_may_end_later:
         steps.look(f"kdump check {word}", "which bytes were not examined")
+    elif row.is_doubtful and (name := tree.directory_name(row.path)) is not None and name.state == tree.STRAY:
+        place = shell_word(os.path.join(log_directory, f"{name.topic}-{name.partition}"))
+        steps.fill_in(f"mv {word} {place}", "with the broker stopped, if its topic id is that of the topic: it is served again")
     elif row.outcome == STRAY or row.is_doubtful:
         path = os.path.join(row.path, "partition.metadata")
         steps.look(_shown_file(path), as_sentence(row.reason or row.conditions[0]))

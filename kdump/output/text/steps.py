@@ -8,7 +8,7 @@ import re
 from kdump.binary import system
 from kdump.binary.paths import absolute, is_url
 from kdump.errors import Unreadable
-from kdump.formats import file_name, tree
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.output.rows.columns import width_of
 from kdump.output.text.writer import wrapped
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.output.text.writer import ReportWriter
 
+STDIN = "-"
 KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
 
@@ -99,6 +100,8 @@ class Steps:
 
     def save(self, path: str) -> None:
         """Copy evidence: a partition directory or a file, to be examined later whatever is done to it."""
+        if path == STDIN:
+            return  # nobody can copy it any more
         if is_url(path):
             self._add(_SAVE, _comment(f"copy {path} from its store to a disk: what follows is for the copy"))
         elif absolute(path) not in self._saved:
@@ -224,6 +227,13 @@ class Steps:
             line = _comment(f"or: {line}")
         self._changed |= changed
         self._add(_LAST_RESORT if is_last_resort else _CHANGE, line)
+
+    def move_checkpoint(self, path: str) -> None:
+        """Move a checkpoint of a log directory out of the way, without which a start goes on."""
+        about = "a start then uses zero for all its offsets"
+        if os.path.basename(path) == text_checkpoint.RECOVERY_POINTS:
+            about = "a start after a crash then scans each log from its start, and cuts it at damage: mend that first"
+        self.move_away([path], about)
 
     def _add(self, rank: int, line: str) -> None:
         self._lines.setdefault(line, rank)

@@ -139,10 +139,13 @@ FROM numbered WHERE place = 1
     )
 
 
-_HELD = """
+_OF_LOGS = "broker IS NOT NULL AND topic IS NOT NULL AND path NOT LIKE '%.checkpoint'"
+"""A snapshot of the metadata has offsets of its own, which are none of the log's."""
+
+_HELD = f"""
   SELECT broker, topic, `partition`, segmentBase, path, position, size, crc, isvalid, lastOffset,
     coalesce(baseOffset, lastOffset) AS firstOffset, coalesce(partitionLeaderEpoch, -1) AS epoch
-  FROM {batches} WHERE broker IS NOT NULL AND topic IS NOT NULL"""
+  FROM {{batches}} WHERE {_OF_LOGS}"""
 
 
 def _replicas(compacted: Sequence[str]) -> str:
@@ -153,7 +156,7 @@ WITH logs AS (
     max(CASE WHEN status <> 'intact' THEN 0 WHEN topic IN {text_list(compacted)} OR deleteHorizonMs IS NOT NULL THEN 1
       WHEN try_subtract(lastOffset, baseOffset) >= `count` THEN 1 ELSE 0 END) AS looksCleaned,
     max(CASE WHEN status = 'intact' THEN lastOffset END) AS sound, max(lastOffset) AS claimed
-  FROM {{batches}} WHERE broker IS NOT NULL AND topic IS NOT NULL GROUP BY broker, topic, `partition`
+  FROM {{batches}} WHERE {_OF_LOGS} GROUP BY broker, topic, `partition`
 ),
 furthest AS (
   SELECT l.*, max(sound) OVER (PARTITION BY topic, `partition`) AS furthest,
@@ -223,9 +226,8 @@ SELECT broker, topic, `partition`, segmentBase, path, 'replica-behind' AS code,
   CASE WHEN {is_far} THEN NULL ELSE 'info' END AS severity, 'log' AS fileType,
   0 AS `start`, 0 AS `end`, try_add(endOffset, 1) AS offsetFirst, bestOffset AS offsetLast,
   printf('%d', {best_end}) AS expected, printf('%d', {end}) AS found,
-  {behind} || printf(' ends at %,d, ', {end}) || {best} || printf(' at %,d: if ', {best_end}) || {leader} || ' leads, up to '
-    || {counted("(bestOffset - endOffset)", "record")} || ' of ' || {best}
-    || CASE WHEN bestOffset - endOffset = 1 THEN ' is cut.' ELSE ' are cut.' END
+  {behind} || printf(' ends at %,d, ', {end}) || {best} || printf(' at %,d: if ', {best_end}) || {leader} || ' leads, '
+    || {best} || printf(' loses what it has from %,d on.', {end})
     || CASE WHEN latest IS NULL AND latestOfAll IS NOT NULL THEN ' ' || {behind} || ' holds no batch.'
       WHEN {is_far} THEN printf(' Its newest batch is %,d s older.', {seconds("latestOfAll - latest")}) ELSE '' END AS message
 FROM compared

@@ -209,7 +209,7 @@ CASES = (
         _on(b1=[data(0, at=TIMESTAMP - DAY), data(1)], b2=[data(0, at=TIMESTAMP - DAY), data(1)]),
         "2",
         warning(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
-        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut. "
+        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, broker 1 loses what it has from 1 on. "
         "Its newest batch is 86,400 s older.",
     ),
     _case(
@@ -218,7 +218,7 @@ CASES = (
         _on(b1=_LOG[:3], b2=_LOG[:3]),
         "1",
         info(NO_BYTES, file=LOG, offsets=(5, 14), expected="15", found="5"),
-        "Broker 1 ends at 5, broker 2 at 15: if broker 1 leads, up to 10 records of broker 2 are cut.",
+        "Broker 1 ends at 5, broker 2 at 15: if broker 1 leads, broker 2 loses what it has from 5 on.",
     ),
     # the clock of a producer is ahead
     _case(
@@ -227,7 +227,7 @@ CASES = (
         _on(b1=[data(0, at=NOW + 9 * DAY)], b2=[data(0, at=NOW + 9 * DAY)]),
         "2",
         info(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
-        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut.",
+        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, broker 1 loses what it has from 1 on.",
     ),
     _case(
         "replica-behind: named",
@@ -235,7 +235,7 @@ CASES = (
         {"broker-1": {P: {0: _LOG[:3]}}, "broker-2": {P: {0: _LOG[:3]}}},
         "broker-1",
         info(NO_BYTES, file=LOG, offsets=(5, 14), expected="15", found="5"),
-        "broker-1 ends at 5, broker-2 at 15: if broker-1 leads, up to 10 records of broker-2 are cut.",
+        "broker-1 ends at 5, broker-2 at 15: if broker-1 leads, broker-2 loses what it has from 5 on.",
     ),
     # the near miss: one rolled a segment
     _case(
@@ -244,7 +244,7 @@ CASES = (
         {"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0), data(1)]}}},
         "2",
         info(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
-        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut.",
+        "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, broker 1 loses what it has from 1 on.",
     ),
     # the near miss: all its segments were deleted
     _case(
@@ -253,7 +253,7 @@ CASES = (
         {"1": {P: {0: [data(0)]}}, "2": {P: {1: []}}},
         "2",
         warning(NO_BYTES, file=LOG, offsets=(0, 0), expected="1", found="0"),
-        "Broker 2 ends at 0, broker 1 at 1: if broker 2 leads, up to 1 record of broker 1 is cut. Broker 2 holds no batch.",
+        "Broker 2 ends at 0, broker 1 at 1: if broker 2 leads, broker 1 loses what it has from 0 on. Broker 2 holds no batch.",
     ),
     # the near miss: the marker may be on its way
     _case(

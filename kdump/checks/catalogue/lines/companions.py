@@ -166,7 +166,7 @@ PHRASES = (
         ("sequence-duplicate",),
     ),
     Phrase(
-        "unknown_producer_id|could not locate the producer metadata|broker: unknown producer id",
+        "unknown_producer_id|could not locate the producer metadata|found no record of producerid|broker: unknown producer id",
         "the broker does not remember the producer, because its records expired or were deleted. Nothing is damaged",
     ),
     Phrase(

@@ -24,7 +24,8 @@ PHRASES = (
         "kafka-storage.sh format found a meta.properties in the directory, and left it as it is. Nothing is lost",
     ),
     Phrase(
-        "failed to acquire lock on file .lock|lock on file .lock|another process or thread is using this directory",
+        "failed to acquire lock on file .lock|lock on file .lock|another process or thread is using this directory"
+        "|OverlappingFileLockException",
         "another broker process uses this directory; nothing is wrong on disk. Stop the other one (or wait for it to end) before"
         " you start this one, and do not delete .lock while it runs. On network storage, a dead host may still hold the lock",
     ),
@@ -222,7 +223,7 @@ PHRASES = (
         ("torn-tail", "torn-header", "zero-tail"),
     ),
     Phrase(
-        "input/output error",
+        "input/output error|i/o error, dev|buffer i/o error on dev|lost async page write",
         "the device could not read or write: this is a failing disk, controller or network volume, not Kafka. Look at the"
         " kernel's log (dmesg); `kdump check LOG_DIRECTORY` reads everything and names the files and bytes that cannot be"
         " read",
@@ -272,7 +273,7 @@ PHRASES = (
         " --after unclean LOG_DIRECTORY` says what it does",
     ),
     Phrase(
-        "(no such file or directory)",
+        "(no such file or directory)|NoSuchFileException: {}",
         "a file that should be there is not: it was deleted or moved while the broker ran, as cleaners of /tmp and scripts do, or"
         " a topic was deleted meanwhile",
         ("file-vanished", "index-missing"),

@@ -81,8 +81,8 @@ PHRASES = (
         "from now on, a replica that is not in sync may become the leader, and records may be lost by that. None is lost yet",
     ),
     Phrase(
-        "triggering unclean leader election|unclean leader election|unclean election|performing unclean recovery|potential"
-        " data loss",
+        "triggering unclean leader election|unclean partition change for|unclean leader election|unclean election|performing"
+        " unclean recovery|potential data loss",
         "a replica that was not in sync becomes the leader, or did. Records that only the others have are lost: copy the log"
         f" directories of all replicas before they are truncated. {_COMPARE}",
         ("replica-divergence",),

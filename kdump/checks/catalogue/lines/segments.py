@@ -103,7 +103,8 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "has been truncated during write|mismatch in sending bytes over socket|exceeds end position of",
+        "has been truncated during write|mismatch in sending bytes over socket|exceeds end position of|failed to read `{}` from"
+        " file channel",
         "a segment became shorter while it was read or sent: the broker truncated it, or something else wrote to the file",
         ("file-shrank",),
     ),
@@ -216,7 +217,7 @@ PHRASES = (
         " local.retention.bytes). No record is lost",
     ),
     Phrase(
-        "retention time {} breach|retention size {} breach|log start offset {} breach",
+        "retention time {} breach|retention size {} breach|log start offset {} breach|incremented log start offset to",
         "retention deletes segments as configured (retention.ms, retention.bytes, deleted records). This is normal. If they go"
         " too early, look at the topic's configuration, and at the timestamps of the records (`kdump check`)",
     ),
@@ -303,7 +304,7 @@ PHRASES = (
     Phrase(
         "message_too_large|record_list_too_large|exceeds the maximum configured segment size|exceeds the maximum configured"
         " value of|exceeds the maximum configured size|message larger than the max message size|message size too large"
-        "|message batch larger than|bytes when serialized which is larger than",
+        "|message was too large|message batch larger than|bytes when serialized which is larger than",
         f"a batch is larger than max.request.size, max.message.bytes or segment.bytes, and was not written. {_RECORDS_LOST}",
     ),
     Phrase(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 
 from kdump.checks.context import context_in
@@ -139,7 +140,9 @@ def _report_first_lost(context: FileContext, below: str, why: str, between: tupl
 
 def report_no_log(context: FileContext, start: int) -> None:
     """Report a partition without any log; leader-epoch-checkpoint, from byte `start` on, has epochs."""
-    message = "There is no log here, though leaders have been elected: all segments are lost. A broker starts over at offset 0."
+    message = "There is no log here, though leaders have been elected: all segments are lost."
+    if not tree.is_metadata_log(os.path.dirname(context.path)):  # which goes on from its newest snapshot
+        message += " A broker starts over at offset 0."
     context.report("segment-missing", start, context.source.size, message)
 
 

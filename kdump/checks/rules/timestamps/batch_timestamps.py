@@ -35,7 +35,7 @@ class BatchTimestamps(SegmentRule):
         self._future = self.tally(
             "timestamp-future",
             "maxTimestamp is in the future in {count}; the latest, here, is {note}. "
-            "Until then, time-based retention does not delete this segment.",
+            "Until then, time-based retention deletes neither this segment nor later ones.",
         )
         self._latest_seen = self._latest
         self._units: dict[str, Tally] = {}

@@ -14,9 +14,9 @@ from kdump.checks.finding import ERROR, INFO
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.output.text.check.advice import OPEN_TRANSACTION
-from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.steps import STDIN, Steps, shell_word
 from kdump.output.text.topic_id_step import add_topic_id
-from kdump.verdicts.verdict import LOSING, ends_all_starts
+from kdump.verdicts.verdict import LOSING, START_LOSES, ends_all_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ _ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-f
 _SNAPSHOT, _BAD_SNAPSHOT = "checkpoint", "checkpoint-bad-batch"
 _MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
 """Codes whose remedy is under Next."""
-_NOT_A_SEGMENT, _GAP = "not-a-segment", "offset-gap"
+_NOT_A_SEGMENT = "not-a-segment"
+_LOST = (
+    *("offset-gap", "segments-gap", "segment-missing"),
+    *("recovery-point-beyond-end", "high-watermark-beyond-end", "cleaner-offset-beyond-end"),
+)
+"""Errors about offsets that are not there."""
 _GZIP = zlib.MAX_WBITS | 16  # zlib takes this for the format of gzip
 _PROBED = 4096  # bytes
 _NEVER_SEGMENTS = ("not-a-segment", "name-not-numeric", "index-missing", "timeindex-missing")
@@ -110,9 +115,11 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
             steps.unpack(fold.finding.path)
     if is_brief and len(damaged) > _MOST_MENDED_BRIEFLY:
         steps.count_more(f"and {len(damaged) - _MOST_MENDED_BRIEFLY:,} more to recover; --all lists each")
-    forecast = next((fold.group for fold in endangered if _is_directory(fold.group)), None)
+    told = endangered if steps.lines() else [*endangered, *filter(_is_start, worst)]
+    forecast = next((fold for fold in told if _is_directory(fold.group)), None)
     if forecast is not None:
-        steps.look(f"kdump forecast {shell_word(forecast)}", "what a start does, step by step")
+        words = " ".join(map(shell_word, _forecast_together(forecast, directories)))
+        steps.look(f"kdump forecast {words}", "what a start does, step by step")
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
         steps.look(f"kdump check --as log {shell_word(unread.path)}", "it was not examined")
@@ -120,7 +127,7 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
     if is_brief:
         return steps
-    if skipped is not None and skipped.severity != INFO:
+    if skipped is not None and skipped.severity != INFO and skipped.path != STDIN:
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
     for code in _codes(folds)[:_CODES_TO_EXPLAIN]:
         steps.look(f"kdump explain {code}")
@@ -131,11 +138,12 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     """Add what makes a start work again that fails because of one file or one name, or shows why."""
     finding = fold.finding
     path, word = finding.path, finding.broker_forecast.partition(" ")[0]
-    above = tree.parent(absolute(path))
-    if finding.code == _GAP and finding.severity == ERROR and tree.is_metadata_log(above) and tree.directory_name(above):
-        question = f"{os.path.basename(above)}@{finding.offset_first}"
-        about = "other controllers have copies of the metadata log: is one whole?"
-        steps.look(f"# kdump where {question} {shell_word(tree.parent(os.path.dirname(path)))} OTHER", about)
+    is_lost = finding.code in _LOST and finding.severity == ERROR and finding.offset_first is not None
+    if is_lost and tree.directory_name(absolute(fold.group)):
+        is_of_metadata = tree.is_metadata_log(absolute(fold.group))
+        whole = "other controllers have copies of the metadata log: is one whole?"
+        question = f"{os.path.basename(absolute(fold.group))}@{finding.offset_first} {shell_word(fold.group)} OTHER"
+        steps.look(f"# kdump where {question}", whole if is_of_metadata else "has another replica what is missing here?")
     if finding.severity != ERROR or word not in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY) or is_url(path):
         return
     if finding.code == _ODD_DIRECTORY:
@@ -143,7 +151,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     elif finding.code == _LOG_DIRECTORY_FILE and os.path.basename(path) == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
     elif finding.code == _LOG_DIRECTORY_FILE:
-        steps.move_away([path], "a start then uses zero for all its offsets")
+        steps.move_checkpoint(path)
     elif finding.code == _PARTITION_METADATA and (word != fault_kind.STRAY or not os.path.lexists(path)):
         add_topic_id(steps, path)
     elif finding.code in STARTS:
@@ -152,6 +160,19 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
+
+
+def _is_start(fold: Fold) -> bool:
+    return fold.finding.code == START_LOSES and fold.finding.severity == ERROR
+
+
+def _forecast_together(fold: Fold, directories: Mapping[str, Directory]) -> list[str]:
+    """The directory of a fold; where a start may fail because log directories do not fit together, all of these."""
+    if fold.finding.code not in STARTS or not fold.finding.broker_forecast.startswith(fault_kind.DIE):
+        return [fold.group]
+    around = dict.fromkeys(place for path in directories for place in (path, tree.parent(path)))
+    log_directories = list(filter(tree.is_log_directory, around))
+    return log_directories if len(log_directories) > 1 else [fold.group]
 
 
 def _keeps_all(finding: Finding) -> bool:
