@@ -105,7 +105,8 @@ def test_options_that_cannot_be_are_refused_by_name(name: str, value: str, words
 
 
 def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
-    options = Options({"PATHS": '["/a", "file:///b", "FILE:/c"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"})
+    given = {"PATHS": '["/a", "file:///b", "FILE:/c"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"}
+    options = Options(given)
     assert (options.paths, options.target_bytes, options.selection.globs) == (["/a", "/b", "/c"], 1572864, ("a*", "b"))
     assert options.selection.numbers == frozenset((0, 4, 5, 6))
 
