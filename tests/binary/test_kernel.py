@@ -169,8 +169,9 @@ def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st
 
 
 def test_a_message_with_a_size_below_that_of_null_is_irregular() -> None:
-    for given in ({"key_length": -2}, {"value_length": -2}, {"key": b"", "value_length": -2}):
-        window = message_set(messages=[message(**{"value": None, **given})])  # type: ignore[arg-type]  # one of several
+    sizes: list[Any] = [{"key_length": -2}, {"value_length": -2}, {"key": b"", "value_length": -2}]
+    for odd in sizes:
+        window = message_set(messages=[message(**{"value": None, **odd})])
         for walk in (_kernel.walk_contents, reference.walk_contents):
             rows: list[kernel.MessageTuple] = []
             assert walk(window, 0, len(window), 0, None, 9, rows) == (0, -1) and rows == []

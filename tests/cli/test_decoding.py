@@ -18,8 +18,8 @@ from kdump.cli.commands import main
 from kdump.cli.listing import decoder_names, decoding
 from kdump.decoding import decoded
 from kdump.decoding.log_decoder import LogDecoder
-from kdump.decoding.schemas_of_logs import SchemasOfLogs
 from kdump.decoding.schema_decoder import SchemaDecoder
+from kdump.decoding.schemas_of_logs import SchemasOfLogs
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json
 from kdump.releases import history
@@ -161,11 +161,12 @@ def test_what_follows_too_much_json_is_not_decoded_except_for_markers() -> None:
 def test_records_come_in_pieces_and_none_are_one_that_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdump.decoding.log_decoder.MAX_PIECE", 3)
     columns = ("key_size", "value_size", "key", "value", "headers")
-    for count, pieces in ((0, [(0, 0)]), (4, [(0, 4)]), (5, [(0, 5)]), (9, [(0, 5), (5, 9)]), (10, [(0, 5), (5, 10)])):
+    keys = iter(["", "1", "1", "1", "1"] * 7)  # of each five, the last one is beyond
+    decoder = LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json(next(keys))))
+    for count, pieces in ((0, [(0, 0)]), (5, [(0, 5)]), (10, [(0, 5), (5, 10)]), (12, [(0, 5), (5, 10), (10, 12)])):
         part: Any = SimpleNamespace(batches={"is_control": [False]}, counts=[count])
         part.records = {name: [None] * count for name in columns} | {"key_size": [-1] * count, "value_size": [-1] * count}
-        decode = iter(["", "1", "1", "1", "1"] * 2).__next__  # the fifth is the first beyond
-        found = list(LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json(decode()))).pieces(part))
+        found = list(decoder.pieces(part))
         assert [(first, end) for first, end, _ in found] == pieces
         assert all(len(one) == end - first for first, end, one in found)
 
