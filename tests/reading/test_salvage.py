@@ -727,6 +727,17 @@ def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
     assert total() <= 4096
 
 
+def test_runs_of_zeros_are_at_least_a_sector_and_end_where_the_range_does() -> None:
+    with opened(b"x" + bytes(511) + b"x" * 10 + bytes(2000) + b"x" + bytes(512)) as source:
+        for start, stop, found in (
+            (0, 3035, [(522, 2522), (2523, 3035)]),
+            (600, 1200, [(600, 1200)]),
+            (0, 1033, []),
+            (2523, 3034, []),
+        ):
+            assert list(zeros.runs(source, start, stop)) == found
+
+
 @each("magic", [0, 1])
 def test_a_message_with_a_wrong_length_and_wrong_contents_hides_no_message(magic: int) -> None:
     """Its length is one too much, so that its end looks like the header of a large message, which would hold those after it."""
