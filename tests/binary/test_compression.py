@@ -236,6 +236,9 @@ _SKIPPABLE = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
         (GZIP, gzip_members(TEXT, member_count=3), "", TEXT),
         (GZIP, gzip_members(TEXT, trailing=b"garbage"), "", TEXT),
         (GZIP, gzip_members(TEXT, trailing=b"garbage" * 10), "", TEXT),
+        # Java looks for a member in more than 26 bytes, those of the trailer among them
+        (GZIP, gzip_members(TEXT, trailing=gzip_members(b"")[:10] + bytes(8)), "", TEXT),
+        (GZIP, gzip_members(TEXT, trailing=gzip_members(b"")[:10] + bytes(9)), "frame-damaged", TEXT),
         (GZIP, gzip_members(TEXT, has_trailer=False), "frame-ends-early", TEXT),
         (GZIP, _changed(gzip_members(TEXT), -8), "frame-checksum-mismatch", TEXT),  # the checksum
         (GZIP, _changed(gzip_members(TEXT), -1), "frame-checksum-mismatch", TEXT),  # the size

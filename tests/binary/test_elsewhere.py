@@ -207,6 +207,7 @@ def test_hdfs_without_the_library_of_hadoop_says_what_to_set(text: str) -> None:
 )
 def test_what_is_common_and_relative(one: str, other: str, common: str, relative: str) -> None:
     assert (paths.common([one, other]), paths.relative(one, common)) == (common, relative)
+    assert paths.relative(one, "s3://d/x") == one or not paths.is_url(one)
 
 
 # --- What a store does not give

@@ -72,6 +72,7 @@ def test_batches_that_are_damaged_or_out_of_order_or_have_negative_offsets_have_
 def test_batches_that_say_they_are_empty_and_are_not_are_counted(count: int, hollow: int) -> None:
     assert _sure(batch(records=ONE, records_count=count)).hollow == hollow
     assert _sure(batch(records=[], last_offset_delta=1)).hollow == 0
+    assert _sure(batch(records=[], records_count=count)).bare == (count > 0)
 
 
 def test_an_epoch_of_a_producer_is_a_streak_of_its_own_though_sequences_go_on() -> None:
