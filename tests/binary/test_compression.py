@@ -351,6 +351,13 @@ def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
     assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
 
 
+def test_0_10_0_0_takes_no_bytes_of_a_block_that_are_not_there() -> None:
+    cut = lz4_frame(TEXT)[:-6]  # the end of the frame, and two bytes of its block
+    for quirks in (OF_0_10_0_0, OF_0_10_2_2):
+        payload = decompress(LZ4, cut, 1, quirks=quirks)
+        assert (_code(payload), payload.data) == ("frame-truncated", b"")
+
+
 def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:
     odd = b"\x82snappy." + bytes(8) + snappy_xerial(TEXT)[16:]
     assert bytes(decompress(SNAPPY, odd, 1, quirks=OF_0_10_0_0).data) == TEXT
