@@ -16,7 +16,20 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress, lz4, zstd_frame
+from kdump.binary.codecs import (
+    CODECS,
+    GZIP,
+    LZ4,
+    SNAPPY,
+    ZSTD,
+    BatchDecompressor,
+    LongPayload,
+    Payload,
+    decompress,
+    lz4,
+    opened,
+    zstd_frame,
+)
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
 from tests.builders.compression import (
@@ -67,7 +80,7 @@ CODES = {
 COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
 
 
-def _code(payload: Payload) -> str:
+def _code(payload: Payload | LongPayload) -> str:
     return "" if payload.error is None else payload.error.code
 
 
@@ -294,6 +307,9 @@ def test_a_payload_is_read_up_to_what_is_wrong_in_it(codec: int, compressed: byt
     assert data is None or bytes(payload.data) == data
     if compressed == _stored(1000):
         assert payload.whole_blocks == 0  # Kafka loses what the read that fails had decoded
+    again = opened(codec, compressed, 2, max_held=0)  # which is decompressed for each reading
+    whole = b"".join(map(bytes, again.pieces(again.size)))
+    assert (whole, again.whole_blocks, _code(again)) == (bytes(payload.data), payload.whole_blocks, code)
 
 
 # --- gzip
