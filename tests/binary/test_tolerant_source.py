@@ -77,3 +77,11 @@ def test_a_read_that_gives_nothing_before_the_end_of_the_file_is_a_bad_range(fil
         )
         source.read_plainly(memoryview(buffer), 0)
         assert buffer == b"x" * BLOCK + bytes(BLOCK), "nothing that the caller had is left"
+
+
+def test_a_range_that_cannot_be_read_stays_as_long_as_it_was_found(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail(monkeypatch, 1, 2)
+    with TolerantSource(str(file)) as source:
+        for position, count in ((0, 4 * BLOCK), (BLOCK, 10), (BLOCK + 7, BLOCK), (2 * BLOCK, BLOCK)):
+            source.read(position, count)
+            assert source.bad_ranges == [(BLOCK, 3 * BLOCK)], (position, count)
