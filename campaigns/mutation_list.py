@@ -50,6 +50,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
         "0xdc00 + (character & 0x1ff)",
         "cli/test_intact_listing.py",
     ),
+    ("65-c23", "binary/c/text/dump.h", "return time != NO_TIMESTAMP && time", "return time", "cli/test_intact_listing.py"),
     ("05", "binary/c/text/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
     ("65-c21", "binary/c/text/indexes.h", "is_append_time ? max_timestamp : added(", "added(", "dropin/test_time_indexes.py"),
     (
@@ -545,6 +546,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("start-at-damage", "reading/starts.py", 'if not chunk.batches["isvalid"][0]:', "if False:"),
     ("61-a24", "reading/steps.py", " and damage.end < source.size:", " and damage.end <= source.size:"),
     ("61-a29", "reading/steps.py", "self.damaged = batch.end, extent\n            return ", "return "),
+    ("65-q54", "reading/steps.py", "status = SALVAGED if batch.has_known_magic else DAMAGED", "status = SALVAGED"),
     ("header-after-window", "reading/trust.py", " or extent[0] < 0 else", " or extent[0] >= 0 else"),
     ("61-a26", "reading/trust.py", "_PAGE_BYTES) >= run.size:", "_PAGE_BYTES) > run.size:"),
     ("61-a27", "reading/trust.py", " or position < self.nested_end:", " or position <= self.nested_end:"),

@@ -89,6 +89,14 @@ def _listed(name: str, arguments: list[str], stretch: int, sizes: Sizes) -> Prin
         return kernels.listed(arguments, sizes)
 
 
+def test_a_record_without_a_timestamp_is_of_no_time(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(batch(records=[Record(value=b"v", timestamp=time) for time in (-1, 3, 9)]))
+    arguments = ["log", "--deep", "--to-time", "1970-01-01T00:00:00.005Z", "--output", "ndjson", str(tmp_path / NAME)]
+    for name in kernels.KERNELS:
+        lines = _listed(name, arguments, 1 << 20, Sizes()).stdout.splitlines()
+        assert [json.loads(line)["offset"] for line in lines] == [1], name
+
+
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))

@@ -230,6 +230,11 @@ def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) 
     assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
 
 
+def test_a_batch_of_a_magic_that_nobody_reads_is_not_salvaged_though_its_length_alone_is_wrong() -> None:
+    ranges = _ranges(_batch(0) + _with_length(MAGIC_3, len(MAGIC_3) + 50) + _batch(2) + _batch(3))
+    assert [found.status for found in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+
+
 def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
     header = BATCH_HEADER.unpack_from(batch(base_offset=2**63 - 1, last_offset_delta=5, partition_leader_epoch=7))
     found = FoundBatch(header, 0, 61, None, is_legacy=False, is_valid=True)
