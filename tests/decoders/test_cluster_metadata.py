@@ -140,14 +140,6 @@ def test_an_array_that_is_too_large_is_a_separate_error_before_3_0_2() -> None:
     assert _metadata(value, "3.0.2") == "Error at 5, skipping. Failed to deserialize record with type 3"
 
 
-def test_a_tag_of_a_later_version_is_refused_and_one_of_no_version_is_not() -> None:
-    change = int32(0) + UUID + tagged(_8=b"\1")  # its directories, of version 1
-    for version, is_refused in ((0, True), (1, False)):
-        shown = _metadata(bytes([1, 5, version]) + change, "4.0.1")
-        assert (shown == "Error at 5, skipping. Failed to deserialize record with type 5") == is_refused
-    assert "PARTITION_CHANGE_RECORD" in _metadata(b"\1\5\0" + int32(0) + UUID + tagged(_99=b"\1"), "4.0.1")
-
-
 # --- remote log metadata
 
 

@@ -16,10 +16,7 @@ import pytest
 
 import kdump
 from kdump.cli import dropin
-from kdump.dropin.before_0_11.message_log import MessageLog
-from kdump.errors import CorruptData
 from kdump.output.blocks import Blocks
-from kdump.releases.profile import profile_of
 from tests.builders.compression import snappy_xerial
 from tests.builders.files import (
     aborted_transaction,
@@ -31,7 +28,6 @@ from tests.builders.files import (
 )
 from tests.builders.records import Message, batch, record, wrapper
 from tests.loops import each
-from tests.support import opened
 
 ROOT = Path(kdump.__file__).parent.parent
 LOG = "00000000000000000000.log"
@@ -382,14 +378,3 @@ def test_a_run_opens_nothing_for_writing(tmp_path: Path, files: str) -> None:
         assert not any(flag in line for flag in ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC")), line
         if f"{folder}" in line or ".log" in line or "index" in line and "O_NONBLOCK" in line:
             assert "O_RDONLY" in line, line
-
-
-def test_a_message_before_0_11_may_be_as_large_as_the_limit() -> None:
-    rules = profile_of("0.10.2.2").message_rules()
-    data = wrapper(messages=[])
-    assert rules is not None
-    with opened(data) as source:
-        assert len(list(MessageLog(source, rules, max_message_size=len(data) - 12).messages())) == 1
-        with pytest.raises(CorruptData, match="a message says it is") as caught:
-            list(MessageLog(source, rules, max_message_size=len(data) - 13).messages())
-    assert caught.value.code == "message-too-large"

@@ -285,10 +285,3 @@ def test_a_layout_has_what_its_version_reads_and_the_tags_that_it_refuses() -> N
         assert layout is not None and layout.later_tags == refused and layout.is_flexible == (version > 0)
         names = [[field.name for field in fields] for fields in (layout.fields, layout.tagged, layout.shown)]
         assert names == [["plain"], tagged, ["plain", *tagged]]
-
-
-def test_what_is_as_long_as_may_be_is_read() -> None:
-    assert _read(_flexible("string"), unsigned_varint(0x8000) + b"x" * 0x7FFF + b"\0") == {"x": "x" * 0x7FFF}
-    bounded = schema.with_bounded_counts(_flexible("int8"))
-    tags = [b"\1" + unsigned_varint(count) + b"\5\0" * count for count in (10_000, 10_001)]
-    assert (_read(bounded, tags[0]), _code(bounded, tags[1])) == ({"x": 1}, "message-tags-too-many")

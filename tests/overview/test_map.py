@@ -6,8 +6,6 @@ import shutil
 import struct
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any  # what a test stands in for
 from xml.etree import ElementTree
 
 import pytest
@@ -19,7 +17,6 @@ from kdump.output.html.picture import svg_of
 from kdump.output.rows.columns import width_of
 from kdump.output.text.map import write_maps
 from kdump.output.text.style import ReportStyle
-from kdump.overview import partition_map as maps
 from kdump.overview.map_rows import AXES, PLOTS, MapMark, MapSegment, MapSpan
 from kdump.overview.map_scale import MapScale
 from kdump.overview.partition_map import PartitionMap, partition_map
@@ -385,11 +382,3 @@ def test_a_segment_that_a_crash_deletes_goes_from_its_first_batch_on(partition: 
     (partition / f"{COUNT:020d}.log").unlink()
     (segment,) = partition_map(partition).segments
     assert segment.end_offset == 98, "the last batch is only salvaged"
-
-
-def test_findings_in_companions_are_notes_of_their_segments() -> None:
-    names = [f"{0:020}.log", f"{0:020}.index", f"{0:020}.index", f"{9:020}.index", "leader-epoch-checkpoint"]
-    found = [SimpleNamespace(path=f"/a-0/{name}", file_type=name.rpartition(".")[2], code="some-code") for name in names]
-    made: Any = SimpleNamespace(findings=found, others=[])
-    notes = maps._take_findings(made, [(base, f"/a-0/{base:020}.log") for base in (0, 5)])
-    assert (notes, made.others) == ({0: ["index: some-code"], 5: []}, found[3:])
