@@ -112,7 +112,6 @@ _EPOCH = int32(0) + struct.pack(">q", 5) + b"\0"
             b"\1\5\0" + bytes(20) + b"\1\x08\1\1",
             b"Failed to deserialize record with type 5",
         ),  # a later tag
-        # an epoch twice: a map has it once
         ("remote-log-metadata-decoder", b"\1\3\0" + bytes(52) + b"\3" + _EPOCH * 2 + int32(100) + b"\0\1\0", b"={0=5}"),
     ],
 )

@@ -749,10 +749,6 @@ def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: Patch) -> Non
     assert not names & settings(None, {}, 2, "folder").keys()
     for master, made in (("local[3]", "local[3,4]"), ("local", "local[1,4]"), ("local[3,5]",) * 2, ("spark://a:7077",) * 2):
         assert settings(master, {}, 2, "folder")["spark.master"] == made
-    monkeypatch.setenv("PYTHONPATH", "others")
-    session._export_path()
-    session._export_path()
-    assert os.environ["PYTHONPATH"].split(os.pathsep) == [str(ROOT), "others"]
 
 
 def test_what_is_given_counts_more_than_our_settings() -> None:
