@@ -23,10 +23,12 @@ from kdump.binary.codecs import (
     SNAPPY,
     ZSTD,
     BatchDecompressor,
+    LongPayload,
     Payload,
     decompress,
     inspect_frames,
     lz4,
+    opened,
     zstd_frame,
 )
 from kdump.binary.codecs.quirks import CodecQuirks
@@ -79,7 +81,7 @@ CODES = {
 COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
 
 
-def _code(payload: Payload) -> str:
+def _code(payload: Payload | LongPayload) -> str:
     return "" if payload.error is None else payload.error.code
 
 
@@ -262,6 +264,7 @@ _GZIP_PARTS = b"\x1f\x8b\x08\x1e" + bytes(6) + b"\x03\x00abc" + b"name\x00" + b"
 _GZIP_HEADER = _GZIP_PARTS + (zlib.crc32(_GZIP_PARTS) & 0xFFFF).to_bytes(2, "little")
 _OF_VERSION_0 = snappy_xerial(TEXT, version=0, compatible_version=-1)
 _OF_4_GIB = b"\xff\xff\xff\xff\x0f" + b"\x00a"  # a block of snappy, as it says
+_EXTRA_FIELD = b"\x1f\x8b\x08\4" + bytes(6) + b"\3\0abc" + gzip_members(TEXT)[10:]
 _SKIPPABLE = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
 
 
@@ -271,6 +274,10 @@ _SKIPPABLE = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
         (GZIP, gzip_members(TEXT, member_count=3), "", TEXT),
         (GZIP, gzip_members(TEXT, trailing=b"garbage"), "", TEXT),
         (GZIP, gzip_members(TEXT, trailing=b"garbage" * 10), "", TEXT),
+        (GZIP, _EXTRA_FIELD, "", TEXT),
+        # Java looks for a member in more than 26 bytes, those of the trailer among them
+        (GZIP, gzip_members(TEXT, trailing=gzip_members(b"")[:10] + bytes(8)), "", TEXT),
+        (GZIP, gzip_members(TEXT, trailing=gzip_members(b"")[:10] + bytes(9)), "frame-damaged", TEXT),
         (GZIP, gzip_members(TEXT, has_trailer=False), "frame-ends-early", TEXT),
         (GZIP, _changed(gzip_members(TEXT), -8), "frame-checksum-mismatch", TEXT),  # the checksum
         (GZIP, _changed(gzip_members(TEXT), -1), "frame-checksum-mismatch", TEXT),  # the size
@@ -316,6 +323,9 @@ def test_a_payload_is_read_up_to_what_is_wrong_in_it(codec: int, compressed: byt
     assert data is None or bytes(payload.data) == data
     if compressed == _stored(1000):
         assert payload.whole_blocks == 0  # Kafka loses what the read that fails had decoded
+    again = opened(codec, compressed, 2, max_held=0)  # which is decompressed for each reading
+    whole = b"".join(map(bytes, again.pieces(again.size)))
+    assert (whole, again.whole_blocks, _code(again)) == (bytes(payload.data), payload.whole_blocks, code)
 
 
 # --- gzip
@@ -371,6 +381,13 @@ def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
     assert (_code(payload), bytes(payload.data)) == ("frame-block-size", TEXT)
     payload = decompress(SNAPPY, after_none, 0, quirks=OF_0_9)
     assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
+
+
+def test_0_10_0_0_takes_no_bytes_of_a_block_that_are_not_there() -> None:
+    cut = lz4_frame(TEXT)[:-6]  # the end of the frame, and two bytes of its block
+    for quirks in (OF_0_10_0_0, OF_0_10_2_2):
+        payload = decompress(LZ4, cut, 1, quirks=quirks)
+        assert (_code(payload), payload.data) == ("frame-truncated", b"")
 
 
 def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:

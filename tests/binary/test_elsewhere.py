@@ -1,5 +1,6 @@
 """Files in an object store: the same bytes however they are read, and no answer that is better than what the store gave."""
 
+import contextlib
 import errno
 import gc
 import os
@@ -206,6 +207,7 @@ def test_hdfs_without_the_library_of_hadoop_says_what_to_set(text: str) -> None:
 )
 def test_what_is_common_and_relative(one: str, other: str, common: str, relative: str) -> None:
     assert (paths.common([one, other]), paths.relative(one, common)) == (common, relative)
+    assert paths.relative(one, "s3://d/x") == one or not paths.is_url(one)
 
 
 # --- What a store does not give
@@ -418,3 +420,16 @@ def test_a_process_that_is_slow_to_end_is_not_forgotten(monkeypatch: pytest.Monk
     store_client._Process().end()
     gc.collect()
     assert len(store_client._outliving) == before + 1
+
+
+def test_only_failures_in_a_row_end_the_reading_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(name: str, _url: str, start: int = 0, *_: object) -> tuple[dict[str, object], bytes]:
+        if start // PART % 2:
+            raise OSError(errno.EIO, "it is not there")
+        return {"kind": "file", "size": 20 * PART, "version": "1"}, b"x" * PART
+
+    monkeypatch.setattr(elsewhere, "_ask", ask)
+    file = elsewhere.open("s3://data/a.log", os.O_RDONLY)
+    for part in reversed(range(20)):
+        with pytest.raises(OSError, match="it is not there") if part % 2 else contextlib.nullcontext():
+            assert elsewhere.pread(file, 3, part * PART) == b"xxx"

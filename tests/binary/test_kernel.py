@@ -175,6 +175,15 @@ def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st
     assert rows == wanted
 
 
+def test_a_message_with_a_size_below_that_of_null_is_irregular() -> None:
+    sizes: list[Any] = [{"key_length": -2}, {"value_length": -2}, {"key": b"", "value_length": -2}]
+    for odd in sizes:
+        window = message_set(messages=[message(**{"value": None, **odd})])
+        for walk in (_kernel.walk_contents, reference.walk_contents):
+            rows: list[kernel.MessageTuple] = []
+            assert walk(window, 0, len(window), 0, None, 9, rows) == (0, -1) and rows == []
+
+
 MESSAGES = st.builds(
     message, magic=st.integers(0, 1), value=st.none() | st.binary(max_size=20), timestamp=INT64, attributes=st.integers(-128, 127)
 ).map(lambda one: message_set(messages=[one]))

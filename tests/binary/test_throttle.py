@@ -51,6 +51,8 @@ def test_a_file_is_read_no_faster_than_its_rate(log: Path, monkeypatch: pytest.M
     monkeypatch.setattr(time, "sleep", slept.append)
     Source.throttle = Throttle(10_000_000, drops_pages=False)
     with Source(str(log)) as source:
+        assert not source.is_direct, "nothing reads past the throttle"
+    with Source(str(log)) as source:
         for _ in range(3):
             assert source.read(0, source.size) == log.read_bytes()
         # all but the last piece, which nothing waits for

@@ -1,6 +1,7 @@
 """What the rules for indexes do that no single broken file shows."""
 
 import random
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from kdump.binary.source import Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.packed_ints import PackedInts
 from kdump.checks.rules.indexes import offset_index, time_index
+from kdump.checks.rules.indexes.offset_index_gaps import EntryGaps
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import file_name, write_partition
@@ -131,3 +134,18 @@ def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> No
             counted = (report.bytes_intact, report.bytes_damaged, report.bytes_zero)
             assert sum(counted) == report.size == len(data), number
         path.write_bytes(before)
+
+
+@each("positions, count", [([], 0), ([0, 4096], 0), ([0, 4097], 1), ([0, 4096, 4097, 8193, 8194], 2)])
+def test_an_entry_is_expected_where_more_than_an_interval_was_appended(positions: list[int], count: int) -> None:
+    column = PackedInts()
+    column.extend(positions)
+    assert offset_index._expected_entries(column) == count
+
+
+def test_the_smallest_gap_is_that_of_all_windows() -> None:
+    context: Any = None
+    gaps = EntryGaps(context, None)
+    for row, positions in ((0, [9000, 10_000]), (2, [20_000, 40_000])):
+        gaps.add(row, range(2), array("i", positions))
+    assert gaps._smallest == 1000

@@ -158,7 +158,7 @@ def test_a_wrapper_with_more_messages_than_are_read_is_not_ordinary() -> None:
 def test_a_wrapper_of_offset_0_is_ordinary_only_with_messages_of_offset_0() -> None:
     for offset, inner, is_ordinary in (
         *((0, [0, 0], True), (0, [0, 1], False), (0, [5, 6], False), (0, [3, 0], False), (1, [0, 1], True)),
-        *((1, [0, 2], False), (9, [0, 1], True)),
+        *((1, [0, 2], False), (9, [0, 1], True), (9, [0, 2], False)),
     ):
         outer = wrapper(messages=[message(key=b"k", magic=1)] * 2, magic=1, offset=offset, inner_offsets=inner)
         assert _skipped(outer, "gzip") == (len(outer) if is_ordinary else 0), (offset, inner)

@@ -19,6 +19,7 @@ from kdump.cli.listing import decoder_names, decoding
 from kdump.decoding import decoded
 from kdump.decoding.log_decoder import LogDecoder
 from kdump.decoding.schema_decoder import SchemaDecoder
+from kdump.decoding.schemas_of_logs import SchemasOfLogs
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json
 from kdump.releases import history
@@ -155,6 +156,24 @@ def test_what_follows_too_much_json_is_not_decoded_except_for_markers() -> None:
     found = LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json("1")), max_json=0).each(part)
     marker = '{"controlType":"COMMIT"}'
     assert [(one.key, one.fault is None) for one in found] == [("1", True), (None, False), (marker, True), (None, False)]
+
+
+def test_records_come_in_pieces_and_none_are_one_that_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.decoding.log_decoder.MAX_PIECE", 3)
+    columns = ("key_size", "value_size", "key", "value", "headers")
+    keys = iter(["", "1", "1", "1", "1"] * 7)  # of each five, the last one is beyond
+    decoder = LogDecoder(lambda *_: decoded.Decoded(kafka_json.Json(next(keys))))
+    for count, pieces in ((0, [(0, 0)]), (5, [(0, 5)]), (10, [(0, 5), (5, 10)]), (12, [(0, 5), (5, 10), (10, 12)])):
+        part: Any = SimpleNamespace(batches={"is_control": [False]}, counts=[count])
+        part.records = {name: [None] * count for name in columns} | {"key_size": [-1] * count, "value_size": [-1] * count}
+        found = list(decoder.pieces(part))
+        assert [(first, end) for first, end, _ in found] == pieces
+        assert all(len(one) == end - first for first, end, one in found)
+
+
+def test_topics_of_users_may_begin_with_an_underscore() -> None:
+    schemas = SchemasOfLogs("integer", "", None)
+    assert [schemas.decoder_of(f"/none/{name}-0/{0:020}.log") is None for name in ("_a", "__a")] == [False, True]
 
 
 def test_control_records_have_the_names_of_their_types() -> None:

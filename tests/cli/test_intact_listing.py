@@ -1,6 +1,8 @@
 """Listings of intact stretches by the kernel in C are those of the reference, whatever the contents."""
 
 import base64
+import csv
+import io
 import json
 from pathlib import Path
 from unittest import mock
@@ -87,6 +89,14 @@ def _listed(name: str, arguments: list[str], stretch: int, sizes: Sizes) -> Prin
         return kernels.listed(arguments, sizes)
 
 
+def test_a_record_without_a_timestamp_is_of_no_time(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(batch(records=[Record(value=b"v", timestamp=time) for time in (-1, 3, 9)]))
+    arguments = ["log", "--deep", "--to-time", "1970-01-01T00:00:00.005Z", "--output", "ndjson", str(tmp_path / NAME)]
+    for name in kernels.KERNELS:
+        lines = _listed(name, arguments, 1 << 20, Sizes()).stdout.splitlines()
+        assert [json.loads(line)["offset"] for line in lines] == [1], name
+
+
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))
@@ -96,6 +106,18 @@ def test_both_kernels_list_the_same(tmp_path: Path, form: str, log: bytes, way: 
     arguments = ["log", *way, "--output", form, str(path)]
     expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
     assert _listed(kernel.C, arguments, stretch, sizes) == expected
+
+
+@each("form", FORMS)
+def test_each_odd_letter_is_shown_as_by_the_reference_alone_and_between_others(tmp_path: Path, form: str) -> None:
+    texts = [before + letter + after for letter in STRANGE for before, after in (("", ""), ("plain ab", "x"), ("", "\x7f"))]
+    (tmp_path / NAME).write_bytes(batch(records=[Record(value=text.encode()) for text in texts]))
+    arguments = ["log", "--print-data-log", "--output", form, str(tmp_path / NAME)]
+    by_c, by_reference = (_listed(name, arguments, 1 << 20, Sizes()) for name in (kernel.C, kernel.PYTHON))
+    assert by_c == by_reference
+    if form == "csv":
+        rows = csv.DictReader(io.StringIO(by_c.stdout.decode(), newline=""))
+        assert [row["value"] for row in rows if row["value"]] == texts
 
 
 OFFSETS, MOMENTS, POSITIONS = st.integers(0, 60), st.integers(-(10**15), 10**15) | st.integers(-6, 6), st.integers(0, 1500)

@@ -24,6 +24,7 @@ from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
 from kdump.errors import KdumpError, Unreadable
 from kdump.spark import session
+from kdump.spark.asked_for import has_cluster
 from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
@@ -422,6 +423,7 @@ def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: di
     monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
     assert chosen(**given) == engine
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert [has_cluster(master) for master in (None, "local[2]", "spark://h:1")] == [True, False, True]
     by_submit = _spark("at spark://h:1" if "master" in options else "where spark-submit says")
     assert chosen(**given) == (HERE if engine == HERE and options else by_submit)
     monkeypatch.setattr(sys.modules["pyspark"], "SparkContext", mock.Mock())

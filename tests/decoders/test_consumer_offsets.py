@@ -156,6 +156,7 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
         (None, b"", "0.10.2.2", "org.apache.kafka.common.KafkaException", NO_KEY),
         (int16(-1), b"", "0.9.0.1", KAFKA, "Unknown offset schema version -1"),
         (OFFSET_KEY, int16(2), "0.10.2.2", KAFKA, "Unknown offset schema version 2"),
+        (OFFSET_KEY, int16(-1) + bytes(40), "0.10.2.2", KAFKA, "Unknown offset schema version -1"),
         (GROUP_KEY, int16(1), "0.10.0.1", KAFKA, "Unknown group metadata version 1"),
         (GROUP_KEY, int16(1), "0.10.1.0", SCHEMA, "Error reading field 'protocol_type': " + UNDERFLOW),
         (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA, IN_GROUP + UNDERFLOW),
@@ -166,7 +167,7 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
         (GROUP_KEY, _group(int16(-5)), "0.10.2.2", SCHEMA, "Unsupported subscription version: -5"),
         (GROUP_KEY, _group(_assigned("t", 1, int32(-1))), "0.10.2.2", "java.lang.NullPointerException", NO_BUFFER),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_what_cannot_be_read_ends_a_run_before_0_11(
     key: bytes | None, value: bytes, release: str, exception: str, message: str

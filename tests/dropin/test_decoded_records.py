@@ -21,6 +21,31 @@ def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes) ->
         return kernels.printed(["--release", release, f"--{decoder}", "--print-data-log", "--files", path], sizes)
 
 
+_EPOCH = int32(0) + struct.pack(">q", 5) + b"\0"
+
+
+@each(
+    ("decoder", "value", "shown"),
+    [
+        ("cluster-metadata-decoder", b"\1\x14\0\0zz", b"Found 2 byte(s) of garbage after 20"),
+        (
+            "cluster-metadata-decoder",
+            b"\1\5\0" + bytes(20) + b"\1\x08\1\1",
+            b"Failed to deserialize record with type 5",
+        ),  # a later tag
+        ("remote-log-metadata-decoder", b"\1\3\0" + bytes(52) + b"\3" + _EPOCH * 2 + int32(100) + b"\0\1\0", b"={0=5}"),
+    ],
+)
+def test_what_is_odd_about_a_record_of_metadata_is_so_with_both_kernels(
+    decoder: str, value: bytes, shown: bytes, tmp_path: Path
+) -> None:
+    skip_if(kernels.why_no_c())
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=value)]))
+    for name in kernels.KERNELS:
+        assert shown in _printed(name, path, "4.3.1", decoder, Sizes()).stdout, name
+
+
 def test_a_record_with_more_text_than_there_is_room_for_is_left_to_python(tmp_path: Path) -> None:
     skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"

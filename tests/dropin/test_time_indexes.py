@@ -3,6 +3,7 @@
 import random
 import struct
 from pathlib import Path
+from typing import Any  # options of builders
 
 import pytest
 
@@ -25,7 +26,10 @@ def _log(chance: random.Random, count: int) -> bytes:
             offset = chance.randrange(4 * count)
         records = [record(offset_delta=delta, value=bytes(chance.choice((0, 3, 700)))) for delta in range(chance.randrange(1, 4))]
         codec: Codec = chance.choice(("none", "none", "none", "gzip"))
-        parts.append(batch(records=records, base_offset=offset, codec=codec, base_timestamp=chance.randrange(5)))
+        times: Any = {"base_timestamp": chance.randrange(5)}
+        if chance.random() < 0.3:
+            times |= {"timestamp_type": "LogAppendTime", "max_timestamp": chance.randrange(5)}
+        parts.append(batch(records=records, base_offset=offset, codec=codec, **times))
         offset += len(records) + chance.choice((0, 0, 0, 2))
     return b"".join(parts)
 

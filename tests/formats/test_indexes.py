@@ -336,6 +336,14 @@ def _targets(
     return found
 
 
+def test_damage_after_the_batch_found_counts_only_where_all_is_read() -> None:
+    for reads_to_end, expected in [(True, "record-size-too-small"), (False, (0, 102))]:
+        assert _targets(FIRST + bytes(30), [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
+        cut = FIRST[:8] + struct.pack(">i", 28) + FIRST[12:40]  # a batch that ends in its header
+        found = _targets(FIRST + cut, [102, 109], [0, 0], reads_to_end=reads_to_end, may_start_past_end=False)
+        assert found == [(0, 102), "batch-header-cut"]
+
+
 @st.composite
 def _logs_with_entries(draw: st.DrawFn) -> tuple[bytes, list[int], list[int]]:
     offset = draw(st.integers(0, 50))

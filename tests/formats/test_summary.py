@@ -1,5 +1,7 @@
 """A summary says what batches have in common, and is there only where they are sound and in order."""
 
+from typing import Any  # options of builders
+
 import pytest
 
 from kdump.formats.log import Log
@@ -70,6 +72,7 @@ def test_batches_that_are_damaged_or_out_of_order_or_have_negative_offsets_have_
 def test_batches_that_say_they_are_empty_and_are_not_are_counted(count: int, hollow: int) -> None:
     assert _sure(batch(records=ONE, records_count=count)).hollow == hollow
     assert _sure(batch(records=[], last_offset_delta=1)).hollow == 0
+    assert _sure(batch(records=[], records_count=count)).bare == (count > 0)
 
 
 def test_an_epoch_of_a_producer_is_a_streak_of_its_own_though_sequences_go_on() -> None:
@@ -79,3 +82,12 @@ def test_an_epoch_of_a_producer_is_a_streak_of_its_own_though_sequences_go_on() 
     ]
     streaks = _sure(b"".join(batches)).producer_streaks()
     assert streaks is not None and len(list(streaks)) == 3
+
+
+def test_a_marker_belongs_to_a_transaction_that_is_open() -> None:
+    of_producer: dict[str, Any] = {"is_transactional": True, "producer_id": 7, "producer_epoch": 5}
+    data = batch(records=ONE, base_sequence=0, **of_producer)
+    commits = [batch(records=[commit_record()], is_control=True, base_offset=row, **of_producer) for row in (1, 2)]
+    for batches, count in (([data, commits[0]], 1), ([data, *commits], 2), (commits, 2)):
+        streaks = _sure(b"".join(batches)).producer_streaks()
+        assert streaks is not None and len(list(streaks)) == count

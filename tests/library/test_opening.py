@@ -81,8 +81,9 @@ def test_a_log_directory_is_not_a_partition(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="a", segments={0: [batch(records=[record()])]})
     with pytest.raises(kdump.UsageError, match="is a log directory, not a partition"):
         kdump.open(tmp_path)
-    with pytest.raises(kdump.UsageError, match="is a directory, and no file of type index"):
-        kdump.open(tmp_path / "a-0", "index")
+    for file_type in ("index", "checkpoint"):
+        with pytest.raises(kdump.UsageError, match=f"is a directory, and no file of type {file_type}"):
+            kdump.open(tmp_path / "a-0", file_type)
 
 
 def test_a_file_that_was_closed_is_not_read(tmp_path: Path) -> None:

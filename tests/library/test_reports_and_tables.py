@@ -103,6 +103,8 @@ def test_a_record_has_its_time_as_python_has_it(partition: Path) -> None:
     for timestamp in (-1, 1 << 62):
         record.timestamp = timestamp
         assert record.time is None
+    record.timestamp = -2
+    assert record.time == datetime.fromtimestamp(0, UTC) - timedelta(milliseconds=2)
     with pytest.raises(kdump.UsageError, match="has no zone"):
         kdump.open(partition).records(from_time=datetime(2026, 11, 20))  # which is what is refused
 
@@ -134,6 +136,7 @@ def test_partitions_of_a_log_directory_are_what_open_takes(tmp_path: Path) -> No
         write_partition(tmp_path / "data", segments={0: [batch(records=[Record()])]}, topic=topic, partition=number)
     (tmp_path / "data" / "lost+found").mkdir()
     (tmp_path / "data" / "meta.properties").write_text("version=1\n")
+    (tmp_path / "data" / "a-7").symlink_to("nowhere")
     (tmp_path / "data" / "old-0.0123456789abcdef0123456789abcdef-delete").mkdir()
     found = kdump.partitions(tmp_path / "data")
     places = [("a-b", 3, None), ("old", 0, "delete"), ("orders", 0, None), ("orders", 12, None)]

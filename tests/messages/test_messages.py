@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
+from kdump.messages.layout import layout_of
 from kdump.messages.schema import Field, Message, Reader
 from tests.builders.records import unsigned_varint
 from tests.loops import each
@@ -254,3 +255,14 @@ def test_json_keeps_the_order_of_the_schema_and_leaves_out_what_the_version_does
     assert kafka_json.dumps(VERSIONED, values, 0) == '{"always":1,"gone":3}'
     assert kafka_json.dumps(VERSIONED, values, 1) == '{"always":1,"later":2,"gone":3}'
     assert kafka_json.dumps(VERSIONED, values, 2) == '{"always":1,"later":2}'
+
+
+def test_a_layout_has_what_its_version_reads_and_the_tags_that_it_refuses() -> None:
+    later = Field("later", "int8", since=2, tag=0, tagged_since=2)
+    message = Message("M", Field("plain", "int8"), later, flexible_since=1, last_version=2)
+    assert [layout_of(message, version) for version in (-1, 3)] == [None, None]
+    for version, tagged, refused in ((0, [], ()), (1, [], (0,)), (2, ["later"], ())):
+        layout = layout_of(message, version)
+        assert layout is not None and layout.later_tags == refused and layout.is_flexible == (version > 0)
+        names = [[field.name for field in fields] for fields in (layout.fields, layout.tagged, layout.shown)]
+        assert names == [["plain"], tagged, ["plain", *tagged]]

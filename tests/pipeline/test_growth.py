@@ -159,6 +159,7 @@ def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset
     is_records = table == "records"
     assert found() == ([8, 9, 10, 11, 14, 15] if is_records else [8, 10, 14])
     assert found(fromOffset="9") == ([9, 10, 11, 14, 15] if is_records else [8, 10, 14])
+    assert found(toOffset="9") == ([8, 9] if is_records else [8])
     reader.ends = {name: list(end) for name, end in ends.items()}
     later = [row.get("offset", row.get("baseOffset")) for row in reader.step()]
     assert later == ([16, 17, 18, 19] if is_records else [16, 18])

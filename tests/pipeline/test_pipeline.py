@@ -44,6 +44,8 @@ from kdump.pipeline import discovery, growth, planning, reader_process, reading 
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
+from kdump.workers.last_position import LastPosition  # noqa: E402
+from kdump.workers.pool import Died  # noqa: E402
 
 CORPUS = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
 
@@ -89,6 +91,8 @@ def _sorted(rows: Rows) -> list[str]:
         ("fromTimestamp", "noon", "fromTimestamp: 'noon' is not a time; write 2026-11-20"),
         ("mode", "DROPMALFORMED", "mode is PERMISSIVE or FAILFAST"),
         ("targetBytes", "much", "targetBytes is a number of bytes such as 64m"),
+        ("targetBytes", "0", "targetBytes is at least 1, not '0'"),
+        ("path", "file://host/a", "file://host/a is not a local path, and kdump does not read such URLs"),
         ("partitions", "a", "partitions is like 0,4-7"),
         ("partitions", "0,7-4", "partitions is like 0,4-7, not '7-4'"),
         ("crc", "yes", "crc is true or false"),
@@ -101,8 +105,9 @@ def test_options_that_cannot_be_are_refused_by_name(name: str, value: str, words
 
 
 def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
-    options = Options({"PATHS": '["/a", "file:///b"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"})
-    assert (options.paths, options.target_bytes, options.selection.globs) == (["/a", "/b"], 1572864, ("a*", "b"))
+    given = {"PATHS": '["/a", "file:///b", "FILE:/c"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"}
+    options = Options(given)
+    assert (options.paths, options.target_bytes, options.selection.globs) == (["/a", "/b", "/c"], 1572864, ("a*", "b"))
     assert options.selection.numbers == frozenset((0, 4, 5, 6))
 
 
@@ -161,6 +166,8 @@ def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
     for size in (1, 12, 5000):
         _log(tmp_path / "a-0" / file_name(0, ".log"), sound, bytes(size))
         assert _picked(_rows("segments", tmp_path), "batches", "damagedRanges", "validBytes") == [(1, 0, len(sound))]
+        with pytest.raises(CorruptData, match="is not intact from here on"):
+            _rows("segments", tmp_path, mode="FAILFAST")
 
 
 def test_damage_is_counted_over_all_windows_of_a_log(tmp_path: Path) -> None:
@@ -216,12 +223,15 @@ def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Pat
     directory = tmp_path / "a-0"
     index = directory / file_name(4, ".index")
     index.write_bytes(index.read_bytes() + bytes(80))
+    for suffix in (".index", ".timeindex"):  # whose offsets nobody knows
+        (directory / f"copy{suffix}").write_bytes((directory / file_name(4, suffix)).read_bytes())
     aborted = aborted_transaction(producer_id=7, first_offset=4, last_offset=5, last_stable_offset=6)
     (directory / file_name(4, ".txnindex")).write_bytes(transaction_index(entries=[aborted]))
     snapshot = producer_snapshot(entries=[producer_entry(producer_id=9)])
     (directory / file_name(7, ".snapshot")).write_bytes(snapshot)
     assert all(row["offset"] >= 4 and row["position"] > 0 for row in _rows("index", tmp_path))
     assert len(_rows("index", tmp_path)) == (index.stat().st_size - 80) // 8 > 0
+    assert {row["segmentBase"] for row in _rows("timeindex", tmp_path)} == {4}
     assert _picked(_rows("txn_index", tmp_path), "segmentBase", "producerId", "lastOffset") == [(4, 7, 5)]
     assert _picked(_rows("producers", tmp_path), "segmentBase", "entry", "producerId") == [(7, 0, 9)]
 
@@ -275,6 +285,7 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
         ("records", "offset", {"fromOffset": 3, "toOffset": 8}, [3, 4, 5, 6, 7, 8]),
         ("batches", "baseOffset", {"fromOffset": 3, "toOffset": 7}, [0, 4]),
         ("records", "offset", {"fromTimestamp": 50, "toTimestamp": 60}, [5, 6]),
+        ("records", "offset", {"fromOffset": 4, "fromTimestamp": 30, "toTimestamp": 50}, [4, 5]),
         ("records", "offset", {"fromOffset": -(1 << 70), "toOffset": 1 << 70}, [*range(12)]),
         ("records", "key", {"columns": "key", "fromOffset": 1 << 70}, []),
         ("records", "magic", {"columns": "magic", "fromOffset": 3, "toOffset": 8}, [2] * 6),
@@ -441,7 +452,7 @@ def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Pat
         return {row[0] for row in _found(brokers.joinpath(*parts), **given)}
 
     assert names() == {"one", "two"}
-    (brokers / "two" / "meta.properties").write_text("version=1\nnode.id=7\n")
+    (brokers / "two" / "meta.properties").write_text("version=1\nbroker.id=8\nnode.id=7\n")
     assert names() == {"one", "7"}
     assert names("two", "a-0") == {"7"}
     (brokers / "one").rename(brokers / "broker=x")
@@ -467,6 +478,9 @@ def test_topics_and_partitions_choose_directories(tmp_path: Path) -> None:
         _log(tmp_path / name / file_name(0, ".log"), batch(records=[record()]))
     assert [row[1:3] for row in _found(tmp_path, topics="ord*", partitions="1-5")] == [("orders", 1)]
     assert {row["topic"] for row in _rows("findings", tmp_path, topics="pay*")} == {"payments"}
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n3\norders 0 5\npayments 0 7\npayments 1 9\n")
+    assert _picked(_rows("checkpoints", tmp_path, topics="pay*", partitions="1"), "topic", "offset") == [("payments", 9)]
+    assert planning.plan(Options({"path": str(tmp_path), "table": "checkpoints"}), {"topic": frozenset(["payments"])}) != [()]
 
 
 def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path) -> None:
@@ -477,6 +491,7 @@ def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: P
     (directory / file_name(1, ".log")).symlink_to(elsewhere)
     (directory / file_name(2, ".log")).symlink_to(directory / "nowhere")
     assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
+    assert [row[5] for row in _found(directory.parent, followLinks="true")] == ["not-regular", None, None]
     assert _rows("batches", directory.parent, unreadable="skip") == []
     for others in ("false", "true"):
         assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row", includeDeleted=others)] == [
@@ -543,16 +558,18 @@ def test_a_path_without_files_of_kafka_is_refused(tmp_path: Path, table: str) ->
 # --- What goes wrong
 
 
-def _crashing(name: str, *others_first: signal.Signals) -> Any:
-    """A reader of records that ends its process at a file of this name, as a native codec may."""
+def _crashing(name: str, *others_first: signal.Signals, reads_first: bool = False) -> Any:
+    """A reader of records that ends its process at a file of this name, or after it, as a native codec may."""
     read = record_readers.read
     signals = [*others_first, signal.SIGSEGV]
 
     def crash(source: Any, chunk: Any, *others: Any, **named: Any) -> Iterator[Any]:
-        if source.path.endswith(name):
+        ends = source.path.endswith(name)
+        if reads_first or not ends:
+            yield from read(source, chunk, *others, **named)
+        if ends:
             faulthandler.disable()  # which would tell of it
             os.kill(os.getpid(), signals.pop(0) if len(signals) > 1 else signals[0])
-        return read(source, chunk, *others, **named)
 
     return mock.patch.object(record_readers, "read", crash)
 
@@ -568,6 +585,18 @@ def test_a_crash_costs_one_file_and_a_killed_process_is_not_a_crash_of_a_codec(t
                 _rows("records", tmp_path, **given)
     with _crashing(name, signal.SIGKILL), pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"):
         _rows("records", tmp_path, unreadable="skip")
+    with _crashing(name, reads_first=True):
+        reports = _read("records", tmp_path, unreadable="skip", batchRows=1)[1]
+    assert {report.path[-27:-25]: (report.rows, len(report.skipped)) for report in reports} == {
+        **dict.fromkeys(("-0", "-1", "-3", "-4"), (1, 0)),
+        "-2": (1, 1),
+    }
+    died = Died("was killed by SIGSEGV", -signal.SIGSEGV, LastPosition(3, 100))
+    left = [planning.FileSlice(item) for item in discovery.discover(str(tmp_path))]
+    died.numbers = (len(left) - 1, 0, 0)  # the second one, while rows of the first may have come
+    reader_process._refuse_what_is_no_crash(left, died, 0)
+    with pytest.raises(reader_process.ReaderKilled, match="was killed by SIGSEGV while it sent rows"):
+        reader_process._refuse_what_is_no_crash(left, died, 1)
 
 
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:
@@ -652,9 +681,12 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     assert [row["offset"] for part in read for row in part.to_pylist()] == [0, 1, 2, 3, 4, 5, 10]
     assert (report.rows, report.batches, report.records) == (7, 3, 11)
     assert [(one.code, one.position, one.records) for one in report.skipped] == [("record-count-too-high", len(data[0]), 4)]
-    rows = _rows("records", tmp_path, unreadable="row")
+    read, (report,) = _read("records", tmp_path, unreadable="row")
+    rows = [row for part in read for row in part.to_pylist()]
     assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
-    assert len(rows) == 8
+    assert (len(rows), report.rows) == (8, 7)
+    with pytest.raises(CorruptData, match="fewer records than its header says"):
+        _rows("records", tmp_path, mode="FAILFAST")
     parts = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=parts, records_count=30, last_offset_delta=29))
     read, (report,) = _read("records", tmp_path, isolated="false")

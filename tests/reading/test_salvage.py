@@ -229,6 +229,11 @@ def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) 
     assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
 
 
+def test_a_batch_of_a_magic_that_nobody_reads_is_not_salvaged_though_its_length_alone_is_wrong() -> None:
+    ranges = _ranges(_batch(0) + _with_length(MAGIC_3, len(MAGIC_3) + 50) + _batch(2) + _batch(3))
+    assert [found.status for found in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+
+
 def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
     header = BATCH_HEADER.unpack_from(batch(base_offset=2**63 - 1, last_offset_delta=5, partition_leader_epoch=7))
     found = FoundBatch(header, 0, 61, None, is_legacy=False, is_valid=True)
@@ -715,6 +720,17 @@ def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
     with opened(bytes(600) + b"\x01" * MEBIBYTE) as source, bytes_read() as total:
         assert zeros.end(source, 0) == 600
     assert total() <= 4096
+
+
+def test_runs_of_zeros_are_at_least_a_sector_and_end_where_the_range_does() -> None:
+    with opened(b"x" + bytes(511) + b"x" * 10 + bytes(2000) + b"x" + bytes(512)) as source:
+        for start, stop, found in (
+            (0, 3035, [(522, 2522), (2523, 3035)]),
+            (600, 1200, [(600, 1200)]),
+            (0, 1033, []),
+            (2523, 3034, []),
+        ):
+            assert list(zeros.runs(source, start, stop)) == found
 
 
 @each("magic", [0, 1])

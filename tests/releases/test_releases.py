@@ -261,6 +261,7 @@ PATCHES = "is no full number, and patch releases differ; there are"
         ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),
         ("3.7.1-rc0", "is not known; did you mean 3.7.1? Known are "),
         ("2.0.1.0", "is not known; did you mean 2.0.1 or 2.1.0? Known are "),
+        ("4.4", "is no full number; there are 4.4.0"),
         ("foo", f"is not known; the newest is {known.RELEASES[-1]}; known are 0.8.0, "),
         ("9" * 5000, "is not known; the newest is "),
         *((release, f"{PATCHES} 2.0.0, 2.0.1 (`kdump releases` tells them apart)") for release in ("2.0", "2.0.", "2.0.x")),

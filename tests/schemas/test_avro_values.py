@@ -187,6 +187,8 @@ def test_a_registry_may_hold_the_bare_name_of_a_type() -> None:
 
 def test_a_decimal_of_no_bytes_is_zero() -> None:
     assert _decoded(_decimal(4, 2), b"\0") == "0.00"
+    with pytest.raises(CorruptData, match="a decimal of 1 bytes and scale 1001; up to 1000 of each are read"):
+        _decoded(_decimal(1001, 1001), b"\2\5")
 
 
 @pytest.mark.parametrize("fields", [{"precision": 2, "scale": 3}, {"precision": 0}, {"precision": 2, "scale": -1}, {}])

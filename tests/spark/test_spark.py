@@ -31,7 +31,7 @@ from kdump.pipeline.fleet import statistics
 from kdump.pipeline.options import Options
 from kdump.pipeline.planning import FileSlice
 from kdump.spark import read, register, session
-from kdump.spark.brief_errors import brief_errors
+from kdump.spark.brief_errors import BriefRefusal, brief_errors, with_brief_errors
 from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
@@ -201,9 +201,16 @@ def test_the_schema_is_that_of_arrow(spark: "SparkSession", log: Path) -> None:
 
 
 def test_a_schema_of_some_columns_is_honoured(spark: "SparkSession", log: Path) -> None:
+    import pyarrow as pa
+
+    from kdump.spark.columns import as_spark_has_it
+
     frame = spark.read.format("kdump").option("table", "records").schema("OFFSET bigint, key binary").load(str(log))
     assert frame.columns == ["OFFSET", "key"]
     assert frame.collect()[:2] == [(0, b"k"), (1, b"k")]
+    fields = [("OFFSET", True), ("key", False)]  # whatever the table says of them
+    (asked,) = as_spark_has_it(iter([pa.record_batch([[1], [b"k"]], ["offset", "key"])]), fields)
+    assert [(field.name, field.nullable) for field in asked.schema] == fields
 
 
 def test_columns_are_nullable_where_row_classes_say_so_and_no_schema_takes_that_back(spark: "SparkSession", log: Path) -> None:
@@ -229,6 +236,7 @@ def test_read_takes_paths_lists_and_times_of_python(spark: "SparkSession", log: 
     records = [record(), record(timestamp_delta=5)]
     _write_log(log / "b-7", batch(records=records, base_offset=5, base_timestamp=1_700_000_000_000), 5)
     given: dict[str, Any] = {"table": "records", "columns": ["topic", "offset"], "topics": ["b", "c*"], "partitions": range(8)}
+    given["toOffset"] = None  # as if it were not given
     since = datetime.fromtimestamp(1_700_000_000.005, UTC)
     assert read(spark, log, **given).collect() == [("b", 5), ("b", 6)]
     assert read(spark, [log / "a-0", log / "b-7"], **given, fromTimestamp=since).collect() == [("b", 6)]
@@ -368,6 +376,12 @@ def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: Patch) -
             with pytest.raises(type(error)), brief_errors():
                 raise error
             assert bool(os.environ["SPARK_HIDE_TRACEBACK"]) is hides
+    for name, kind in (("pyspark", MissingPackage), ("other", ModuleNotFoundError)):
+        with pytest.raises(kind):
+            with_brief_errors(mock.Mock(side_effect=ModuleNotFoundError("it is missing", name=name)))()
+    monkeypatch.setenv("SPARK_HIDE_TRACEBACK", "1")  # by whoever started this process
+    BriefRefusal().end()
+    assert os.environ["SPARK_HIDE_TRACEBACK"] == "1"
 
 
 def test_a_python_without_kdump_reads_with_ours(spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -696,7 +710,8 @@ def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: Patch) -> Non
     assert names <= settings(None, {}, 2, "folder").keys()
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert not names & settings(None, {}, 2, "folder").keys()
-    assert settings("local[3]", {}, 2, "folder")["spark.master"] == "local[3,4]"
+    for master, made in (("local[3]", "local[3,4]"), ("local", "local[1,4]"), ("local[3,5]",) * 2, ("spark://a:7077",) * 2):
+        assert settings(master, {}, 2, "folder")["spark.master"] == made
 
 
 def test_what_is_given_counts_more_than_our_settings() -> None:

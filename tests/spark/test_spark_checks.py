@@ -106,6 +106,7 @@ def test_a_table_without_a_column_is_named(spark: Any) -> None:
     frame = spark.createDataFrame([(1, "1")], "partition int, broker string")
     with pytest.raises(UsageError, match="the table segments was given without the column topic"):
         checks.continuity(frame)
+    assert checks._frame(spark, "segments", ["broker"], frame.toDF("PARTITION", "Broker")).columns == ["broker"]
 
 
 def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +114,7 @@ def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeyp
     from kdump.spark import checks
 
     def ask(query: Query, given: dict[str, Any]) -> pa.Table:
+        assert given.keys() == query.columns.keys(), query.name
         (answer,) = ask_tables([query], given)
         return answer
 
@@ -128,6 +130,8 @@ def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeyp
     }
     for code, answer in given.items():
         assert set(answer["code"].to_pylist()) == {code}
+    diverging: Any = checks.divergence(batches, checkpoints)
+    assert {"replica-divergence", "replica-missing-batches"} <= set(diverging["code"].to_pylist())
     lenient: Any = checks.behind(segments, NOW, lag_ms=1 << 62)
     infos = [answer["severity"].to_pylist().count("info") for answer in (lenient, given["replica-behind"])]
     assert infos[0] > infos[1]
