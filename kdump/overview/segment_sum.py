@@ -61,7 +61,10 @@ class SegmentSum:
         if self.first_offset is None:
             self.first_offset = summary.first_offset
         self.last_offset = summary.last_offset
-        self._add_epochs([summary.first_leader_epoch, summary.last_leader_epoch])
+        is_known = summary.first_leader_epoch != _UNKNOWN_EPOCH
+        self._add_epochs(
+            [summary.first_leader_epoch, summary.last_leader_epoch] if is_known else item.column("partition_leader_epoch")
+        )
         times = [summary.lowest_timestamp, summary.highest_timestamp]
         self._add_times(times if NO_TIMESTAMP not in times else summary.timestamps)
         base_times: Sequence[int] = item.column("base_timestamp")

@@ -208,8 +208,8 @@ def test_a_segment_has_the_times_and_epochs_of_its_records(tmp_path: Path, times
     one = batch(records=records, timestamp_type=timestamp_type, base_offset=1, base_timestamp=100, max_timestamp=300)
     first, last = without_time(0, -1), without_time(4, 4)
     for log, told in (
-        ([first, one, last], (*bounds, 4, 4)),
-        ([first, one, flipped(one), last], (*bounds, 4, 4)),
+        ([first, one, last], (*bounds, 0, 4)),
+        ([first, one, flipped(one), last], (*bounds, 0, 4)),
         ([first, flipped(one), last], (None, None, 4, 4)),
     ):
         _log(tmp_path / "a-0" / file_name(0, ".log"), *log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.checks.finding import INFO
-from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
+from kdump.checks.producers import ANYTHING, MAX_IN_FLIGHT, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
 from kdump.checks.rules.batch_findings import report_row
 from kdump.checks.rules.order.misplaced import Misplaced, batch_at, misplaced, report
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
@@ -79,14 +79,19 @@ class Sequences:
         """The offsets of an earlier batch with the same sequences, among the last few of its producer; None if there is none."""
         producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
         producer_id, sought = producer_ids[row], (epochs[row], bases[row], lasts[row])
+        left = MAX_IN_FLIGHT
         for before, end in ((rows, row), *((recent, len(recent)) for recent in self._producers.recent)):
             _, _, epochs, bases, lasts, base_offsets, last_offsets = before.columns
-            for number in before.before(producer_id, end):
+            numbers = before.before(producer_id, end)[-left:]
+            for number in numbers:
                 if (epochs[number], bases[number], lasts[number]) == sought and (
                     # what starts at 0 with other contents is a producer that started again, or a coordinator
                     bases[number] or before.crcs[number] == rows.crcs[row]
                 ):
                     return base_offsets[number], last_offsets[number]
+            left -= len(numbers)
+            if not left:
+                break
         return None
 
     def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
