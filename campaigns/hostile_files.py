@@ -68,6 +68,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "--deep-iteration": ((LOGS,), ("--deep-iteration", "--files", "{}")),
     "grep": ((ANY,), ("grep", "nowhere in it", "{directory}")),
     "grep for all": ((LOGS,), ("grep", "--key", "", "--tombstones", "{directory}")),
+    "grep --where": ((LOGS,), ("grep", "--where", "nowhere=1", "{directory}")),
     "prove absent": ((ANY,), ("grep", "--prove-absent", "--certificate", "{out}.json", "nowhere in it", "{directory}")),
     "where": ((ANY,), ("where", "{topic}@5", "{directory}")),
     "where --key": ((ANY,), ("where", "--key", "nowhere in it", "{directory}")),

@@ -69,7 +69,7 @@ class Fault(KdumpError):
         through: str = "",
         **values: Any,
     ) -> None:
-        super().__init__(message, path=path, position=position)
+        self.message, self.path, self.position, self.remedy = message, path, position, ""  # files may have one in each record
         self.code = code
         self.values: dict[str, Any] = values  # numbers and words of any type, for messages only
         self.row = row

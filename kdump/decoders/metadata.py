@@ -122,4 +122,4 @@ def _number(reader: schema.Reader, name: str) -> int:
         raise CorruptData("metadata-number-short", f"the value ends inside its {name}", number=name) from fault
     if number > schema.MAX_INT16:
         raise CorruptData("metadata-number-too-large", f"the {name} is {number}", number=name)
-    return schema.as_int16(number)
+    return number if number >= 0 else schema.as_int16(number)

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from kdump.messages.schema import Value
 
     Decoder = Callable[[bytes | None, bytes | None], "Decoded"]
+    Key = TypeVar("Key")
     Known = TypeVar("Known")
 
-_MAX_KNOWN_KEYS, _MAX_KNOWN_KEY = 1 << 10, 1 << 8  # keys that are not read again, and the bytes of one
+_MAX_KNOWN_KEYS, _MAX_KNOWN_KEY = 1 << 10, 1 << 8  # keys and unreadable records that are not read again, and the bytes of one
 MAX_RECORD, MAX_CONTROL_RECORD = 3 << 20, 1 << 20
 """Bytes of records that are decoded at most; their JSON takes up to forty times the memory in NDJSON and in tables."""
 
@@ -73,12 +74,20 @@ def internal_topic(path: str) -> str:
 def decoder_of(topic: str) -> Decoder:
     """The decoder of the records of an internal topic. Of those that would take very much memory, it decodes a short key only."""
     decode = TOPICS[topic]()
+    unreadable: dict[tuple[bytes | None, bytes | None], Decoded] = {}  # short records, which may be the same again and again
 
     def bounded(key: bytes | None, value: bytes | None) -> Decoded:
-        if len(key or b"") + len(value or b"") <= MAX_RECORD:
-            return decode(key, value)
-        decoded = decode(key, None) if len(key or b"") <= MAX_RECORD else Decoded()
-        decoded.fault = _too_large(len(key or b"") + len(value or b""), MAX_RECORD)
+        size = len(key or b"") + len(value or b"")
+        if size <= _MAX_KNOWN_KEY and (key, value) in unreadable:
+            return unreadable[key, value]
+        try:
+            decoded = decode(key, value if size <= MAX_RECORD else None) if len(key or b"") <= MAX_RECORD else Decoded()
+        except CorruptData as fault:
+            decoded = Decoded(fault=_shown(fault))
+        if size > MAX_RECORD:
+            decoded.fault = _too_large(size, MAX_RECORD)
+        elif decoded.fault is not None and size <= _MAX_KNOWN_KEY:
+            _remember(unreadable, (key, value), decoded)
         return decoded
 
     return bounded
@@ -170,23 +179,17 @@ def _coordinator(records: Records, shown: Callable[[int, dict[str, Value]], dict
     from kdump.decoders import coordinator
 
     known: dict[bytes, tuple[CoordinatorRecord, Json]] = {}  # of short keys, which most logs repeat
-    unknown: dict[bytes, CorruptData] = {}
 
     def decode(key: bytes | None, value: bytes | None) -> Decoded:
         if key is None:
-            return Decoded(fault=CorruptData("record-key-null", "the record has no key"))
-        if key in unknown:
-            return Decoded(fault=unknown[key])
+            raise CorruptData("record-key-null", "the record has no key")
         if key in known:
             record, key_json = known[key]
         else:
-            try:
-                record = coordinator.read_key(records, key)
-            except CorruptData as fault:
-                _remember(unknown, key, _shown(fault))
-                return Decoded(fault=fault)
+            record = coordinator.read_key(records, key)
             key_json = Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
-            _remember(known, key, (record, key_json))
+            if len(key) <= _MAX_KNOWN_KEY:
+                _remember(known, key, (record, key_json))
         if value is None:
             return Decoded(key_json)
         try:
@@ -206,12 +209,11 @@ def _shown(fault: CorruptData) -> CorruptData:
     return fault.without_frames()
 
 
-def _remember(known: dict[bytes, Known], key: bytes, one: Known) -> None:
-    """Keep what is known of a short key, with a limited number of others."""
-    if len(key) <= _MAX_KNOWN_KEY:
-        if len(known) >= _MAX_KNOWN_KEYS:
-            known.clear()
-        known[key] = one
+def _remember(known: dict[Key, Known], key: Key, one: Known) -> None:
+    """Keep what is known, with a limited number of others."""
+    if len(known) >= _MAX_KNOWN_KEYS:
+        known.clear()
+    known[key] = one
 
 
 def _cluster_metadata() -> Decoder:
@@ -219,10 +221,7 @@ def _cluster_metadata() -> Decoder:
     from kdump.messages.cluster_metadata import RECORDS
 
     def decode(_key: bytes | None, value: bytes | None) -> Decoded:
-        try:
-            return Decoded(value=_metadata_json(metadata.read(RECORDS, value)))
-        except CorruptData as fault:
-            return Decoded(fault=_shown(fault))
+        return Decoded(value=_metadata_json(metadata.read(RECORDS, value)))
 
     return decode
 

@@ -76,7 +76,7 @@ class LogDecoder:
                 yield Decoded(fault=CorruptData(TOO_LARGE, text))
                 continue
             one = self._decoded(is_control, key, value, headers)
-            size += _size(one)
+            size += 0 if self._max_json is None else _size(one)
             yield one
 
     def note_shapes(self, part: RecordChunk) -> None:

@@ -146,7 +146,7 @@ class _Form:
 
     def __init__(self, message: Message, version: int, keep: bool) -> None:
         self.version = version
-        self.is_flexible = schema.is_since(message.flexible_since, version)
+        self.is_flexible = version >= message.flexible_since
         self.is_declared = version <= message.last_version
         self.bounds_counts = message.bounds_counts
         self.keep = keep

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NEVER = 1 << 15
 """A version that no message reaches."""
 
+ALWAYS = -NEVER  # what all versions have, negative ones have, too, as Kafka does not look at the version then
+
 _HEAP = 250 << 20  # the part of the tool's heap (256 MiB by its launcher) that an array may take
 _REFERENCE_SIZE = 4
 _MAX_ARRAY = 0x7FFFFFFD
@@ -65,11 +67,11 @@ class Field:
         self.struct_name = type.removeprefix("[]") if fields else ""
         self.type = "struct" if fields else type.removeprefix("[]")
         self.fields = fields
-        self.since = since
+        self.since = since or ALWAYS
         self.until = until
-        self.nullable_since = nullable_since
+        self.nullable_since = nullable_since or ALWAYS
         self.tag = tag
-        self.tagged_since = tagged_since if tag is not None else NEVER
+        self.tagged_since = (tagged_since or ALWAYS) if tag is not None else NEVER
         self.default = default
         self.default_is_null = default_is_null
         self.is_common = is_common
@@ -77,13 +79,13 @@ class Field:
         self.value_names = value_names
 
     def is_in(self, version: int) -> bool:
-        return is_since(self.since, version) and version < self.until
+        return self.since <= version < self.until
 
     def is_tagged_in(self, version: int) -> bool:
-        return is_since(self.tagged_since, version)
+        return version >= self.tagged_since
 
     def is_nullable_in(self, version: int) -> bool:
-        return is_since(self.nullable_since, version)
+        return version >= self.nullable_since
 
 
 class Message:
@@ -102,7 +104,7 @@ class Message:
     ) -> None:
         self.name = name
         self.fields = fields
-        self.flexible_since = flexible_since
+        self.flexible_since = flexible_since or ALWAYS
         self.last_version = last_version
         self.bounds_counts = bounds_counts
 
@@ -217,12 +219,14 @@ class Reader:
             raise CorruptData("message-out-of-memory", text, reason=reason)
 
     def unsigned_varint(self) -> int:
-        value = 0
+        value, data = 0, self.data
         for shift in range(0, 35, 7):
-            if self.position >= len(self.data):
+            if self.position >= len(data):
                 raise CorruptData("message-underflow", "the message ends inside a varint")
-            byte = self.data[self.position]
+            byte = data[self.position]
             self.position += 1
+            if byte < 0x80 and not shift:
+                return byte
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 value &= 0xFFFFFFFF
@@ -258,12 +262,12 @@ def read(message: Message, reader: Reader, version: int, *, keep: bool = True) -
     Without `keep`, it is read only to know where it ends or what is wrong: what is returned says nothing, and takes no memory.
     Raises CorruptData like Reader.
     """
-    return Walk(message, reader, version, keep=keep).fields(message.fields)
-
-
-def is_since(first: int, version: int) -> bool:
-    """Whether a version is at least `first`. If all versions are, Kafka does not check the version, so -1 passes as well."""
-    return first == 0 or version >= first
+    walk = Walk(message, reader, version, keep=keep)
+    try:
+        return walk.fields(message.fields)
+    except CorruptData as fault:
+        fault.values["fields"] = tuple(walk.names)
+        raise
 
 
 def as_int16(number: int) -> int:
@@ -274,27 +278,26 @@ def as_int16(number: int) -> int:
 class Walk:
     """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
 
-    __slots__ = ("bounds_counts", "is_flexible", "keep", "last_version", "reader", "version")
+    __slots__ = ("bounds_counts", "is_flexible", "keep", "last_version", "names", "reader", "version")
 
     def __init__(self, message: Message, reader: Reader, version: int, *, keep: bool = True) -> None:
         self.reader = reader
         self.version = version
         self.keep = keep
-        self.is_flexible = is_since(message.flexible_since, version)
+        self.is_flexible = version >= message.flexible_since
         self.last_version = message.last_version
         self.bounds_counts = message.bounds_counts
+        self.names: list[str] = []  # of the fields that are being read, from the outermost on
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
         """Read a struct with these fields, and the tagged fields at its end."""
         values: dict[str, Value] = {}
         version = self.version
         for field in fields:
-            if field.is_in(version) and not field.is_tagged_in(version):
-                try:
-                    value = self.field(field)
-                except CorruptData as fault:
-                    fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
-                    raise
+            if field.since <= version < field.until and version < field.tagged_since:
+                self.names.append(field.name)
+                value = self.field(field)
+                self.names.pop()
                 if self.keep:
                     values[field.name] = value
             elif self.keep:
@@ -337,15 +340,19 @@ class Walk:
         if count > MAX_TAGGED:
             raise CorruptData("message-tags-too-many", f"a struct says it has {count} tagged fields", count=count)
 
-    def field(self, field: Field, is_tagged: bool = False) -> Value:
-        """Read a field that is in this version."""
-        if not field.is_array:
-            return self._value(field, is_tagged)
-        count = self.array_length(field)
-        if count is None:
-            return None
-        values = (self._value(field, False, is_element=True) for _ in range(count))
-        return [value for value in values if self.keep]
+    def field(self, field: Field, is_tagged: bool = False, is_element: bool = False) -> Value:
+        """Read a field that is in this version, or an element of it."""
+        if field.is_array and not is_element:
+            values: list[Value] = []
+            count = self.array_length(field)
+            for _ in range(count or 0):
+                value = self.field(field, is_element=True)
+                if self.keep:
+                    values.append(value)
+            return None if count is None else values
+        if field.type != "struct":
+            return self._value(field, is_element)
+        return self.fields(field.fields) if self._has_struct(field, is_tagged, is_element) else None
 
     def array_length(self, field: Field) -> int | None:
         """Read how many elements of an array follow; None for null."""
@@ -364,7 +371,7 @@ class Walk:
             raise CorruptData("message-array-too-long", f"{field.name} says it has {count} elements", count=count)
         return count
 
-    def _value(self, field: Field, is_tagged: bool, is_element: bool = False) -> Value:
+    def _value(self, field: Field, is_element: bool) -> Value:
         reader = self.reader
         if field.type in _FIXED:
             return reader.fixed(_FIXED[field.type])
@@ -374,8 +381,6 @@ class Walk:
             if reader.remaining < _UUID_SIZE:
                 raise CorruptData("message-underflow", "the message ends inside a uuid")
             return reader.bytes(_UUID_SIZE)
-        if field.type == "struct":
-            return self._struct(field, is_tagged, is_element)
         size = reader.length(self.is_flexible, _INT16 if field.type == "string" else _INT32)
         if size < 0:
             self._allow_null(field, size, " element" if is_element else "")
@@ -391,15 +396,16 @@ class Walk:
             raise
         return text_of(data) if field.type == "string" else data
 
-    def _struct(self, field: Field, is_tagged: bool, is_element: bool) -> Value:
+    def _has_struct(self, field: Field, is_tagged: bool, is_element: bool) -> bool:
+        """Whether a struct follows, and not null."""
         if not is_element and field.is_nullable_in(self.version):
             marker = self.reader.unsigned_varint() if is_tagged else int(self.reader.fixed(_FIXED["int8"]))
             if marker <= 0 if is_tagged else marker < 0:
-                return None
+                return False
         if self.version > self.last_version and not field.is_common:
             message = f"{field.name} is not known in version {self.version}"
             raise CorruptData("message-version-unknown", message, version=self.version, struct=field.struct_name)
-        return self.fields(field.fields)
+        return True
 
     def _allow_null(self, field: Field, size: int, what: str = "") -> None:
         if what or not field.is_nullable_in(self.version):

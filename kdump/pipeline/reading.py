@@ -19,7 +19,7 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
-from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
+from kdump.output.arrow.builder import Constant, bounded, joined, joined_records, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.overview.segment_sum import SegmentSum
 from kdump.pipeline import discovery, logs, segments
@@ -120,9 +120,11 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
-    """The rows of one slice."""
-    for columns, count in _reported(file_slice, options, on_report):
+    """The rows of one slice of records."""
+    report = SliceReport(file_slice.path)
+    for columns, count in joined_records(slice_rows(file_slice, options, report)):
         yield built(columns, count, options)
+    on_report(report)
 
 
 def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, makes_sums: bool = False) -> Rows:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
@@ -20,7 +21,8 @@ from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ERROR, NONE, Finding
 from kdump.checks.wording import counted
 from kdump.errors import KdumpError, Unreadable
-from kdump.output.arrow.builder import bounded, joined, record_batch
+from kdump.output.arrow.builder import bounded, record_batch
+from kdump.output.arrow.limits import BATCH_ROWS
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
@@ -31,7 +33,6 @@ from kdump.schemas.shapes import NotedShapes, note_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
     import pyarrow as pa
 
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 RECORDS = "records"
 LOG_TABLES = (BATCHES, RECORDS, SEGMENTS)
 """The tables that are read from every byte of a log."""
+
+_OF_ITEMS = {"broker": "broker", "topic": "topic", "partition": "partition", "segment_base": "base_offset"}
+"""Columns of findings, and the attributes of files that they are."""
 
 
 class Disagreement(NamedTuple):
@@ -204,27 +208,20 @@ class Reconciliation:
 
     def findings(self) -> Iterator[pa.RecordBatch]:
         """Missing and contradictory rows, as rows of the table of findings."""
-        yield from bounded(
-            record_batch(columns_of("findings"), columns, count) for columns, count in joined(self._finding_columns())
-        )
+        yield from bounded(record_batch(columns_of("findings"), columns, count) for columns, count in self._finding_columns())
 
-    def _finding_columns(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """The columns of each finding, which is one row."""
-        no_place: dict[str, object] = {"broker": None, "topic": None, "partition": None, "segment_base": None}
-        items = {item.path: item for item, _, _ in self.skipped}
-        items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
-        for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:
-            columns = {column.name: [getattr(finding, column.name)] for column in Finding.schema}
-            item = items.get(finding.path)
-            place = no_place
-            if item is not None:
-                place = {
-                    "broker": item.broker,
-                    "topic": item.topic,
-                    "partition": item.partition,
-                    "segment_base": item.base_offset,
-                }
-            yield {"path": [finding.path], **columns, **{name: [value] for name, value in place.items()}}, 1
+    def _finding_columns(self) -> Iterator[tuple[dict[str, list[object]], int]]:
+        """The columns of as many findings as a batch has rows, and how many these are."""
+        items: dict[str, FileItem | None] = {item.path: item for item, _, _ in self.skipped}
+        items |= {path: _item_at(path) for path in dict.fromkeys(path for path, _, _ in self.disagreements) if path not in items}
+        found = [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]
+        for start in range(0, len(found), BATCH_ROWS):
+            findings = found[start : start + BATCH_ROWS]
+            columns: dict[str, list[object]] = {name: list(map(attrgetter(name), findings)) for name in Finding.column_names}
+            of_items = [items.get(finding.path) for finding in findings]
+            for column, name in _OF_ITEMS.items():
+                columns[column] = [None if item is None else getattr(item, name) for item in of_items]
+            yield columns, len(findings)
 
     def _missing_rows(self) -> Iterator[Finding]:
         """One row for each file and reason, however many tables lack it."""

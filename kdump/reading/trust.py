@@ -104,6 +104,7 @@ class Order:
         # of each run beyond doubt: the last offset before it, the leader epoch there, and the size of all before it
         self._runs: list[tuple[int, int, int]] = [(self._floor - 1, -1, 0)]
         self.nested_end = 0
+        self._following: dict[int, tuple[Extent, int]] = {}  # extents in the headers from a position on, and where batches end
 
     def doubt(self, claimed_end: int) -> None:
         """Record that a search was needed: what follows is in doubt."""
@@ -148,13 +149,17 @@ class Order:
         return None if extent is None or extent[0] < 0 else extent
 
     def _headers_from(self, position: int) -> Iterator[Extent]:
-        """The extents in the headers that look like those of the next batches."""
+        """The extents in the headers that look like those of the next batches; those after the batch before are known."""
+        known, self._following = self._following, {}
         for _ in range(MOST_FOLLOWING):
-            header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
-            if len(header_bytes) < HEADER_UP_TO_MAGIC or not may_be_header(header_bytes, self._source.size - position):
-                return
-            yield extent_of(header_bytes)
-            position += batch_size(header_bytes)
+            if position not in known:
+                header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+                if len(header_bytes) < HEADER_UP_TO_MAGIC or not may_be_header(header_bytes, self._source.size - position):
+                    return
+                known[position] = extent_of(header_bytes), position + batch_size(header_bytes)
+            self._following[position] = known[position]
+            extent, position = known[position]
+            yield extent
 
     def judge(self, extent: Extent, size: int, following: Callable[[], list[Extent]]) -> str:
         """The status of a whole batch of `size` bytes; `following` are the extents of the batches after it."""

@@ -131,7 +131,7 @@ class _InternalParts:
         one = self._last[2]
         text = one.key if part == KEY else one.value
         if text is None and one.fault is not None:
-            raise one.fault
+            raise one.fault.without_frames()  # it may have been raised before
         return text is not None, None if text is None else json.loads(text)
 
 

@@ -385,6 +385,14 @@ def test_a_record_that_would_take_very_much_memory_is_not_decoded(decoded_of: Li
     assert (status, found) == (FINDINGS, [({"controlType": "LEADER_CHANGE"}, None, reason.format(len(change.value)))])
 
 
+def test_a_record_that_cannot_be_decoded_is_decoded_once() -> None:
+    for topic, key, value in (("remote-log-metadata", None, b"\1\0\0\5"), ("consumer-offsets", OFFSET_KEY, b"\0")):
+        decode = decoded.decoder_of(topic)
+        first = decode(key, value)
+        assert first.fault is not None and first.fault.__traceback__ is None
+        assert decode(key, bytes(bytearray(value))) is first and decode(key, value + b"\0") is not first
+
+
 def test_the_version_of_a_control_record_has_a_sign() -> None:
     leader = (b"\xff\xff" + int32(1) + b"\1\1" + tagged()).hex()
     found = decoded.control_record_of(b"\0\0\0\2", bytes.fromhex(leader))

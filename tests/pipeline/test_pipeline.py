@@ -36,7 +36,9 @@ from tests.loops import each
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
+    Packed,
     bounded,
+    joined_records,
     record_batch,
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
@@ -158,6 +160,14 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
     assert counts(*small, [1] * 20, *small) == [8, 20, 8]
     assert counts([1] * 20, rows=8) == [6, 7, 7]
     assert counts([100, 5000, 100, 100], size=1000) == [1, 1, 2]
+
+
+def test_records_that_come_one_by_one_are_joined_unless_they_hold_much() -> None:
+    few, many = ({"key": [None], "value": [bytes(size)], "headers": [[]]} for size in (1, 70_000))
+    packed, with_header = {"value": Packed((None, b"", b""))}, {"headers": [[(b"k", b"v")]]}
+    parts: list[dict[str, Any]] = [few, few, few, many, few, few, packed, packed, with_header, with_header]
+    assert [count for _, count in joined_records((part, 1) for part in parts)] == [3, 1, 2, 1, 1, 1, 1]
+    assert [count for _, count in joined_records((few, 40) for _ in range(3))] == [40, 40, 40]
 
 
 def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:

@@ -135,7 +135,9 @@ class Decoding:
         self._faults.clear()
 
     def _note(self, offset: int, fault: CorruptData) -> None:
-        self._faults.setdefault(fault.code, _Faults(offset, fault.message)).count += 1
+        if fault.code not in self._faults:
+            self._faults[fault.code] = _Faults(offset, fault.message)
+        self._faults[fault.code].count += 1
 
 
 class _Faults:

@@ -14,12 +14,13 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from kdump.tables import Column
 
 _SMALL_ROWS = 2048
+_FEW_BYTES = 1 << 16
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 MOST_HELD = 64
 """Small batches before they are joined: each may keep the bytes of the window that its rows were read from."""
@@ -142,15 +143,17 @@ def record_batch(
     return pa.RecordBatch.from_arrays(arrays, schema=schema or schema_of(columns))
 
 
-def joined(parts: Iterable[tuple[dict[str, Any], int]], rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns, none of them packed bytes, with their numbers of rows; small parts are joined with those after them.
+def joined(
+    parts: Iterable[tuple[dict[str, Any], int]], rows: int = BATCH_ROWS, has_few_bytes: Callable[[dict[str, Any]], bool] = bool
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """The same columns with their numbers of rows; small parts are joined with those after them.
 
-    For a small part, its arrays would take longer to make than to fill.
+    For a small part, its arrays would take longer to make than to fill. One that `has_few_bytes` has no packed bytes.
     """
     held: list[tuple[dict[str, Any], int]] = []
     held_rows = 0
     for columns, count in parts:
-        is_held = count <= _SMALL_ROWS
+        is_held = count <= min(_SMALL_ROWS, rows) and has_few_bytes(columns)
         if held and (not is_held or held_rows + count > rows or not _are_alike(held[0][0], columns)):
             yield _together(held), held_rows
             held, held_rows = [], 0
@@ -161,6 +164,18 @@ def joined(parts: Iterable[tuple[dict[str, Any], int]], rows: int = BATCH_ROWS) 
             yield columns, count
     if held:
         yield _together(held), held_rows
+
+
+def joined_records(parts: Iterable[tuple[dict[str, Any], int]]) -> Iterator[tuple[dict[str, Any], int]]:
+    """The same columns of records, joined where batches were read one by one, and hold little."""
+    return joined(parts, MOST_HELD, _have_few_bytes)
+
+
+def _have_few_bytes(columns: dict[str, Any]) -> bool:
+    contents = [columns.get(name, ()) for name in ("key", "value", "headers")]
+    if any(isinstance(values, Packed) for values in contents) or any(contents[-1]):
+        return False
+    return sum(len(data) for values in contents[:-1] for data in values if isinstance(data, bytes)) <= _FEW_BYTES
 
 
 def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ All rows of a table have one schema, whatever the data: what a row does not have
 from __future__ import annotations
 
 import base64
+from operator import attrgetter
 
 from kdump.binary.arithmetic import decrement_sequence
 from kdump.formats.offset_index import OffsetIndexEntry
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     Object = dict[str, str | None]
     Objects = list[Object]
 
-_OF_DECODED = {"decoded_key": "key", "decoded_value": "value", "key_schema": "key_schema", "value_schema": "value_schema"}
+_OF_DECODED = {
+    "decoded_key": "key",
+    "decoded_value": "value",
+    "key_schema": "key_schema",
+    "value_schema": "value_schema",
+    "decode_error": "error",
+}
 """Columns of records, and where their values are in what was decoded."""
 
 
@@ -153,7 +160,7 @@ def records(
     statuses: Sequence[str],
     positions: Sequence[int],
     file: str,
-    decoded: Sequence[Decoded | None] | None = None,
+    decoded: Sequence[Decoded] | None = None,
 ) -> Table[ListedRecord]:
     """Records with their statuses, and the positions of their batches.
 
@@ -172,10 +179,9 @@ def records(
             "value": values,
             "value_base64": values_base64,
             **{
-                column: nothing if decoded is None else [None if one is None else getattr(one, name) for one in decoded]
+                column: nothing if decoded is None else list(map(attrgetter(name), decoded))
                 for column, name in _OF_DECODED.items()
             },
-            "decode_error": nothing if decoded is None else [None if one is None else _error(one.fault) for one in decoded],
             "position": positions,
             "status": statuses,
             "file": [file] * len(table),
@@ -215,10 +221,6 @@ def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str |
     pairs = [text_or_base64(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
     texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
-
-
-def _error(fault: CorruptData | None) -> str | None:
-    return None if fault is None else f"{fault.code}: {fault.message}"
 
 
 def text_or_base64(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
