@@ -61,14 +61,19 @@ def texts(log: bytes) -> Iterator[bytes]:
 def faulty(partition: Path) -> set[tuple[str, int | None]]:
     """Where a deep check finds something: names of files, and first offsets as redact compares them."""
     found = kdump.check(partition, level="deep")
-    return {(Path(row.path).name, None if row.offset_first is None else max(row.offset_first, -1)) for row in found}
+    return {(Path(row.path).name, place(row.offset_first)) for row in found}
+
+
+def place(offset: int | None) -> int | None:
+    """An offset that is the same in what was redacted: of negative ones and absurd ones, which redact replaces, there is one."""
+    return None if offset is None else min(max(offset, -1), 1 << 48)
 
 
 def differing(rows: Sequence[Row], partition: Path, output: Path) -> list[RedactDifference]:
     """The differences at places where only one side has a fault. At others, a batch that is damaged inside was filled up."""
     found = [row for row in rows if isinstance(row, RedactDifference)]
     in_both = faulty(partition) & faulty(output) if found else set()
-    return [row for row in found if (row.path, row.offset_first) not in in_both]
+    return [row for row in found if (row.path, place(row.offset_first)) not in in_both]
 
 
 def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> tuple[list[bytes], list[str]]:

@@ -111,7 +111,7 @@ def _moved(
         one.move(shift, said.reason)
         one.is_assumed, one.is_sure = said.is_assumed, False
     else:
-        one.move(0, f"it is kept, but one bit of it may be wrong: {said.reason}")
+        one.note(f"its offset, {one.stated:,}, is kept, but one bit of it may be wrong: {said.reason}")
         one.is_assumed = True
     found += [one] if head is None else [head, one]
     return rest

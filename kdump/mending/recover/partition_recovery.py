@@ -346,7 +346,7 @@ class PartitionRecovery:
         if piece.may_have_wrappers and (piece.changed or not piece.messages):
             records = _messages_in(self._headers.source(piece.log), piece)
         sums = (piece.size, piece.batches, records, piece.first, piece.last)
-        if piece.changed:
+        if piece.change:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.is_assumed, piece.change))
             return
         row = self._recovered

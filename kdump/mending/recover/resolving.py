@@ -89,15 +89,18 @@ class _Resolution:
     def _doubt_last(self, chain: list[Piece]) -> None:
         """Put offsets of the last batches right that one bit alone keeps from the batch before, where other offsets were wrong.
 
-        Where other gaps are left, an offset is kept, and said to be doubtful; one that a companion knows of stays as it is.
+        Where there are gaps that no single bit explains, all stay as they are, and one that a companion knows of does.
         """
         if chain and chain[-1].batches > 1 and chain[-1].has_gaps:
             head, one, _ = self._headers.split(chain[-1], chain[-1].last)
             chain[-1:] = [one] if head is None else [head, one]
         start = max(1, len(chain) - MOST_FOLLOWING)
-        has_gaps = any(piece.has_gaps for piece in chain[:-1]) or any(
-            before.last + 1 + after.damaged_offsets < after.first for before, after in gaps(chain[:start])
-        )
+        if any(piece.has_gaps for piece in chain[:-1]) or any(
+            not differ_in_a_bit(after.stated, after.stated + after.next_after(before) - after.first)
+            for before, after in gaps(chain)
+            if before.last + 1 + after.damaged_offsets < after.first
+        ):
+            return
         for before, one in pairwise(chain[start - 1 :]):
             shift = one.next_after(before) - one.first
             if one.batches > 1 or one.changed or not one.follows(before) or not differ_in_a_bit(one.stated, one.stated + shift):
@@ -105,8 +108,7 @@ class _Resolution:
             of_snapshot, of_indexes = self._known.ends.get(one.log.path, (-1, set()))
             are_wrong = any(0 in piece.changed for piece in chain if piece.log is one.log)
             if are_wrong and one.last not in (of_snapshot, *of_indexes):
-                why = "one bit of it seems to be wrong, as of others"
-                one.move(0 if has_gaps else shift, f"it is kept, but {why}" if has_gaps else f"it is assumed that {why}")
+                one.move(shift, "it is assumed that one bit of it seems to be wrong, as of others")
                 one.is_assumed = True
 
     def _divided(self) -> tuple[list[Piece], list[Piece]]:
