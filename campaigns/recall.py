@@ -121,7 +121,7 @@ def _is_sound(data: bytes) -> bool:
         file.flush()
         with Source(file.name) as source:
             for item in salvage.walk(source):
-                if isinstance(item, salvage.Damage) or set(item.statuses) != {salvage.INTACT}:
+                if isinstance(item, salvage.Damage) or not item.is_intact:
                     return False
     return True
 
@@ -245,10 +245,10 @@ def judge(one: Mutant, folder: Path) -> Judgement:
                 if isinstance(item, salvage.Damage):
                     damaged.append((item.start, item.end))
                     continue
-                columns = (item.chunk.batches["position"], item.statuses, item.chunk.headers, item.chunk.batches["size"])
-                for position, status, header, size in zip(*columns, strict=True):
-                    listed[position] = (status, header, size)
-                    if status == salvage.DAMAGED or item.claimed_length is not None:
+                columns = item.chunk.batches["position"], item.chunk.headers, item.chunk.batches["size"]
+                for position, header, size in zip(*columns, strict=True):
+                    listed[position] = (item.status, header, size)
+                    if item.status == salvage.DAMAGED or item.claimed_length is not None:
                         damaged.append((position, position + size))
     except Exception:
         return Judgement(Counter(crashed=1), [f"crashed: {traceback.format_exc()}"])

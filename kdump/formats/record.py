@@ -159,9 +159,9 @@ class RecordChunk:
             return [column[0]] * sum(self.counts)
         return [value for value, count in zip(column, self.counts, strict=True) for _ in range(count)]
 
-    def statuses(self, of_batches: Sequence[str], wrong: str) -> list[str]:
-        """The status of each record: that of its batch, or `wrong` for a message with a wrong CRC or a wrong field."""
-        found = self.spread(of_batches)
+    def statuses(self, of_batches: str, wrong: str) -> list[str]:
+        """The status of each record: that of the batches, or `wrong` for a message with a wrong CRC or a wrong field."""
+        found = [of_batches] * len(self.records)
         if self.magics:
             for row, is_valid in enumerate(self.records["isvalid"]):
                 if is_valid is False or row in self.faults:

@@ -266,7 +266,7 @@ def _salvaged(section: Section) -> Table[SalvagedBatch]:
     batches = section.chunk.batches
     columns = {
         **batches.columns,
-        "status": section.statuses,
+        "status": [section.status] * len(batches),
         "is_nested": [section.is_nested] * len(batches),
         "claimed_length": [section.claimed_length] * len(batches),
     }

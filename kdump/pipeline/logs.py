@@ -39,7 +39,7 @@ _MAX_JSON = 64 << 20  # characters that the records of one table become at most;
 def columns_of(item: Batches, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
     """All columns of batches but those that say where a batch is from."""
     if not isinstance(item, KeptBatches):
-        return batch_columns(item.chunk, Constant(item.status), uncompressed_sizes)
+        return batch_columns(item.chunk, item.status, uncompressed_sizes)
     columns = packed_batch_columns(item.numbers)
     if item.summary.any_attributes == item.summary.all_attributes:
         columns |= {name: Constant(value) for name, (value,) in columns_of_attributes([item.summary.any_attributes]).items()}
@@ -174,7 +174,7 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
             report.cover(position, end)
             for part in _in_range(item, options):
                 report.count(len(part), records_said(part.chunk))
-                yield {**batch_columns(part.chunk, Constant(None)), "isvalid": Constant(None)}, len(part)
+                yield {**batch_columns(part.chunk, None), "isvalid": Constant(None)}, len(part)
         if len(headers) < _HEADERS_AT_ONCE:
             break
         position = end
@@ -200,7 +200,6 @@ def record_rows(source: Source, file_slice: FileSlice, options: Options, report:
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report):
         positions = item.chunk.batches["position"]
-        statuses = dict.fromkeys(positions, item.status)
         rows = 0
         given = _LastBatch()
         missing: int | None = 0
@@ -216,7 +215,7 @@ def record_rows(source: Source, file_slice: FileSlice, options: Options, report:
             given.add(part)
             if len(part.records):
                 rows += len(part.records)
-                columns = record_columns(part, statuses, options.max_value_bytes, wanted)
+                columns = record_columns(part, item.status, options.max_value_bytes, wanted)
                 if decoder is not None:
                     columns |= _decoded_columns(decoder, part)
                 yield columns, len(part.records)

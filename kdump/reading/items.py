@@ -64,11 +64,6 @@ class Section:
         """The columns of BATCH_COLUMNS of the batches, if they came with the summary."""
         return self.chunk.header_columns if self.summary is not None else None
 
-    @property
-    def statuses(self) -> list[str]:
-        """The status of each batch."""
-        return [self.status] * len(self.chunk)
-
 
 class Damage:
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.

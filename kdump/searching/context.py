@@ -21,7 +21,7 @@ def with_context(parts: Iterable[Found], count: int) -> Iterator[Found]:
         for row in range(len(part.part.records)):
             if row in hits:
                 for earlier, rows in _by_part(held, part, shown):
-                    yield Found(earlier.part, earlier.statuses, rows, [[] for _ in rows])
+                    yield Found(earlier.part, earlier.status, rows, [[] for _ in rows])
                 held.clear()
                 shown[row] = hits[row]
                 after = count
@@ -32,7 +32,7 @@ def with_context(parts: Iterable[Found], count: int) -> Iterator[Found]:
                 held.append((part, row))
         if shown:
             rows = sorted(shown)
-            yield Found(part.part, part.statuses, rows, [shown[row] for row in rows])
+            yield Found(part.part, part.status, rows, [shown[row] for row in rows])
 
 
 def _by_part(held: Iterable[tuple[Found, int]], now: Found, shown: dict[int, list[str]]) -> list[tuple[Found, list[int]]]:

@@ -286,15 +286,15 @@ class Copy:
             if summary is not None:
                 if is_in_service:
                     if not summary.is_legacy and summary.lowest_leader_epoch != summary.highest_leader_epoch:
-                        self._note_epochs(section.chunk, section.statuses)
+                        self._note_epochs(section.chunk)
                     elif not summary.is_legacy:
                         self._note_epoch(summary.first_leader_epoch, summary.first_offset)
                 look.pass_over(summary)
                 if not look.may_hold(summary):
                     look.expected = summary.last_offset + 1
                     continue
-            elif is_in_service:
-                self._note_epochs(section.chunk, section.statuses)
+            elif is_in_service and section.is_intact:
+                self._note_epochs(section.chunk)
             self._note_sightings(source, section, look)
         for each in (*damaged.ranges(end), *damaged.strays):
             each.log = item.path
@@ -341,23 +341,22 @@ class Copy:
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1][0]):
             self._epochs.append((epoch, offset))
 
-    def _note_epochs(self, chunk: Chunk, statuses: list[str]) -> None:
+    def _note_epochs(self, chunk: Chunk) -> None:
         """Note the leader epochs of batches in line. No checksum covers them."""
-        batches = chunk.batches
-        for row, status in enumerate(statuses):
-            if status == salvage.INTACT and not chunk.is_legacy:
-                self._note_epoch(batches["partition_leader_epoch"][row], batches["base_offset"][row])
+        if not chunk.is_legacy:
+            for epoch, offset in zip(chunk.batches["partition_leader_epoch"], chunk.batches["base_offset"], strict=True):
+                self._note_epoch(epoch, offset)
 
     def _note_sightings(self, source: TolerantSource, section: salvage.Section, look: _Look) -> None:
-        chunk, statuses = section.chunk, section.statuses
+        chunk = section.chunk
+        if section.status == salvage.DAMAGED:
+            return
         if section.summary is None:
-            look.pass_over_rows(chunk, statuses)
-        for row, status in enumerate(statuses):
-            if status == salvage.DAMAGED:
-                continue
+            look.pass_over_batch(chunk)
+        for row in range(len(chunk)):
             if look.may_hold_row(chunk, row):
                 self._open_passed(source, look)
-                self._note_records(source, chunk.slice(row, row + 1), look, is_intact=status == salvage.INTACT)
+                self._note_records(source, chunk.slice(row, row + 1), look, is_intact=section.is_intact)
             else:
                 look.passed = chunk, row, look.expected
             look.expected = chunk.batches["last_offset"][row] + 1
@@ -504,14 +503,8 @@ class Copy:
             try:
                 with TolerantSource(item.path) as source:
                     for section in salvage.walk(source):
-                        if isinstance(section, salvage.Damage):
-                            continue
-                        chunk, statuses = section.chunk, section.statuses
-                        for row, status in enumerate(statuses) if not section.is_intact else ():
-                            if status != salvage.DAMAGED:
-                                yield chunk.slice(row, row + 1), source
-                        if section.is_intact:
-                            yield chunk, source
+                        if not isinstance(section, salvage.Damage) and section.status != salvage.DAMAGED:
+                            yield section.chunk, source
                     self._note_bad_ranges(source)
             except Unreadable as error:
                 self.not_read.append(str(error))
@@ -589,15 +582,11 @@ class _Look:
             if 0 <= each < summary.count:
                 self._near.note(summary.first_offsets[each], self._item, summary.positions[each])
 
-    def pass_over_rows(self, chunk: Chunk, statuses: list[str]) -> None:
-        """Note the batches of a section that are next to the wanted offset."""
-        if self._near is None:
-            return
-        batches = chunk.batches
-        firsts = batches["last_offset" if chunk.is_legacy else "base_offset"]
-        for status, first, position in zip(statuses, firsts, batches["position"], strict=True):
-            if status != salvage.DAMAGED:
-                self._near.note(first, self._item, position)
+    def pass_over_batch(self, chunk: Chunk) -> None:
+        """Note a single batch if it is next to the wanted offset."""
+        if self._near is not None:
+            batch = chunk.batches.row(0)
+            self._near.note(batch.first_offset, self._item, batch.position)
 
 
 def _is_relative(chunk: Chunk, row: int) -> bool:

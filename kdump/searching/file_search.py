@@ -113,26 +113,30 @@ class FileSearch:
             hits = [at for at, matched in enumerate(part.matched) if matched]
             if left is not None and len(hits) >= left:
                 end = hits[left - 1] + 1
-                yield self._only(Found(part.part, part.statuses, part.rows[:end], part.matched[:end]))
+                yield self._only(Found(part.part, part.status, part.rows[:end], part.matched[:end]))
                 self._is_whole = False
                 return
             left = None if left is None else left - len(hits)
             for start in range(0, len(part.rows), _MAX_ROWS):
                 end = start + _MAX_ROWS
-                yield self._only(Found(part.part, part.statuses, part.rows[start:end], part.matched[start:end]))
+                yield self._only(Found(part.part, part.status, part.rows[start:end], part.matched[start:end]))
 
     def _only(self, found: Found) -> Found:
         """The same without other records. Counts the matches."""
-        part, batches = selected(found.part, found.rows, -1)
-        statuses = [found.statuses[row] for row in batches]
-        columns = part.records["key"], part.statuses(statuses, DAMAGED), part.spread(part.batches["is_control"]), found.matched
+        part, _ = selected(found.part, found.rows, -1)
+        columns = (
+            part.records["key"],
+            part.statuses(found.status, DAMAGED),
+            part.spread(part.batches["is_control"]),
+            found.matched,
+        )
         for key, status, is_control, matched in zip(*columns, strict=True):
             if matched:
                 self._hits += 1
                 self._damaged_hits += status == DAMAGED
                 self._salvaged_hits += status == SALVAGED
                 self._misplaced += not is_control and is_misplaced(key, self._item.partition, self._settings.partitions)
-        return Found(part, statuses, list(range(len(found.rows))), found.matched)
+        return Found(part, found.status, list(range(len(found.rows))), found.matched)
 
     @property
     def result(self) -> FileResult:

@@ -200,9 +200,8 @@ class Search:
         for first, end, decoded in decoder.pieces(found.part):
             piece = found
             if end - first < len(found.part.records):
-                part, batches = selected(found.part, range(first, end), -1)
-                statuses = [found.statuses[row] for row in batches]
-                piece = Found(part, statuses, list(range(end - first)), found.matched[first:end])
+                part, _ = selected(found.part, range(first, end), -1)
+                piece = Found(part, found.status, list(range(end - first)), found.matched[first:end])
             yield self._table(item, piece, decoded)
 
     def _decoder_of_hits(self, item: FileItem) -> LogDecoder | None:
@@ -225,7 +224,7 @@ class Search:
 
     def _table(self, item: FileItem, found: Found, decoded: Sequence[Decoded] | None) -> Table[Hit]:
         part = found.part
-        statuses, positions = part.statuses(found.statuses, DAMAGED), part.spread(part.batches["position"])
+        statuses, positions = part.statuses(found.status, DAMAGED), part.spread(part.batches["position"])
         table = listing.records(part.records, statuses, positions, self.name_of(item), decoded)
         count = len(positions)
         is_control = part.spread(part.batches["is_control"])

@@ -49,10 +49,10 @@ _TOO_MANY = "too-many-faults"  # the code of the last one, if there are more: al
 
 
 class Found(Declared):
-    """Records of a log: `rows` are those that match, and `matched` says where. `statuses` are those of the batches."""
+    """Records of a log: `rows` are those that match, and `matched` says where. All batches have this `status`."""
 
     part: RecordChunk
-    statuses: list[str]
+    status: str
     rows: list[int]
     matched: list[list[str]]
 
@@ -146,15 +146,15 @@ class LogSearch:
             self._position = summary.end
             rows = self._rows_to_read(summary, section.chunk)
             if rows:
-                yield from self._in_batches(section.chunk, rows, [salvage.INTACT] * summary.count)
+                yield from self._in_batches(section.chunk, rows, salvage.INTACT)
             return
-        chunk, statuses = section.chunk, section.statuses
+        chunk, is_sound = section.chunk, section.status != salvage.DAMAGED
         self._note_damaged(section)
         self._count(len(chunk), len(chunk) if chunk.is_legacy else sum(max(header[RECORD_COUNT], 0) for header in chunk.headers))
         firsts = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"]
         self._extend(min(firsts), max(chunk.batches["last_offset"]))
-        rows = [row for row in range(len(chunk)) if self._may_match(chunk, row, is_sound=statuses[row] != salvage.DAMAGED)]
-        yield from self._in_batches(chunk, rows, statuses)
+        rows = [row for row in range(len(chunk)) if self._may_match(chunk, row, is_sound=is_sound)]
+        yield from self._in_batches(chunk, rows, section.status)
         self._position = chunk.batches["position"][-1] + chunk.batches["size"][-1]
 
     def _passes(self, summary: BatchSummary) -> bool:
@@ -273,7 +273,7 @@ class LogSearch:
             return True
         return is_sound and (kernel.native is None or self._irregular_place(chunk.window, True, start, end) >= 0)
 
-    def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
+    def _in_batches(self, chunk: Chunk, rows: Sequence[int], status: str) -> Iterator[Found]:
         """What matches in the batches in these rows."""
         if chunk.is_legacy:
             for row in rows:
@@ -281,14 +281,13 @@ class LogSearch:
                     self._note_batch(chunk, row, "wrapper-cut", CUT_MESSAGE)
         for first, end in _runs(rows):
             try:
-                yield from self._in_whole_batches(chunk.slice(first, end), statuses[first:end])
+                yield from self._in_whole_batches(chunk.slice(first, end), status)
             except MissingPackage as missing:
                 for row in range(first, end):
                     self._note_batch(chunk, row, "codec-missing", missing.message)
 
-    def _in_whole_batches(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
+    def _in_whole_batches(self, chunk: Chunk, status: str) -> Iterator[Found]:
         """What matches in these batches."""
-        row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         decoded: Counter[int] = Counter()
         bad: set[int] = set()
         try:
@@ -299,8 +298,7 @@ class LogSearch:
                     continue
                 for position, of_batch in zip(part.batches["position"], part.counts, strict=True):
                     decoded[position] += of_batch
-                of_batches = [statuses[row_at[position]] for position in part.batches["position"]]
-                found = self._matching(part, of_batches)
+                found = self._matching(part, status)
                 if found.rows or self._walks_all:
                     yield found
         except CorruptData as fault:
@@ -312,15 +310,16 @@ class LogSearch:
         finally:
             self._count_decoded(chunk, decoded, bad)
 
-    def _matching(self, part: RecordChunk, statuses: list[str]) -> Found:
+    def _matching(self, part: RecordChunk, status: str) -> Found:
         query, records = self._query, part.records
-        found = Found(part, statuses, [], [])
+        found = Found(part, status, [], [])
         owner_of = owners(part)
         is_asked = [query.producer_id is None or each == query.producer_id for each in part.batches["producer_id"]]
         if query.misplaced_of is not None:  # markers are in each partition of a transaction
             is_asked = [each and not is_control for each, is_control in zip(is_asked, part.batches["is_control"], strict=True)]
         columns = [records[name] for name in ("offset", "timestamp", "key", "value", "headers")]
-        self._note_damaged_messages(part, owner_of, statuses)
+        if status != salvage.DAMAGED:
+            self._note_damaged_messages(part, owner_of)
         are_control = part.batches["is_control"]
         for row, (offset, timestamp, key, value, headers) in enumerate(zip(*columns, strict=True)):
             if not is_asked[owner_of[row]] or not query.range.holds(offset, timestamp):
@@ -366,24 +365,23 @@ class LogSearch:
     # Gaps
 
     def _note_damaged(self, section: salvage.Section) -> None:
-        """Note the batches of a section that are not intact."""
+        """Note what is wrong with the batches of a section."""
         chunk = section.chunk
+        if section.status == salvage.DAMAGED:
+            fault = batch_faults.of_batch(chunk.batches, 0)
+            self._note_batch(chunk, 0, fault.code, fault.message)
+            return
         if section.claimed_length is not None:
             fault = batch_faults.of_length(chunk.batches, 0, section.claimed_length)
             self._note_batch(chunk, 0, fault.code, fault.message)
-        for row, status in enumerate(section.statuses):
-            header = chunk.headers[row]
-            if status == salvage.DAMAGED:
-                fault = batch_faults.of_batch(chunk.batches, row)
-                self._note_batch(chunk, row, fault.code, fault.message)
-            elif not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
+        for row, header in enumerate(chunk.headers):
+            if not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
                 self._note_batch(chunk, row, "record-count-too-low", HOLLOW_MESSAGE)
 
-    def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int], statuses: list[str]) -> None:
+    def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int]) -> None:
         """Note messages of magic 0 and 1 that are damaged inside sound wrappers."""
         for row, fault in batch_faults.of_messages(part).items():
-            if statuses[owner_of[row]] != salvage.DAMAGED:
-                self._note_record(part, owner_of[row], fault.code, fault.message)
+            self._note_record(part, owner_of[row], fault.code, fault.message)
 
     def _note_record(self, part: RecordChunk, row: int, code: str, message: str) -> None:
         start = part.batches["position"][row]

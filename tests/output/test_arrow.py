@@ -42,9 +42,8 @@ def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> li
     rows: list[dict[str, Any]] = []
     with opened(data) as source:
         for chunk in Log(source).chunks():
-            statuses = dict.fromkeys(chunk.batches["position"], "intact")
             for part in records.read(source, chunk, columns=RECORD_COLUMNS):
-                columns = log_columns.record_columns(part, statuses, limit)
+                columns = log_columns.record_columns(part, "intact", limit)
                 made = builder.record_batch(
                     columns_of("records", keys), {**places, "path": Constant("x"), **columns}, len(part.records)
                 )

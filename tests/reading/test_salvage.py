@@ -53,8 +53,8 @@ def _ranges_of(source: Source, start: int = 0, tuning: ReadTuning = DEFAULT) -> 
         else:
             assert isinstance(item, Section)
             batches = item.chunk.batches
-            rows = zip(batches["position"], batches["size"], item.statuses, strict=True)
-            ranges += [Range(position, position + size, status) for position, size, status in rows]
+            rows = zip(batches["position"], batches["size"], strict=True)
+            ranges += [Range(position, position + size, item.status) for position, size in rows]
     return ranges
 
 
@@ -552,7 +552,7 @@ def _statuses_below(batches: list[bytes], next_base_offset: int | None) -> str:
     """The statuses of the batches of a log that starts at 0, and ends where the next one starts."""
     with opened(b"".join(batches)) as source:
         items = list(walk(source, base_offset=0, next_base_offset=next_base_offset))
-    return "".join(status[0] for item in items if isinstance(item, Section) for status in item.statuses)
+    return "".join(item.status[0] * len(item.chunk) for item in items if isinstance(item, Section))
 
 
 def test_a_batch_whose_offset_no_segment_has_vouches_for_none() -> None:

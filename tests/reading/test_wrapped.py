@@ -45,10 +45,10 @@ def _listed(*pieces: bytes, first: int = 0) -> list[int]:
                 continue
             assert isinstance(item, Section)
             batches = item.chunk.batches
-            for position, size, status in zip(batches["position"], batches["size"], item.statuses, strict=True):
+            for position, size in zip(batches["position"], batches["size"], strict=True):
                 assert position == end
                 end = position + size
-                found += [numbers[position]] if status != DAMAGED else []
+                found += [numbers[position]] if item.status != DAMAGED else []
     assert end == sum(map(len, pieces))
     return found
 

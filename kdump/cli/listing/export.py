@@ -159,9 +159,9 @@ class _Scout(LogLister):
     def write_damaged_record(self, position: int) -> None:
         """Nothing."""
 
-    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
+    def write_records(self, part: RecordChunk, kept: Sequence[int], status: str) -> None:
         if len(kept) < len(part.records):
-            part, _ = self.selected(part, kept, statuses)
+            part = self.selected(part, kept)
         self.decoding.note_shapes(part)
 
 
@@ -191,20 +191,18 @@ class _Exporter(LogLister):
     def write_damaged_record(self, position: int) -> None:
         """Nothing."""
 
-    def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
-        columns = batch_columns(chunk, statuses)
-        self._rows.write(built({**self._place, **columns}, len(statuses), self._options))
+    def write_batches(self, chunk: Chunk, status: str) -> None:
+        self._rows.write(built({**self._place, **batch_columns(chunk, status)}, len(chunk), self._options))
 
-    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
+    def write_records(self, part: RecordChunk, kept: Sequence[int], status: str) -> None:
         if not kept:
             return
         count = len(part.records)
-        at = dict(zip(part.batches["position"], statuses, strict=True))
-        columns = record_columns(part, at, self._options.max_value_bytes)
+        columns = record_columns(part, status, self._options.max_value_bytes)
         batch = built({**self._place, **columns}, count, self._options)
         if len(kept) < count:
             batch = batch.take(pa.array(kept, pa.int64()))
-            part, _ = self.selected(part, kept, statuses)
+            part = self.selected(part, kept)
         for first, end, decoded in self.decoding.pieces(part):  # also to report faults
             if self._decoded is not None:
                 self._rows.write(self._with_decoded(batch.slice(first, end - first), decoded))

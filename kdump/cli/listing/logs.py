@@ -82,7 +82,7 @@ class LogLister:
                     self._take_damage(item)
                     continue
                 self.list_section(item)
-                if self._around is not None and self._around.note(item.chunk, item.statuses):
+                if self._around is not None and self._around.note(item.chunk, item.status):
                     break
             self._list_held_damages()
             if self._around is not None:
@@ -118,7 +118,7 @@ class LogLister:
             if section is not None:
                 claim = f"the header of the batch at byte {position} does not claim offset {around.offset}"
                 self._run.say(f"{self._source.path}: {claim}, but a record in it has this offset")
-                self.list_batches(section.chunk, section.statuses)
+                self.list_batches(section.chunk, section.status)
                 return True
         return False
 
@@ -142,21 +142,21 @@ class LogLister:
                 run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
             run.count(1)
 
-    def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
-        """List batches with their statuses."""
+    def write_batches(self, chunk: Chunk, status: str) -> None:
+        """List batches, which all have this status."""
         if self._run.output is None:
             self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
         else:
-            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
+            self._run.output.write(listing.batches(chunk.batches, status, self._source.path))
 
-    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
-        """List the records whose rows are kept; `statuses` are those of their batches."""
+    def write_records(self, part: RecordChunk, kept: Sequence[int], status: str) -> None:
+        """List the records whose rows are kept, of batches with this status."""
         if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
-            part, statuses = self.selected(part, kept, statuses)
+            part = self.selected(part, kept)
         if self._run.output is None:
             self._write_lines(part)
         else:
-            spread = part.statuses(statuses, salvage.DAMAGED)
+            spread = part.statuses(status, salvage.DAMAGED)
             positions = part.spread(part.batches["position"])
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)
@@ -218,7 +218,7 @@ class LogLister:
         self._find_wrong_length(section)
         for start, end in self._runs_in_range(chunk):
             part = chunk.slice(start, end) if end - start < len(chunk) else chunk
-            self.list_batches(part, [section.status] * len(part))
+            self.list_batches(part, section.status)
             if is_damaged:
                 self._end_at_damage()
         if not is_damaged:
@@ -298,7 +298,7 @@ class LogLister:
             return
         asked = chunk.slice(rows.start, rows.stop)
         for start, end in self._runs_in_range(asked):
-            self.list_batches(asked.slice(start, end), [salvage.INTACT] * (end - start))
+            self.list_batches(asked.slice(start, end), salvage.INTACT)
 
     def _note_offsets(self, chunk: Chunk, *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
@@ -379,44 +379,42 @@ class LogLister:
                 return may_hold(self._source, chunk.slice(row, row + 1), request.offset)
         return request.range.holds_offsets(first_offset, last_offset) and request.range.holds_times(first_time, last_time)
 
-    def list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+    def list_batches(self, chunk: Chunk, status: str) -> None:
+        """List these batches, which all have this status, or their records."""
         if self._request.is_deep:
-            self._list_records(chunk, statuses)
+            self._list_records(chunk, status)
             return
-        room = self._run.room(len(statuses))
-        if room < len(statuses):
-            chunk, statuses = chunk.slice(0, room), statuses[:room]
-        self._find_damaged_batches(chunk.batches, statuses)
+        room = self._run.room(len(chunk))
+        if room < len(chunk):
+            chunk = chunk.slice(0, room)
+        if status == salvage.DAMAGED:
+            self._find_damaged_batches(chunk.batches)
         self._note_found()
-        self.write_batches(chunk, statuses)
-        self._run.count(len(statuses))
+        self.write_batches(chunk, status)
+        self._run.count(len(chunk))
 
     def _note_found(self) -> None:
         if self._around is not None:
             self._around.is_found = True
 
-    def _find_damaged_batches(self, batches: Table[RecordBatch], statuses: list[str]) -> None:
-        if salvage.DAMAGED not in statuses:
-            return
-        for row, status in enumerate(statuses):
-            if status == salvage.DAMAGED:
-                fault = batch_faults.of_batch(batches, row)
-                self._run.find(f"{self._source.path}, byte {fault.position}", f"{fault.message} ({fault.code})")
+    def _find_damaged_batches(self, batches: Table[RecordBatch]) -> None:
+        for row in range(len(batches)):
+            fault = batch_faults.of_batch(batches, row)
+            self._run.find(f"{self._source.path}, byte {fault.position}", f"{fault.message} ({fault.code})")
 
     # Records
 
-    def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
+    def _list_records(self, chunk: Chunk, status: str) -> None:
         """List the records of batches; a batch whose records cannot be read is one damaged row."""
-        row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         for part in past_bad_batches(self._source, chunk, columns=self.packed):
             if isinstance(part, UnreadableBatch):
                 self._find_in_batch(part.position, part.fault)  # before its row, which may be the last within the limit
                 self.write_damaged_record(part.position)
                 self._end_at_damage()
             else:
-                self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
+                self._list_part(part, status)
 
-    def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
+    def _list_part(self, part: RecordChunk, status: str) -> None:
         rows = self._rows_in_range(part.records)
         left_out = min(self._left_out, len(rows))
         self._left_out -= left_out
@@ -425,24 +423,24 @@ class LogLister:
             self._note_found()
         kept = rows[: self._run.room(len(rows))]
         is_enough = self._run.room(len(rows) + 1) <= len(rows)
-        # the limit keeps what follows it from being looked at
-        end = record_selection.owners(part)[kept[-1]] + 1 if is_enough else len(statuses)
-        self._find_damaged_batches(part.batches.slice(int(part.continues), end), statuses[part.continues : end])
-        is_damaged = self._find_damaged_messages(part, kept, statuses)
-        self.write_records(part, kept, statuses)
+        if status == salvage.DAMAGED:  # the limit keeps what follows it from being looked at
+            end = record_selection.owners(part)[kept[-1]] + 1 if is_enough else len(part.batches)
+            self._find_damaged_batches(part.batches.slice(int(part.continues), end))
+        is_damaged = status != salvage.DAMAGED and self._find_damaged_messages(part, kept)
+        self.write_records(part, kept, status)
         if kept:
             self._run.count(len(kept))
         if is_damaged:
             self._end_at_damage()
 
-    def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> bool:
+    def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int]) -> bool:
         """Find what is wrong with single messages in sound batches; records of magic 2 have no separate CRC."""
         faults = batch_faults.of_messages(part)
         if not faults:
             return False
         owners, found = record_selection.owners(part), False
         for row in kept:
-            if row in faults and statuses[owners[row]] != salvage.DAMAGED:
+            if row in faults:
                 where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
                 self._run.find(where, f"{faults[row].message} ({faults[row].code})")
                 found = True
@@ -456,10 +454,9 @@ class LogLister:
             rows = [row for row, (offset, time) in enumerate(pairs) if request.range.holds(offset, time)]
         return rows
 
-    def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
+    def selected(self, part: RecordChunk, kept: Sequence[int]) -> RecordChunk:
         """These records with their batches, without batches of which no record is kept."""
-        selected, rows = record_selection.selected(part, kept, self._shown_position)
-        return selected, [statuses[row] for row in rows]
+        return record_selection.selected(part, kept, self._shown_position)[0]
 
     def _write_lines(self, part: RecordChunk) -> None:
         """Write Kafka's lines. Contents that cannot be shown are a finding after the record's fields; the listing continues."""

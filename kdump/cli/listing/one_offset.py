@@ -13,7 +13,7 @@ from kdump.reading.records import UnreadableBatch, past_bad_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kdump.binary.source import Source
     from kdump.cli.listing.run import Run
@@ -96,14 +96,14 @@ class Around:
         near = [at[0] for at in (self._before, self._after) if at is not None]
         return list(dict.fromkeys((*self._overfull, *near)))
 
-    def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
-        """Note batches. Returns whether an intact one starts after the offset, once a batch was found that holds it.
+    def note(self, chunk: Chunk, status: str) -> bool:
+        """Note batches of one status. Returns whether an intact one starts after the offset, once one was found that holds it.
 
         Until then, an offset after it proves nothing: that batch may be in the wrong place, or its base offset wrong. A wrapper
         that may hold it by its header does not count until it is found there.
         """
         columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
-        for status, count, position, first, last, codec in zip(statuses, chunk.record_counts(), *columns, strict=True):
+        for count, position, first, last, codec in zip(chunk.record_counts(), *columns, strict=True):
             if chunk.is_legacy:
                 first = last if codec == "none" else None  # a wrapper does not state its first offset
             if status == salvage.DAMAGED:

@@ -498,7 +498,8 @@ class Walk:
             self._add(piece)
             return summary.end
         chunk, batches = section.chunk, section.chunk.batches
-        for row, status in enumerate(section.statuses):
+        status = section.status
+        for row in range(len(chunk)):
             start, size = batches["position"][row], batches["size"][row]
             first, last = batches["base_offset"][row], batches["last_offset"][row]
             epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]

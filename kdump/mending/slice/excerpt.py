@@ -135,7 +135,8 @@ class _Log:
                 self._pass(first, last, start, end, len(chunk), is_after=is_after)
                 return
         batches = chunk.batches
-        for row, (status, position, size) in enumerate(zip(section.statuses, batches["position"], batches["size"], strict=True)):
+        status = section.status
+        for row, (position, size) in enumerate(zip(batches["position"], batches["size"], strict=True)):
             first, last = batches.row(row).first_offset, batches["last_offset"][row]
             if chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]:  # only its messages say where it starts
                 first = min(first, self.last + 1)

@@ -29,10 +29,8 @@ UNREADABLE = "damaged"
 """The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""
 
 
-def batch_columns(
-    chunk: Chunk, statuses: Sequence[str] | Constant, uncompressed_sizes: Sequence[int | None] | None = None
-) -> Columns:
-    """All columns of batches but those that say where a batch is from."""
+def batch_columns(chunk: Chunk, status: str | None, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+    """All columns of batches but those that say where a batch is from. All have this status."""
     base_timestamps: Any = Constant(None)
     if chunk.is_legacy:
         attributes = [header[MESSAGE_ATTRIBUTES] for header in chunk.headers]
@@ -44,7 +42,7 @@ def batch_columns(
         "attributes": attributes,
         "base_timestamp": base_timestamps,
         "uncompressed_size": Constant(None) if uncompressed_sizes is None else uncompressed_sizes,
-        "status": statuses,
+        "status": Constant(status),
     }
 
 
@@ -71,10 +69,8 @@ def packed(columns: Sequence[Column]) -> list[str]:
     return [name for name in RECORD_COLUMNS if name in names]
 
 
-def record_columns(
-    part: RecordChunk, statuses: Mapping[int, str], max_value_bytes: int, wanted: Collection[str] = RECORD_COLUMNS
-) -> Columns:
-    """All columns of records but those that say where a record is from. `statuses` are those of batches, by position.
+def record_columns(part: RecordChunk, status: str, max_value_bytes: int, wanted: Collection[str] = RECORD_COLUMNS) -> Columns:
+    """All columns of records but those that say where a record is from. Their batches have this `status`.
 
     Of RECORD_COLUMNS, only those that are `wanted` need be there.
     """
@@ -82,13 +78,13 @@ def record_columns(
     columns: Columns = {
         **_own_columns(part.records, max_value_bytes, wanted),
         "position": Spread(batches["position"], part.counts),
-        "status": Spread([statuses[position] for position in batches["position"]], part.counts),
+        "status": Constant(status),
     }
     for name in _OF_BATCH:
         columns[name] = Spread(batches[name], part.counts)
     if part.magics:
         columns["magic"] = part.magics
-        columns["status"] = part.statuses([statuses[position] for position in batches["position"]], UNREADABLE)
+        columns["status"] = part.statuses(status, UNREADABLE)
     columns["control_type"] = _control_types(part)
     return columns
 

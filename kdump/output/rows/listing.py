@@ -139,9 +139,9 @@ class ListedLeaderEpoch(Row, kind="leader-epoch"):
     file: Text
 
 
-def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Table[ListedBatch]:
-    """Batches with their statuses."""
-    return Table(ListedBatch, {**table.columns, "status": statuses, "file": [file] * len(table)})
+def batches(table: Table[RecordBatch], status: str, file: str) -> Table[ListedBatch]:
+    """Batches, which all have this status."""
+    return Table(ListedBatch, {**table.columns, "status": [status] * len(table), "file": [file] * len(table)})
 
 
 def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str) -> Table[ListedBatch]:
