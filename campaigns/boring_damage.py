@@ -222,7 +222,7 @@ def _missing_batches(source: Source, segment: Segment) -> Iterator[Edit]:
 
 def _shifted_offsets(source: Source, segment: Segment, count: int) -> Iterator[Edit]:
     """Base offsets that are too high by a million, in batches one after the other."""
-    (first,) = _some(source, segment, 1, room=count)
+    first, *_ = _some(source, segment, 1, room=count) or segment.batches[1:]  # of large batches, there may be few
     row = segment.batches.index(first)
     for one in segment.batches[row : row + count]:
         yield _written_over(segment, one.position, struct.pack(">q", struct.unpack_from(">q", one.data)[0] + MILLION))
