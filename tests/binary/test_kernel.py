@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import random
 import struct
 import subprocess
 import sys
@@ -24,7 +23,6 @@ import kdump
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
-from kdump.checks.packed_ints import PackedInts
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
 from kdump.messages.layout import StructLayout
@@ -46,7 +44,6 @@ from tests.builders.records import (
     message,
     message_set,
     record,
-    transaction_marker,
     varint,
     wrapper,
 )
@@ -206,54 +203,9 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
     _assert_same("summarize_messages", window, start, position, min_magic, max_codec, module=summary_reference)
 
 
-def _of_producers(chance: random.Random) -> list[bytes]:
-    """Batches and markers of two producers, whose sequences mostly go on."""
-    batches: list[bytes] = []
-    following = {1: 0, 2: 0}
-    is_transactional = chance.random() < 0.7
-    for _ in range(chance.randrange(12)):
-        producer, epoch = chance.choice((1, 1, 2)), chance.choice((0, 0, 0, 0, 1))
-        if is_transactional and chance.random() < 0.4:
-            is_commit, coordinator_epoch = chance.random() < 0.8, chance.choice((0, 0, 1, 2))
-            of_marker: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "coordinator_epoch": coordinator_epoch}
-            batches.append(transaction_marker(is_commit=is_commit, **of_marker))
-            continue
-        base, count = chance.choice((*[following[producer]] * 9, 0, 7, 0x7FFFFFFF)), chance.choice((1, 2))
-        of_batch: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "base_sequence": base}
-        of_batch["is_transactional"] = is_transactional ^ (chance.random() < 0.1)
-        batches.append(batch(records=[record()] * count, **of_batch))
-        following[producer] = base + count if base < 99 else 0
-    return batches
-
-
-@given(st.randoms(use_true_random=False), st.integers(0, 1 << 40))
-def test_streaks_of_producers_are_those_of_the_reference(chance: random.Random, position: int) -> None:
-    batches = _of_producers(chance)
-    _assert_same("producer_streaks", b"".join(batches), 0, len(batches), position, module=summary_reference)
-
-
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.STREAK == producer_streak.STREAK
-
-
-@given(
-    st.lists(INT64, min_size=256, max_size=256)
-    | st.builds(lambda first, span: [first + number % (span + 1) for number in range(256)], st.integers(-99, 99), INT64.map(abs))
-    | st.builds(
-        lambda first, step: [(first + step * row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(256)],
-        INT64,
-        st.integers(-300, 300) | INT64,
-    )
-)
-def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
-    for name in kernels.KERNELS:
-        with kernels.using(name):
-            column = PackedInts()
-            column.extend(array("q", numbers[:100]))
-            column.extend(numbers[100:])
-        assert list(column) == numbers
-        assert column[200:].tolist() == numbers[200:]
 
 
 @pytest.mark.parametrize("window_size", [1 << 20, 300])
@@ -864,13 +816,6 @@ def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
 @pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", str(ROOT / "README.md"))], ids=" ".join)
 def test_a_kernel_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
     assert _run("rust", *arguments) == (2, b"", b"kdump: KDUMP_KERNEL is 'rust'; it can be 'python' or 'c'\n")
-
-
-@pytest.mark.parametrize("choice", [None, "", "c", "python"])
-def test_each_kernel_can_be_chosen(folder: Path, choice: str | None) -> None:
-    (folder / LOG_NAME).write_bytes(MIXED)
-    code, stdout, stderr = _run(choice, "--files", str(folder / LOG_NAME))
-    assert (code, stdout.count(b"\n") > 10, stderr) == (0, True, b"")
 
 
 def test_a_kernel_that_was_not_built_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:

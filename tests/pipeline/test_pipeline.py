@@ -703,33 +703,6 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
 
 
-@pytest.mark.slow
-def test_a_hundred_and_fifty_files_with_one_in_25_poisoned(tmp_path: Path) -> None:
-    bomb = batch(records=[record(value=bytes(300 << 20))], codec="zstd")
-    poisoned = set()
-    for number in range(150):
-        path = _log(tmp_path / f"t{number % 50}-{number}" / file_name(0, ".log"), batch(records=[record(value=b"v")]))
-        if number % 25 == 7:
-            poisoned.add(number)
-            match number // 25 % 5:
-                case 0:
-                    path.unlink()
-                    os.mkfifo(path)
-                case 1:
-                    os.truncate(path, 3 << 30)
-                case 2:
-                    path.write_bytes(bomb)
-                case 3:
-                    path.write_bytes(b"\xff" * 5000)
-                case _:
-                    path.unlink()
-                    path.symlink_to(tmp_path / "nowhere")
-    rows = _rows("records", tmp_path, unreadable="skip")
-    assert Counter(row["partition"] for row in rows if row["partition"] not in poisoned) == Counter(set(range(150)) - poisoned)
-    findings = _rows("findings", tmp_path, level="deep")
-    assert {row["partition"] for row in findings if row["severity"] != "info" or row["code"] == "sparse-file"} == poisoned
-
-
 # --- Findings
 
 
