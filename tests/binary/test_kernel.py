@@ -19,7 +19,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import kdump
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
@@ -206,19 +205,6 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.STREAK == producer_streak.STREAK
-
-
-@pytest.mark.parametrize("window_size", [1 << 20, 300])
-def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
-    inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
-    outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
-    outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
-    behind = batch(records=[record(value=b"behind")], base_offset=2)
-    path = tmp_path / LOG_NAME
-    path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)
-    with kernels.reading_with(kernels.in_windows(window_size)):
-        told = [finding for finding in kdump.check(path) if finding.code == "resync-nested-candidate"]
-    assert [finding.found for finding in told] == ["50"]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:

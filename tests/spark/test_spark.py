@@ -121,13 +121,6 @@ def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", tar
     assert rows.total() > 50
 
 
-@pytest.mark.parametrize("table", ["records", "batches", "segments"])
-def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession", table: str, all_cases: bool) -> None:
-    paths = [str(path) for path in sorted(CORPUS.iterdir())[:: 30 if all_cases else 45]]
-    frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
-    assert _rows(frame) == _in_process(table, *paths)
-
-
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
