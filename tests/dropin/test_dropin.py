@@ -16,7 +16,6 @@ import pytest
 import kdump
 from kdump.cli import dropin
 from kdump.output.blocks import Blocks
-from tests.builders.compression import snappy_xerial
 from tests.builders.files import (
     aborted_transaction,
     offset_index,
@@ -142,19 +141,6 @@ THROWN = 'Exception in thread "main" {}\n'
 def test_zstd_inside_a_wrapper_is_unknown_before_2_1(tmp_path: Path, release: str, message: str) -> None:
     _with_log(tmp_path, wrapper(messages=[Message(value=b"a", attributes=4)]))
     printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
-    assert printed.stderr == THROWN.format(message)
-
-
-@each(
-    "release, message",
-    [
-        ("3.5.0", "java.lang.NegativeArraySizeException: -1"),
-        ("3.5.1", "org.xerial.snappy.SnappyError: [INVALID_CHUNK_SIZE] chunkSize is too big or negative : -1"),
-    ],
-)
-def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, release: str, message: str) -> None:
-    _with_log(tmp_path, batch(codec="snappy", payload=snappy_xerial(b"") + b"\xff\xff\xff\xff", records_count=1))
-    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--print-data-log", "--files", LOG)
     assert printed.stderr == THROWN.format(message)
 
 
