@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -43,6 +44,7 @@ from tests.builders.records import (
     message,
     message_set,
     record,
+    transaction_marker,
     varint,
     wrapper,
 )
@@ -200,6 +202,32 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
     found = summary_reference.summarize_batches(window, start, position, max_codec, package.crc32c)
     assert _kernel.summarize_batches(window, start, position, max_codec, None) == found
     _assert_same("summarize_messages", window, start, position, min_magic, max_codec, module=summary_reference)
+
+
+def _of_producers(chance: random.Random) -> list[bytes]:
+    """Batches and markers of two producers, whose sequences mostly go on."""
+    batches: list[bytes] = []
+    following = {1: 0, 2: 0}
+    is_transactional = chance.random() < 0.7
+    for _ in range(chance.randrange(12)):
+        producer, epoch = chance.choice((1, 1, 2)), chance.choice((0, 0, 0, 0, 1))
+        if is_transactional and chance.random() < 0.4:
+            is_commit, coordinator_epoch = chance.random() < 0.8, chance.choice((0, 0, 1, 2))
+            of_marker: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "coordinator_epoch": coordinator_epoch}
+            batches.append(transaction_marker(is_commit=is_commit, **of_marker))
+            continue
+        base, count = chance.choice((*[following[producer]] * 9, 0, 7, 0x7FFFFFFF)), chance.choice((1, 2))
+        of_batch: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "base_sequence": base}
+        of_batch["is_transactional"] = is_transactional ^ (chance.random() < 0.1)
+        batches.append(batch(records=[record()] * count, **of_batch))
+        following[producer] = base + count if base < 99 else 0
+    return batches
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 1 << 40))
+def test_streaks_of_producers_are_those_of_the_reference(chance: random.Random, position: int) -> None:
+    batches = _of_producers(chance)
+    _assert_same("producer_streaks", b"".join(batches), 0, len(batches), position, module=summary_reference)
 
 
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
