@@ -374,15 +374,13 @@ def why_not_available() -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = numbered.parser(__doc__, count=100)
-    parser.add_argument("--no-starts", action="store_true", help="do not start log managers")
-    chosen = parser.parse_args(arguments)
+    chosen = numbered.parser(__doc__, count=100).parse_args(arguments)
     missing = why_not_available()
     if missing:
         print(missing, file=sys.stderr)
         return 2
     with KafkaRecords() as kafka, contextlib.ExitStack() as stack:
-        managers = {} if chosen.no_starts else {release: stack.enter_context(LogManager(release)) for release in RELEASES}
+        managers = {release: stack.enter_context(LogManager(release)) for release in RELEASES}
 
         def faults(seed: int, number: int, folder: Path) -> Iterator[str]:
             partition, cut, source = one_case(seed, number, folder)

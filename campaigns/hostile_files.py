@@ -2,7 +2,7 @@
 
     python -m campaigns.hostile_files                          each file once, at full size
     python -m campaigns.hostile_files --sizes 1 2 4            how the cost grows with the size
-    python -m campaigns.hostile_files --only 'zeros*' --command 'check*' --runs 3
+    python -m campaigns.hostile_files --only 'zeros*' --command 'check*'
 
 A command may take one CPU second for each MiB that it reads and half a second more, of itself and its worker processes. A
 scan, which makes four tables of a log, may take four times as much, and `redact`, which checks what it reads and what it
@@ -180,7 +180,7 @@ def cost_of(command: str, path: Path) -> Cost:
         return measured(sys.executable, "-m", "kdump", *arguments(command, path, Path(out) / path.parent.name))
 
 
-def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs: int) -> int:
+def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str) -> int:
     """Print what each command takes on each file. Returns how often that was more than is allowed."""
     too_dear = 0
     for one in kinds:
@@ -192,7 +192,7 @@ def measure(kinds: Sequence[Hostile], sizes: Sequence[float], wanted: str, runs:
                 for command in COMMANDS:
                     if not is_for(command, path.name) or not fnmatch.fnmatch(command, wanted):
                         continue
-                    cost = min(cost_of(command, path) for _ in range(runs))
+                    cost = cost_of(command, path)
                     limit = MOST_SECONDS if one in MUCH_IN_LITTLE else allowed(command, size_for(command, path))
                     bound = BOUND if command in SUMMARIES else RECORDS_BOUND
                     is_too_dear = cost.is_late or cost.seconds > limit or cost.memory > bound
@@ -208,11 +208,10 @@ def main() -> int:
     parser.add_argument("--sizes", nargs="+", type=float, default=[1], help="parts of the full size of each file")
     parser.add_argument("--only", default="*", metavar="GLOB", help="files of these names")
     parser.add_argument("--command", default="*", metavar="GLOB", help="these commands")
-    parser.add_argument("--runs", type=int, default=1, help="how often each command runs; the least counts")
     options = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed kdump are compiled, too
     kinds = [one for one in (*HOSTILE, *FAULTS, *CONTENTS, *MUCH_IN_LITTLE) if fnmatch.fnmatch(one.name, options.only)]
-    return int(measure(kinds, options.sizes, options.command, options.runs) > 0)
+    return int(measure(kinds, options.sizes, options.command) > 0)
 
 
 if __name__ == "__main__":

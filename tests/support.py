@@ -320,17 +320,6 @@ def damaged(draw: st.DrawFn, logs: st.SearchStrategy[bytes]) -> bytes:
     return bytes(data) + draw(st.sampled_from([b"", b"", bytes(17), bytes(18), b"\xff" * 30]))
 
 
-def cost(work: Callable[[], object]) -> float:
-    """CPU seconds that a piece of work takes, to be compared with those of another one only: the least of three runs."""
-    return min(_seconds(work) for _ in range(3))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
 def flip_a_bit(path: Path, position: int = 100) -> None:
     """Change one bit of a file, in the byte at this position."""
     data = bytearray(path.read_bytes())

@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks import contenders, segments
 from benchmarks.segments import Segment
-from benchmarks.workloads import WORKLOADS, Workload
 from tests.loops import each
 from tests.oracle import kafka_tool
 from tests.support import skip_if
@@ -74,30 +73,3 @@ def test_the_c_program_prints_what_kdump_prints(mode: str, tmp_path: Path) -> No
             pytest.skip("there is no C compiler")
         printed = subprocess.run(program.command, capture_output=True, text=True, check=True).stdout.splitlines()
         assert printed == dump(*options, "--files", log)[0]
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_plain_decompression_reads_every_batch(codec: str, tmp_path: Path) -> None:
-    log = segments.made(KINDS[codec], tmp_path)
-    script = contenders.HERE / "decompress.py"
-    subprocess.run([sys.executable, script, log], check=True)
-    log.write_bytes(log.read_bytes()[:-1])
-    assert subprocess.run([sys.executable, script, log], capture_output=True, check=False).returncode != 0
-
-
-def workload(name: str) -> Workload:
-    return next(workload for workload in WORKLOADS if workload.name == name)
-
-
-@pytest.mark.parametrize("name", ["parquet", "scan-records"])
-def test_who_writes_files_writes_the_same_rows_each_time(name: str, tmp_path: Path) -> None:
-    pq = pytest.importorskip("pyarrow.parquet", reason="tables need the package pyarrow")
-    small = workload(name)._replace(segment=Segment(SMALL))
-    for contender in small.contenders(tmp_path, []) * 2:
-        contenders.run(contender)
-    folder = small.path(tmp_path).parent
-    written = [folder / f"{segments.NAME}{suffix}" for suffix in (".parquet", ".alone.parquet")]
-    if name == "scan-records":
-        written = [folder / f"{segments.NAME}.scan" / "records"]
-    for path in written:
-        assert pq.read_table(path)["offset"].to_pylist() == list(range(len(pq.read_table(path)))) != []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kdump.tables import Declared, Int32, Int64, Row, Table, Text, camel_case
 
@@ -102,12 +100,3 @@ def test_a_table_and_its_slices_have_columns_by_their_names() -> None:
     assert list(table.slice(1, 3)["base_offset"]) == [7, 9]
     for empty in (table.slice(1, 1), Table.of(Entry, [])):
         assert (len(empty), list(empty), list(empty["timestamp_type"])) == (0, [], [])
-
-
-@given(st.lists(st.tuples(st.integers(), st.none() | st.integers(), st.text())))
-def test_rows_and_columns_say_the_same(rows: list[tuple[int, int | None, str]]) -> None:
-    table = Table.of(Entry, rows)
-    assert [tuple(values_of(row).values()) for row in table] == rows
-    assert [tuple(values_of(table.row(number)).values()) for number in range(len(table))] == rows
-    for place, column in enumerate(Entry.schema):
-        assert list(table[column.name]) == [row[place] for row in rows]

@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import resource
 import struct
 import tracemalloc
 import zlib
@@ -46,7 +45,6 @@ from tests.builders.compression import (
 )
 from tests.builders.records import varint
 from tests.loops import each
-from tests.support import cost
 
 pytestmark = pytest.mark.both_kernels
 
@@ -354,17 +352,6 @@ def test_a_header_that_kafka_does_not_take_is_refused(codec: int, compressed: by
     assert _said(decompress(codec, compressed, 2)) == ("frame-bad-header", message)
 
 
-def test_damage_early_in_a_large_gzip_stream_costs_no_more_than_the_stream() -> None:
-    good = b"\x00" + struct.pack("<HH", 20_000, 20_000 ^ 0xFFFF) + NOISE[:20_000]
-    compressed = gzip_members(b"")[:10] + good + b"\x07" + bytes(16 << 20)
-    few, many = compressed[: 1 << 20], compressed
-
-    def read(data: bytes) -> None:
-        assert _code(decompress(GZIP, data, 2)) == "frame-damaged"
-
-    assert cost(lambda: read(many)) < 50 * cost(lambda: read(few))  # 16 times as large; the square of it would be 256
-
-
 # --- snappy
 
 
@@ -560,15 +547,6 @@ def test_a_bomb_ends_at_the_limit(codec: int, bomb: Callable[[int], bytes]) -> N
     payload = decompress(codec, bomb(64 << 20), 2, limit=SMALL)
     assert _code(payload) == "decompression-limit"
     assert len(payload.data) <= SMALL
-
-
-@pytest.mark.slow
-@each(("codec", "bomb"), BOMBS, ids=CODECS[1:])
-def test_a_bomb_takes_no_memory(codec: int, bomb: Callable[[int], bytes]) -> None:
-    compressed = bomb(64 << 20)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    decompress(codec, compressed, 2, limit=SMALL)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 48 << 10  # KiB
 
 
 def test_a_payload_of_just_the_limit_is_whole() -> None:

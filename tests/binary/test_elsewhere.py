@@ -406,13 +406,6 @@ def test_a_process_that_was_killed_is_an_error_and_started_again(store: Store) -
         assert source.read(0, 5) == b"xxxxx"
 
 
-def test_no_call_writes() -> None:
-    with pytest.raises(OSError) as caught:
-        elsewhere.readlink("s3://b/x")
-    assert caught.value.errno == errno.EINVAL
-    assert not {name for name in vars(elsewhere) if name in ("unlink", "rename", "mkdir", "write", "rmdir", "link")}
-
-
 def test_a_process_that_is_slow_to_end_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python warns of a process that still runs when nobody refers to it any more."""
     monkeypatch.setattr(store_client, "_END_SECONDS", 0)

@@ -20,11 +20,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import kdump
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
-from kdump.checks.packed_ints import PackedInts
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
 from kdump.messages.layout import StructLayout
@@ -235,38 +233,6 @@ def test_streaks_of_producers_are_those_of_the_reference(chance: random.Random, 
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.STREAK == producer_streak.STREAK
-
-
-@given(
-    st.lists(INT64, min_size=256, max_size=256)
-    | st.builds(lambda first, span: [first + number % (span + 1) for number in range(256)], st.integers(-99, 99), INT64.map(abs))
-    | st.builds(
-        lambda first, step: [(first + step * row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(256)],
-        INT64,
-        st.integers(-300, 300) | INT64,
-    )
-)
-def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
-    for name in kernels.KERNELS:
-        with kernels.using(name):
-            column = PackedInts()
-            column.extend(array("q", numbers[:100]))
-            column.extend(numbers[100:])
-        assert list(column) == numbers
-        assert column[200:].tolist() == numbers[200:]
-
-
-@pytest.mark.parametrize("window_size", [1 << 20, 300])
-def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
-    inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
-    outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
-    outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
-    behind = batch(records=[record(value=b"behind")], base_offset=2)
-    path = tmp_path / LOG_NAME
-    path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)
-    with kernels.reading_with(kernels.in_windows(window_size)):
-        told = [finding for finding in kdump.check(path) if finding.code == "resync-nested-candidate"]
-    assert [finding.found for finding in told] == ["50"]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
@@ -864,13 +830,6 @@ def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
 @pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", str(ROOT / "README.md"))], ids=" ".join)
 def test_a_kernel_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
     assert _run("rust", *arguments) == (2, b"", b"kdump: KDUMP_KERNEL is 'rust'; it can be 'python' or 'c'\n")
-
-
-@pytest.mark.parametrize("choice", [None, "", "c", "python"])
-def test_each_kernel_can_be_chosen(folder: Path, choice: str | None) -> None:
-    (folder / LOG_NAME).write_bytes(MIXED)
-    code, stdout, stderr = _run(choice, "--files", str(folder / LOG_NAME))
-    assert (code, stdout.count(b"\n") > 10, stderr) == (0, True, b"")
 
 
 def test_a_kernel_that_was_not_built_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,17 +59,6 @@ def test_a_file_is_read_no_faster_than_its_rate(log: Path, monkeypatch: pytest.M
         assert sum(slept) >= (3 * source.size - (1 << 20)) / 10_000_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [["--nice"], ["--rate", "1GB/s"], ["--nice", "--rate=500MB/s"]])
-def test_a_throttle_changes_nothing_that_is_printed(log: Path, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.binary.throttle.lower_priority", lambda: None)  # of the process of all tests
-    plain, throttled = BytesIO(), BytesIO()
-    dropin.main(["--files", str(log), "--deep-iteration"], plain, BytesIO())
-    dropin.main([*options, "--files", str(log), "--deep-iteration"], throttled, BytesIO())
-    assert Source.throttle is not None
-    assert throttled.getvalue() == plain.getvalue()
-
-
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system has no such advice")
 def test_only_pages_that_were_not_cached_are_dropped(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dropped: list[tuple[int, int]] = []

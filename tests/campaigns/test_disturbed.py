@@ -28,8 +28,6 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="a library is preloaded, processes are found in /proc"
 )
 
-CLEAN = Outcome(0, "clean\n")
-
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
@@ -124,42 +122,6 @@ def test_each_kind_of_call_is_counted_and_fails(bench: Bench, library: Path) -> 
     for call in ("open", "pread", "stat", "fstat", "opendir", "readdir", "write", "mmap", "malloc"):
         assert disturbed.failing(bench, library, "check to file", "sound", Failure(call, "5")).calls > 0, call
         assert disturbed.failing(bench, library, "check to file", "sound", Failure(call, "5"), 1).failed == 1, call
-
-
-EIO, NO_MEMORY, FULL, NO_THREAD = Failure("pread", "5"), Failure("malloc", "12"), Failure("write", "28"), Failure("mmap", "12")
-UNREAD = Failure("write", str(errno.EPIPE))
-OLD, NEW, HALF = {"report.json": b"{}"}, {"report.json": b"{1}"}, {"report.json": b"{"}
-_BEGUN = "Exception ignored in thread started by: <x>\nMemoryError\n"
-_ARROW = "what():  std::bad_alloc\nFatal Python error: "
-
-
-@each(
-    ("failure", "outcome", "fault"),
-    [
-        *((EIO, Outcome(None), "hangs"), (EIO, CLEAN._replace(leftover=(17,)), "leaves a process")),
-        (EIO, CLEAN._replace(exit=-11), "killed by signal 11"),
-        (EIO, CLEAN._replace(stderr="Traceback (most recent call last):\n"), "shows 'Traceback'"),
-        (EIO, CLEAN._replace(stderr=_BEGUN), "shows 'Exception ignored'"),
-        (EIO, CLEAN._replace(stderr="kdump: internal error: x\n"), "shows 'internal error'"),
-        *((EIO, Outcome(0, "less\n"), "another answer with exit 0"), (EIO, Outcome(1, "damaged\n"), "blames the data")),
-        *((EIO, CLEAN._replace(exit=2, stderr="usage\n"), "exit 2"), (EIO, CLEAN._replace(exit=3), "says nothing")),
-        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", HALF), "leaves report.json, which is not whole"),
-        (FULL, Outcome(4, "clean\n", "kdump: disk full\n", HALF, earlier=OLD), "leaves report.json, which is not whole"),
-        (NO_MEMORY, Outcome(127, "", _ARROW, HALF, earlier=OLD), "exit 127"),
-        (NO_THREAD, Outcome(0, "less\n", _BEGUN), "another answer with exit 0"),
-        (EIO, CLEAN._replace(stderr=f"{_ARROW}Aborted\n"), "shows 'Fatal Python error'"),
-        (NO_MEMORY, CLEAN._replace(stderr=f"{_ARROW}no memory for this thread\n"), "shows 'Fatal Python error'"),
-    ],
-)
-def test_an_outcome_of_a_call_is_bad_if_it_misleads(failure: Failure, outcome: Outcome, fault: str) -> None:
-    reference = CLEAN._replace(files=NEW if outcome.earlier else {}, earlier=outcome.earlier)
-    assert disturbed.fault_of_call("check PARTITION", reference, outcome, failure) == fault
-
-
-def test_the_reader_of_a_pipe_may_leave_but_the_verdict_stays() -> None:
-    found = Outcome(1, "damaged\n")
-    assert disturbed.fault_of_call("check PARTITION", found, Outcome(1), UNREAD) is None
-    assert disturbed.fault_of_call("check PARTITION", found, Outcome(0), UNREAD) == "the verdict is lost with the pipe"
 
 
 # --- files that change

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from campaigns import mutations
-from campaigns.mutation import ROOT, CannotTell, Copy, Mutation, area_of, why_broken
+from campaigns.mutation import ROOT, Copy, Mutation, area_of, why_broken
 from campaigns.mutation_list import MUTATIONS
 
 FILE = "kdump/formats/transaction_index.py"
@@ -32,27 +32,6 @@ def test_an_error_is_caught_and_what_changes_nothing_survives(tmp_path: Path) ->
     assert found.keys() == {ERROR, NO_IMPORT}
     assert found[ERROR] == f"{tests[0]}::test_transactions_are_read_as_they_were_built"
     assert (ROOT / FILE).read_bytes() == before == (tmp_path / FILE).read_bytes()
-
-
-def test_an_error_that_is_not_caught_is_exit_code_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def main(*found: Mutation | Exception) -> tuple[int, str]:
-        def caught(*_: object, **__: object) -> dict[Mutation, str]:
-            for one in found:
-                if isinstance(one, Exception):
-                    raise one
-            return {one: "t::a" for one in found if isinstance(one, Mutation)}
-
-        monkeypatch.setattr(mutations, "caught", caught)
-        return mutations.main([]), capsys.readouterr().out
-
-    monkeypatch.setattr(mutations, "MUTATIONS", (ERROR, HARMLESS))
-    assert main(ERROR, HARMLESS) == (0, main(ERROR, HARMLESS)[1])
-    code, out = main(ERROR)
-    assert code == 1
-    assert "survived: harmless" in out
-    assert "+ENTRY_SIZE = +_ENTRY.size" in out
-    assert "| formats | 2 | 1 | 0 | 1 |" in out
-    assert main(CannotTell("no gcc"))[0] == 2
 
 
 def test_random_errors_are_other_operators_numbers_and_ways() -> None:

@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import resource
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +16,6 @@ import pytest
 import kdump
 from kdump.cli import dropin
 from kdump.output.blocks import Blocks
-from tests.builders.compression import snappy_xerial
 from tests.builders.files import (
     aborted_transaction,
     offset_index,
@@ -143,19 +141,6 @@ THROWN = 'Exception in thread "main" {}\n'
 def test_zstd_inside_a_wrapper_is_unknown_before_2_1(tmp_path: Path, release: str, message: str) -> None:
     _with_log(tmp_path, wrapper(messages=[Message(value=b"a", attributes=4)]))
     printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
-    assert printed.stderr == THROWN.format(message)
-
-
-@each(
-    "release, message",
-    [
-        ("3.5.0", "java.lang.NegativeArraySizeException: -1"),
-        ("3.5.1", "org.xerial.snappy.SnappyError: [INVALID_CHUNK_SIZE] chunkSize is too big or negative : -1"),
-    ],
-)
-def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, release: str, message: str) -> None:
-    _with_log(tmp_path, batch(codec="snappy", payload=snappy_xerial(b"") + b"\xff\xff\xff\xff", records_count=1))
-    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--print-data-log", "--files", LOG)
     assert printed.stderr == THROWN.format(message)
 
 
@@ -351,30 +336,3 @@ def test_a_missing_file_is_not_created(tmp_path: Path, name: str) -> None:
     for release in ("1.0.1", "4.3.1"):
         _run(tmp_path, "--release", release, "--files", name)
     assert _snapshot(tmp_path) == before
-
-
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-@each("files", [ALL_FILES, "00000000000000000999.index", "00000000000000000100.log,9.timeindex"])
-def test_a_run_opens_nothing_for_writing(tmp_path: Path, files: str) -> None:
-    folder = tmp_path / "partition-0"
-    folder.mkdir()
-    _segment(folder)
-    trace = tmp_path / "trace"
-    calls = "open,openat,creat,truncate,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmod,fchmodat"
-    done = subprocess.run(
-        ["strace", "-f", "-o", str(trace), "-e", f"trace={calls}", *_command("--print-data-log", "--files", files)],
-        cwd=folder,
-        env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        check=False,
-    )
-    if not trace.exists() or b"ptrace" in done.stderr:
-        pytest.skip("strace may not trace here")
-    lines = [line.partition(" ")[2].strip() for line in trace.read_text().splitlines()]
-    traced = [line for line in lines if not line.startswith(("+++", "---"))]
-    assert any(".log" in line or ".index" in line for line in traced)
-    for line in traced:
-        assert line.startswith("open"), line
-        assert not any(flag in line for flag in ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC")), line
-        if f"{folder}" in line or ".log" in line or "index" in line and "O_NONBLOCK" in line:
-            assert "O_RDONLY" in line, line

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.commands import processes_of
 from kdump.binary.source import Source
 from kdump.dropin import parallel_text
 from kdump.errors import Unreadable
@@ -63,20 +64,6 @@ def _start(log: Path, stdout: int) -> "subprocess.Popen[bytes]":
         preexec_fn=with_interrupts,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)},
     )
-
-
-def _processes(session: int) -> set[int]:
-    """The processes of a session that have not ended."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) == session and fields[0] != "Z":
-                found.add(int(entry.name))
-    return found
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
@@ -178,7 +165,7 @@ def test_a_full_disk_ends_all_processes(log: Path) -> None:
         run = _start(log, full.fileno())
     _, stderr = run.communicate(timeout=HANG)
     assert (run.returncode, stderr) == (4, b"kdump: cannot write the output: No space left on device\n")
-    wait_until(lambda: not _processes(run.pid))
+    wait_until(lambda: not processes_of(run.pid))
 
 
 @needs_proc
@@ -191,7 +178,7 @@ def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> 
     assert run.stderr.read() == b""
     run.stderr.close()
     assert run.wait(timeout=HANG) == 0
-    wait_until(lambda: not _processes(run.pid))
+    wait_until(lambda: not processes_of(run.pid))
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")

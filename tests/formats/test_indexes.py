@@ -21,7 +21,7 @@ from tests.builders.files import offset_index as build_offset_index
 from tests.builders.files import time_index as build_time_index
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import INT32, LOGS, damaged, opened, read_records, walk
+from tests.support import INT32, damaged, opened
 
 pytestmark = pytest.mark.both_kernels
 
@@ -411,11 +411,3 @@ _LATE, _EARLY = record(timestamp=T + 5), record(timestamp=T)
 )
 def test_the_latest_timestamp_is_that_of_the_records_not_of_the_header(data: bytes, latest: int | str) -> None:
     assert _latest_at(data) == latest
-
-
-@pytest.mark.slow
-@given(LOGS)
-def test_the_latest_timestamp_is_that_of_the_records_read_one_by_one(data: bytes) -> None:
-    batches = walk(data).rows
-    for row, found in zip(batches, read_records(data).batches, strict=True):
-        assert _latest_at(data, row["position"]) == max([record["timestamp"] for record in found], default=-1)

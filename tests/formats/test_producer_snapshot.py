@@ -91,38 +91,18 @@ def test_producers_are_read_as_they_were_built(producers: list[dict[str, int]], 
     assert _read(build(entries=[producer_entry(**producer) for producer in producers], trailing=trailing)) == producers
 
 
-def _expected_code(data: bytes) -> str:
-    """The code of the fault of a snapshot, empty where there is none, by the layout: version, CRC, count, entries of 46 bytes."""
-    if len(data) < 2:
-        return "snapshot-truncated"
-    if data[:2] != b"\0\1":
-        return "snapshot-version-unknown"
-    if len(data) < 10:
-        return "snapshot-truncated"
-    count = int.from_bytes(data[6:10], "big", signed=True)
-    if count < 0:
-        return "snapshot-count-null" if count == -1 else "snapshot-count-negative"
-    if count > len(data) - 10:
-        return "snapshot-count-too-high"
-    if count * 46 > len(data) - 10:
-        return "snapshot-entry-truncated"
-    return "" if int.from_bytes(data[2:6], "big") == crc32c(data[6:]) else "snapshot-crc-mismatch"
-
-
-COUNTED = st.builds(
-    lambda count, rest, is_sound: b"\0\1" + (crc32c(count + rest) if is_sound else 7).to_bytes(4, "big") + count + rest,
-    st.integers(-2, 60).map(lambda count: count.to_bytes(4, "big", signed=True)),
-    st.binary(max_size=150),
-    st.booleans(),
+@pytest.mark.parametrize(
+    ("count", "rest", "code"),
+    [
+        *((-1, b"", "snapshot-count-null"), (-2, b"", "snapshot-count-negative"), (1, b"", "snapshot-count-too-high")),
+        *((47, bytes(46), "snapshot-count-too-high"), (46, bytes(46), "snapshot-entry-truncated")),
+        *((2, bytes(91), "snapshot-entry-truncated"), (0, b"", ""), (2, bytes(92), "")),
+    ],
 )
-
-
-@given(st.binary(max_size=80) | st.binary(max_size=80).map(lambda data: b"\0\1" + data) | COUNTED)
-def test_any_bytes_are_a_snapshot_or_the_fault_that_their_layout_shows(data: bytes) -> None:
-    try:
-        states = _read(data)
-    except CorruptData as fault:
-        assert fault.code == _expected_code(data)
+def test_a_count_is_compared_with_the_bytes_that_follow(count: int, rest: bytes, code: str) -> None:
+    counted = count.to_bytes(4, "big", signed=True) + rest
+    data = b"\0\1" + crc32c(counted).to_bytes(4, "big") + counted
+    if code:
+        assert _fault(data).code == code
     else:
-        assert _expected_code(data) == ""
-        assert len(states) == int.from_bytes(data[6:10], "big")
+        assert len(_read(data)) == count

@@ -170,26 +170,6 @@ def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
 # --- What the table findings tells as well
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_path: Path) -> None:
-    root = write_random_fleet(tmp_path / "fleet", 40, seed)
-    told = table_of(root, "findings", cleanupPolicy="delete").to_pylist()
-    codes = ("segments-gap", "segments-overlap")
-    tables = tables_of(root)
-    rows = tables["segments"].to_pylist()
-    unsound = {os.path.dirname(row["path"]) for row in rows if row["validBytes"] < row["size"]}
-    expected = {
-        (row["code"], row["path"]) for row in told if row["code"] in codes and os.path.dirname(row["path"]) not in unsound
-    }
-    found = {(row["code"], row["path"]) for row in _ask(segments.continuity(), tables)}
-    assert {(code, path) for code, path in found if os.path.dirname(path) not in unsound} == expected
-    assert {code for code, _ in expected} == set(codes)
-    # where bytes are lost at the end of a segment, a check knows more of what is there, never less
-    known = {(row["code"], row["path"]) for row in told if row["code"] == "segments-gap"}
-    assert {(code, path) for code, path in found if code == "segments-gap"} <= known
-
-
 @each(
     "what, first, second, told",
     [

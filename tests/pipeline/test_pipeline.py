@@ -4,7 +4,6 @@ import contextlib
 import faulthandler
 import json
 import os
-import random
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
 from kdump.formats import records as record_readers
 from kdump.formats.log import Log
-from tests.builders.compression import Codec
 from tests.builders.files import (
     aborted_transaction,
     file_name,
@@ -374,54 +372,6 @@ def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, 
     assert [row["offset"] for row in _cut_rows(path, target, "records")] == list(range(3 * count))
 
 
-def _damaged(data: bytearray, chance: random.Random) -> bytes:
-    """A log with some damage of a kind that happens."""
-    for _ in range(chance.choice([0, 1, 1, 2, 3])):
-        at, size = chance.randrange(len(data)), chance.randrange(1, 600)
-        match chance.randrange(6):
-            case 0:
-                data[at] ^= 1 << chance.randrange(8)
-            case 1:
-                data[at : at + size] = bytes(size)
-            case 2:
-                del data[at : at + size]
-            case 3:
-                data[at:at] = chance.randbytes(size)
-            case 4:
-                data[at:at] = data[at // 2 : at // 2 + size]
-            case _:
-                starts = [0]
-                while starts[-1] + 80 < len(data) and starts[-1] >= 0:
-                    starts.append(starts[-1] + 12 + int.from_bytes(data[starts[-1] + 8 : starts[-1] + 12], "big", signed=True))
-                start = max(0, chance.choice(starts))
-                data[min(start + chance.randrange(27), len(data) - 1)] ^= 1 << chance.randrange(8)
-        if len(data) < 200:
-            break
-    return bytes(data)
-
-
-@pytest.mark.slow
-@pytest.mark.both_kernels
-@each("seed", range(4))
-def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
-    splits = 0
-    for number in range(25):
-        chance = random.Random(seed << 16 | number)
-        data, offset = bytearray(), 0
-        for row in range(chance.randrange(8, 50)):
-            records = [record(key=b"k", value=chance.randbytes(chance.randrange(150))) for _ in range(chance.randrange(1, 4))]
-            codec: Codec = "lz4" if chance.random() < 0.5 else "none"
-            data += batch(base_offset=offset, records=records, partition_leader_epoch=row // 20, codec=codec)
-            offset += len(records)
-        path = _log(tmp_path / "a-0" / file_name(0, ".log"), _damaged(data, chance))
-        target = chance.choice([1, 200, 1000, 3000])
-        (item,) = discovery.discover(str(path))
-        splits += len(_slices(item, target)) > 1
-        for table in ("records", "batches"):
-            assert _cut_rows(path, target, table) == _cut_rows(path, None, table), (seed, number)
-    assert splits > 10
-
-
 def test_the_same_rows_are_listed_by_kdump_log(capfd: pytest.CaptureFixture[str]) -> None:
     from kdump.cli.commands import main
 
@@ -701,33 +651,6 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=parts, records_count=30, last_offset_delta=29))
     read, (report,) = _read("records", tmp_path, isolated="false")
     assert (sum(part.num_rows for part in read), [one.records for one in report.skipped]) == (25, [5])
-
-
-@pytest.mark.slow
-def test_a_hundred_and_fifty_files_with_one_in_25_poisoned(tmp_path: Path) -> None:
-    bomb = batch(records=[record(value=bytes(300 << 20))], codec="zstd")
-    poisoned = set()
-    for number in range(150):
-        path = _log(tmp_path / f"t{number % 50}-{number}" / file_name(0, ".log"), batch(records=[record(value=b"v")]))
-        if number % 25 == 7:
-            poisoned.add(number)
-            match number // 25 % 5:
-                case 0:
-                    path.unlink()
-                    os.mkfifo(path)
-                case 1:
-                    os.truncate(path, 3 << 30)
-                case 2:
-                    path.write_bytes(bomb)
-                case 3:
-                    path.write_bytes(b"\xff" * 5000)
-                case _:
-                    path.unlink()
-                    path.symlink_to(tmp_path / "nowhere")
-    rows = _rows("records", tmp_path, unreadable="skip")
-    assert Counter(row["partition"] for row in rows if row["partition"] not in poisoned) == Counter(set(range(150)) - poisoned)
-    findings = _rows("findings", tmp_path, level="deep")
-    assert {row["partition"] for row in findings if row["severity"] != "info" or row["code"] == "sparse-file"} == poisoned
 
 
 # --- Findings

@@ -35,7 +35,7 @@ from kdump.spark.brief_errors import BriefRefusal, brief_errors, with_brief_erro
 from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
-from tests.sessions import JAVA_OPTIONS, ROOT, cluster, why_no_spark
+from tests.sessions import ROOT, why_no_spark
 from tests.support import HANG, wait_until, with_interrupts
 
 if TYPE_CHECKING:
@@ -121,13 +121,6 @@ def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", tar
     assert rows.total() > 50
 
 
-@pytest.mark.parametrize("table", ["records", "batches", "segments"])
-def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession", table: str, all_cases: bool) -> None:
-    paths = [str(path) for path in sorted(CORPUS.iterdir())[:: 30 if all_cases else 45]]
-    frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
-    assert _rows(frame) == _in_process(table, *paths)
-
-
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
@@ -147,23 +140,6 @@ def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_o
     assert Counter(repr([row[key] for key in keys]) for row in found) == expected
     assert expected
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.all_cases
-def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    some = SHARE[::2]
-    settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m"]
-    settings.append(f"spark.executor.extraJavaOptions={JAVA_OPTIONS}")
-    options = ["--records", "--target-bytes", "256k", "--output", "json"]
-    options += [argument for setting in settings for argument in ("--conf", setting)]
-    with cluster(tmp_path_factory.mktemp("cluster"), workers=1) as url:
-        done = _scan(*some, "--tables-to", "out", "--master", url, *options, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (3, "")
-    for table in ("records", "batches", "segments"):
-        assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
-    of_check = [row for row in _written(tmp_path / "out", "findings").elements() if not any(f"'{code}'" in row for code in SCAN)]
-    assert len(of_check) == _in_process("findings", *some).total()
-    assert json.loads(done.stdout)["tables"]["records"] == _in_process("records", *some).total()
 
 
 # --- The data source
