@@ -1,6 +1,5 @@
 """`kdump recover` takes over what is whole, says what is not, and makes directories that brokers load as they are."""
 
-import hashlib
 import json
 import os
 import random
@@ -24,7 +23,6 @@ from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
-from kdump.mending.progress import Progress
 from kdump.mending.recover import partition_recovery, recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
@@ -34,7 +32,6 @@ from tests.builders.fleets import flipped
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
-from tests.mending.kills import kill_while_writing
 from tests.work import work_of
 
 FIRST = "00000000000000000000"
@@ -966,15 +963,6 @@ def test_codes_are_those_of_checks() -> None:
     assert seen.codes and seen.codes <= FAULTS.keys() | {""}
 
 
-def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: Path) -> None:
-    value = b"v" * 250_000
-    _partition(tmp_path, {0: [_batch(offset, value=value) for offset in range(40)] + [b"\0" * 70]})
-    before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()}
-    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
-    kill_while_writing(["recover", str(tmp_path / "orders-0")], tmp_path / "out", endings, seconds=0.3)
-    assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()} == before
-
-
 def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(offset, value=b"v" * 90_000) for offset in range(20)]})
     before = _contents(path)
@@ -1067,19 +1055,6 @@ def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, 
             assert (f"{tmp_path} is locked: a broker is running on it" in capfd.readouterr().err) == is_held
         assert holder.stdin is not None
         holder.stdin.close()
-
-
-def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0)]})
-
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with (path / f"{FIRST}.log").open("ab") as file:
-                file.write(_batch(1))
-
-    with pytest.raises(Unreadable, match="was changed"):
-        recover.run([str(path)], str(tmp_path / "out"), config={}, progress=Append())
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
 
 
 @pytest.mark.parametrize("size", [8000, 6500, 3500])

@@ -13,12 +13,8 @@ import kdump
 from campaigns import cut_out
 from campaigns.cut_out import Written
 from kdump.cli.commands import main
-from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.formats.ranges import Range
-from kdump.mending.progress import Progress
+from kdump.errors import CorruptData, UsageError
 from kdump.mending.row import Hole, SlicedSegment
-from kdump.mending.slice import slice
-from kdump.mending.slice.slicing import Wanted
 from kdump.output.text.slice import SliceReport
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import checkpoint, partition_metadata, write_partition
@@ -463,22 +459,6 @@ def test_no_snapshot_is_left_that_the_next_start_deletes(tmp_path: Path) -> None
     path = write_partition(tmp_path, topic="orders", segments={0: [old[0], *new, *old[1:]]})
     kdump.slice(path, tmp_path / "orders-1", from_offset=1)
     assert _names(tmp_path / "orders-1", "snapshot") == [5]
-
-
-def test_an_excerpt_of_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: _PLAIN})
-
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with next(path.glob("*.log")).open("ab") as file:
-                file.write(_PLAIN[0])
-
-    for with_damage in (False, True):
-        with pytest.raises(Unreadable, match="was changed"):
-            slice.run(
-                str(path), str(tmp_path / "out"), Wanted(Range(0, 3)), with_damage=with_damage, config={}, progress=Append()
-            )
-        assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
 def test_markers_that_a_slice_keeps_do_not_stand_for_the_data_of_their_producers(tmp_path: Path) -> None:
