@@ -215,20 +215,6 @@ def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     assert (hole.offset_first, hole.offset_last) == (150, 155)
 
 
-@each("row", range(60, 93))
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize("magic", [1, 2])
-def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log(
-    magic: int, count: int, row: int, tmp_path: Path
-) -> None:
-    """The batches before the run and the run itself may be summarized together, since offsets go back only after it."""
-    messages, size = _of_magic(100, magic)
-    wrong = {at: _claims(messages[at], SHIFT + size * at) for at in range(row, row + count)}
-    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, wrong)))
-    assert recovered == b"".join(messages)
-    assert len(_of(Rewritten, rows)) == count
-
-
 @each("magic", [0, 1, 2])
 def test_a_run_out_of_the_reach_of_its_log_is_put_right(magic: int, tmp_path: Path) -> None:
     """The next log starts below its offsets, so that none of its batches is beyond doubt."""
@@ -380,17 +366,6 @@ def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
     _, rows = _recovered(tmp_path, b"".join(LOG[:100]), {300: damaged, 330: b"".join(LOG[110:200])})
     (hole,) = _of(Hole, rows)
     assert (hole.offset_first, hole.offset_last, hole.is_damage, hole.reason) == (300, 329, True, "damage")
-
-
-@each("magic", [0, 1, 2])
-def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(magic: int, tmp_path: Path) -> None:
-    """A damaged batch has left a gap there, and the offset would join what is around it."""
-    one = [record(value=b"a value of some bytes")]
-    messages = _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=one) for row in range(100)]
-    hurt = _changed(messages, {18: flipped(messages[18]), 22: _claims(messages[22], 22 ^ 1 << 2)})
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
-    assert recovered == b"".join(messages[:18] + messages[19:])
-    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]
 
 
 @each("is_compressed", [False, True])

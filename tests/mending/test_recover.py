@@ -166,19 +166,6 @@ def test_intact_batches_inside_a_damaged_one_are_reported(tmp_path: Path) -> Non
         assert all(row.is_lost for row in _of(Dropped, rows))
 
 
-def test_no_batch_claims_what_lies_between_it_and_an_end_inside_of_another(tmp_path: Path) -> None:
-    """Flipped bits in the length and in the last offset of one batch let it claim the next 120, up to the middle of the last."""
-    batches = [_batch(offset) for offset in range(400)]
-    size = len(batches[0])
-    wrong = bytearray(batches[100])
-    wrong[8:12] = (120 * size + size // 2 - 12).to_bytes(4, "big")
-    wrong[23:27] = (1 << 15).to_bytes(4, "big")
-    log = [*batches[:100], bytes(wrong), *batches[101:]]
-    rows = kdump.recover(_partition(tmp_path, {0: log}), tmp_path / "out")
-    assert _log(tmp_path / "out") == b"".join([*batches[:100], *batches[101:]])
-    assert [(row.start, row.end, row.batches) for row in _of(Dropped, rows)] == [(100 * size, 101 * size, 1)]
-
-
 def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2)]})
     (tmp_path / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
