@@ -142,18 +142,6 @@ def test_nothing_is_made_of_an_empty_range(partition: Path, tmp_path: Path) -> N
 # --- keys
 
 
-def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Path) -> None:
-    """So the log end stays, and a producer can go on with its sequence."""
-    batches = [_data(0, 7), _data(5, 8), _data(10, 7), batch(base_offset=15, records=[record(value=b"x")])]
-    write_partition(tmp_path, topic="a", segments={0: batches})
-    (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"no"])
-    assert _batches(tmp_path / "out") == [(5, 9, 0), (10, 14, 0), (15, 15, 0)]
-    assert isinstance(row, SlicedSegment)
-    assert (row.emptied, row.dropped, row.by_key) == (3, 1, 16)
-    states = kdump.open(tmp_path / "out" / "00000000000000000016.snapshot", "snapshot")
-    assert {state.producer_id: state.last_sequence for state in states} == {7: 14, 8: 9}
-
-
 # --- damage
 
 
@@ -240,15 +228,6 @@ def _cut_at_4(folder: Path, evidence: str) -> Path:
     else:
         (folder / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
     return path
-
-
-def test_damage_in_the_range_is_refused(partition: Path, tmp_path: Path) -> None:
-    _damage(partition, f"{FIRST}.log", 80)
-    with pytest.raises(CorruptData, match="kdump recover") as caught:
-        kdump.slice(partition, tmp_path / "out", to_offset=7)
-    assert (caught.value.code, caught.value.path) == ("crc-mismatch", str(partition / f"{FIRST}.log"))
-    assert main(["slice", str(partition), "-o", str(tmp_path / "out")]) == 3
-    assert not (tmp_path / "out").exists()
 
 
 def test_damage_outside_of_the_range_does_no_harm(partition: Path, tmp_path: Path) -> None:
@@ -421,14 +400,6 @@ def test_wrong_usage_is_said(words: str, said: str, partition: Path, tmp_path: P
     assert main(["slice", str(partition), *words.format(tmp_path).split()]) == 2
     assert said in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("written", ["6b32", "0x6b32", "0X6B 32"])
-def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", written, "--hex"]
-    assert main(arguments) == 0
-    assert "records of those" in capfd.readouterr().out.lower()
-    assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
 
 
 # --- random partitions
