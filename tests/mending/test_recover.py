@@ -414,15 +414,6 @@ def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data
 # --- batches that are accepted
 
 
-def test_a_damaged_batch_is_accepted_if_it_is_named_and_decodes(tmp_path: Path) -> None:
-    damaged = flipped(_batch(1, value=b"vvvv"), -3)
-    path = _partition(tmp_path, {0: [_batch(0), damaged, _batch(2)]})
-    rows = kdump.recover(path, tmp_path / "out", accept=[1])
-    assert len(_log(tmp_path / "out")) == len(_batch(0) + damaged + _batch(2))
-    assert [row.reason.split(":")[0] for row in _of(Rewritten, rows)] == ["accepted as named"]
-    assert kdump.verdict(tmp_path / "out").exit_code == 0
-
-
 def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
     damaged = bytearray(_batch(1))
     damaged[61] = 0x7F  # the size of the first record
@@ -860,22 +851,6 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"meta.properties", "orders-0", "sums-1", *checkpoints}
     assert {name: (tmp_path / "out" / name).read_text() for name in checkpoints} == checkpoints
     assert all(row.is_safe for row in kdump.forecast(tmp_path / "out"))
-
-
-def test_of_a_log_directory_only_the_chosen_partitions_are_recovered(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    data = tmp_path / "data"
-    for name in ("orders-0", "orders-1", "sums-1"):
-        _partition(data, {0: [_batch(0), flipped(_batch(1))]}, name)
-    (data / "sums-0.0123456789abcdef0123456789abcdef-delete").mkdir()
-    (data / "recovery-point-offset-checkpoint").write_text("0\n2\norders 1 2\nsums 1 1\n")
-    assert main(["recover", str(data), "-o", str(tmp_path / "out"), "--topics", "orders", "--partitions", "1"]) == 1
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-1", "recovery-point-offset-checkpoint"]
-    assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n1\norders 1 1\n"
-    assert "Only a selection: 2 other partitions are not copied: they were not chosen." in capfd.readouterr().out
-    rows = kdump.recover(data, tmp_path / "one", topics=["s*"], partitions=[1])
-    assert [os.path.basename(os.path.dirname(row.source)) for row in _of(Dropped, rows)] == ["sums-1"]
-    assert main(["recover", str(data), "-o", str(tmp_path / "none"), "--partitions", "2"]) == 2
-    assert "none of 4 partitions is of these topics with these numbers" in capfd.readouterr().err
 
 
 # --- the command

@@ -239,22 +239,6 @@ def test_unknown_settings_are_refused(settings: dict[str, Any], partition: Path,
 # --- without the logs
 
 
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("folder", ["orders-0", "."])
-def test_without_logs_the_same_companions_are_written(folder: str, partition: Path, tmp_path: Path) -> None:
-    """Of a partition, and of a log directory."""
-    path = partition.parent / folder
-    kdump.reindex(path, tmp_path / "full")
-    before = _contents(path)
-    rows = kdump.reindex(path, tmp_path / "out", without_logs=True)
-    made = _contents(tmp_path / "out")
-    rebuilt_ones = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
-    assert made == {name: data for name, data in _contents(tmp_path / "full").items() if name.endswith(rebuilt_ones)}
-    assert not any(found.is_symlink() for found in (tmp_path / "out").rglob("*"))
-    assert sorted(row.path for row in rows if isinstance(row, Companion)) == sorted(made)
-    assert _contents(path) == before
-
-
 def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path, tmp_path: Path) -> None:
     logs = [name for name in _contents(partition) if name.endswith(".log")]
     stale = ["00000000000000000001.snapshot", "00000000000000000003.txnindex", "partition.metadata"]
