@@ -1,7 +1,6 @@
 """What files attest of records that are gone: removed segments, and logs that are cut or emptied; and what attests nothing."""
 
 import random
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, registered, replicas, topic
+from tests.builders.cluster_metadata import config, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -276,32 +275,6 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
     assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
     found, message = _gap(directory, cleanup_policy="compact")
     assert (found, "__cluster_metadata" in message) == ("info", False)
-
-
-@each(
-    ("properties", "severity"),
-    [
-        ({"node": "2"}, "error"),  # a controller's
-        ({"directory": ORDERS}, "error"),  # another log directory of the broker
-        ({"directory": OTHER}, "info"),  # a copy of the same one, of whatever day
-        ({}, "info"),
-        ({"node": "2", "cluster": "another"}, "info"),
-        ({"node": "2", "registered": OTHER}, "error"),
-        ({"node": "2", "registered": ORDERS}, "info"),  # the node has another directory there
-    ],
-)
-def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
-    directory = _with_gap(tmp_path / "d1")
-    _write_properties(tmp_path / "d1", directory=OTHER)
-    ids = [registered(1, one) for name, one in properties.items() if name == "registered"]
-    values = {name: value for name, value in properties.items() if name != "registered"}
-    _write_metadata(tmp_path / "d2", *ids, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **values)
-    assert _gap(directory)[0] == severity
-    shutil.copytree(tmp_path / "d2", tmp_path / "d3")  # of two metadata logs of one broker, one is a copy
-    assert _gap(directory)[0] == (severity if "node" in properties else "info")
-    shutil.rmtree(tmp_path / "d3")
-    _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
-    assert _gap(directory)[0] == (severity if "node" in properties else "info")
 
 
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:

@@ -193,19 +193,6 @@ def test_wrappers_of_pages_that_changed_places_are_kept(magic: int, tmp_path: Pa
     assert recovered == b"".join(one for one in wrappers if one in data)
 
 
-@each("start", [0, 100])
-def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(start: int, tmp_path: Path) -> None:
-    """Compaction leaves gaps as well, but makes the index again."""
-    entries = [(3 * row + 2, sum(map(len, LOG[:row]))) for row in range(6, len(LOG), 6)]  # last offset and position of a batch
-    path = _partition(tmp_path, b"".join(LOG[:start] + LOG[start + 20 :]))
-    (path / f"{0:020}.index").write_bytes(_index(entries))
-    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
-    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (3 * start, 3 * start + 59, True)
-    assert hole.reason.endswith("00000000000000000000.index knows of some of them")
-    (path / f"{0:020}.index").write_bytes(b"")
-    assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
-
-
 def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     """The index has the last batch where the log has ended by now."""
     whole = b"".join(LOG[:100])

@@ -869,23 +869,6 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert not (tmp_path / "o3").exists()
 
 
-@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
-def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1)), _batch(2)]})
-    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", form]) == 1
-    captured = capfdbinary.readouterr()
-    printed = captured.out.decode()
-    others = "1 of kind hole, 1 of kind recovered, 4 of kind companion"
-    left_out = f"--output {form} has rows of kind dropped; --output ndjson also has {others}."
-    assert (left_out in captured.err.decode()) == (form in ("csv", "table"))
-    if form == "ndjson":
-        rows = [json.loads(line) for line in printed.splitlines()]
-        kinds = {row["kind"] for row in rows}
-        assert kinds == {"recovered", "dropped", "hole", "companion", "recover-summary"}
-        assert rows[-1]["bytesLost"] == len(_batch(1)) and rows[-1]["offsetsMissing"] == 1
-    assert "crc-mismatch" in printed
-
-
 def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lost = flipped(_records(1, [b"a", b"\xff", b"c"]), -60)
     path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})

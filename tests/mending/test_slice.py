@@ -164,25 +164,6 @@ def _damage(partition: Path, name: str, position: int) -> None:
     path.write_bytes(data)
 
 
-EVIDENCE = ["index", "snapshot", "high watermark", "leader epochs"]
-
-
-@each("evidence", EVIDENCE)
-def test_offsets_in_the_range_that_only_other_files_know_of_are_missing(
-    evidence: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = _cut_at_4(tmp_path, evidence)
-    assert main(["slice", str(path), "-o", str(tmp_path / "part"), "--output", "ndjson"]) == 1
-    *_, hole, summary = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert (hole["kind"], hole["offsetFirst"], hole["isDamage"]) == ("hole", 4, True)
-    assert (summary["holes"], summary["offsetsMissing"], summary["exitCode"]) == (1, hole["offsets"], 1)
-    assert [one.base_offset for one in kdump.open(tmp_path / "part" / f"{FIRST}.log")] == [0, 1, 2, 3]
-    assert isinstance(kdump.slice(path, tmp_path / "again", from_offset=3, to_offset=4)[-1], Hole)
-    # after the range, they do no harm
-    assert main(["slice", str(path), "-o", str(tmp_path / "up-to-3"), "--to-offset", "3"]) == 0
-    assert "hole" not in capfd.readouterr().out
-
-
 def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write_partition(tmp_path, topic="orders", segments={0: [_data(0, 7)]})
     (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
@@ -192,7 +173,9 @@ def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path,
 
 
 def test_a_hole_that_two_files_know_of_has_the_offsets_of_both(tmp_path: Path) -> None:
-    path = _cut_at_4(tmp_path, "high watermark")  # of offsets 4 and 5
+    batches = [batch(base_offset=offset, records=[record(value=b"x")]) for offset in range(4)]
+    path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
     (path / f"{8:020}.snapshot").write_bytes(b"")
     (hole,) = [row for row in kdump.slice(path, tmp_path / "part") if isinstance(row, Hole)]
     assert (hole.offset_first, hole.offset_last, hole.offsets) == (4, 7, 4)
@@ -212,22 +195,6 @@ def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> Non
             *range(first, last + 1)
         }
         assert all(row.offsets == row.offset_last - row.offset_first + 1 for row in holes)
-
-
-def _cut_at_4(folder: Path, evidence: str) -> Path:
-    """A partition whose log ends at offset 4, though something knows of more."""
-    path = folder / "orders-0"
-    batches = [batch(base_offset=offset, records=[record(value=b"x" * 5000)], partition_leader_epoch=0) for offset in range(4)]
-    write_partition(folder, topic="orders", segments={0: batches})
-    if evidence == "index":
-        (path / f"{FIRST}.index").write_bytes(b"\0\0\0\5\0\0\x60\0")
-    elif evidence == "snapshot":
-        (path / f"{6:020}.snapshot").write_bytes(b"")
-    elif evidence == "leader epochs":
-        (path / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 6\n")
-    else:
-        (folder / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
-    return path
 
 
 def test_damage_outside_of_the_range_does_no_harm(partition: Path, tmp_path: Path) -> None:
