@@ -39,3 +39,10 @@ def work_of(work: Callable[[], object]) -> Work:
         finally:
             sys.settrace(before)
         return Work(lines, read())
+
+
+def assert_linear(steps: Callable[[int], int], few: int, more: int, many: int) -> None:
+    """Assert that what is added from the second count to the third costs little more, for each, than from the first."""
+    steps(5)  # what is done once
+    of_few, of_more, of_many = steps(few), steps(more), steps(many)
+    assert of_many - of_more < 2.2 * (of_more - of_few), (of_few, of_more, of_many)

@@ -14,14 +14,20 @@ from tests.builders.files import file_name
 from tests.kernels import WAYS, coming_upon_batches
 
 NOW = 1_800_000_000_000
+ALL = 1000
 
 
-def findings(directory: Path, policy: str, max_findings: int = 1000) -> Sequence[Finding]:
-    """What a deep check of a partition directory finds, at most so much of a code."""
+def _findings(directory: Path, policy: str, most: int) -> Sequence[Finding]:
+    """What a deep check of a partition directory finds, at most so many of a code.
+
+    Where few are shown, those of one rule are left out: windows decide which rule comes first.
+    """
     found: list[object] = []
-    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, max_findings=max_findings, is_pedantic=True)
+    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, max_findings=most, is_pedantic=True)
     check.run(Job(Job.PARTITION, str(directory)), settings, found.append)
-    return sorted((one for one in found if isinstance(one, Finding)), key=lambda one: (one.start, one.code, one.message))
+    findings = (one for one in found if isinstance(one, Finding))
+    told = [one for one in findings if most == ALL or "last-offset-delta-mismatch" not in (one.code, *one.message.split())]
+    return sorted(told, key=lambda one: (one.start, one.code, one.message))
 
 
 def codes_however_read(logs: Iterable[bytes], folder: Path) -> set[str]:
@@ -31,13 +37,13 @@ def codes_however_read(logs: Iterable[bytes], folder: Path) -> set[str]:
     codes: set[str] = set()
     for number, data in enumerate(logs):
         path.write_bytes(data)
-        policy = ("delete", "compact", "unknown")[number % 3]
+        policy, most = ("delete", "compact", "unknown")[number % 3], (ALL, ALL, 2, 1)[number % 4]
         with kernels.using(kernel.PYTHON):
-            expected = findings(path.parent, policy)
+            expected = _findings(path.parent, policy, most)
         codes.update(one.code for one in expected)
         with kernels.using(kernel.C):
             for way in WAYS:
                 read_bytes = (1 << 20, 300, 1)[number % 3]  # at once, of a section
                 with coming_upon_batches(way), mock.patch.object(ordinary_records, "_READ_BYTES", read_bytes):
-                    assert findings(path.parent, policy) == expected, (number, way)
+                    assert _findings(path.parent, policy, most) == expected, (number, way)
     return codes

@@ -183,26 +183,6 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
 
 
-@pytest.mark.parametrize(
-    ("distances", "told", "found_distance"),
-    [((2, 2, 2, 2), True, "2"), ((2, 2, 2, 3), True, None), ((-3, -3, -3, -3), True, "-3"), ((0, 2, 2, 2), False, None)],
-)
-def test_an_index_of_which_every_entry_is_wrong_is_stale(
-    tmp_path: Path, rows_at_once: int, distances: tuple[int, ...], told: bool, found_distance: str | None
-) -> None:
-    log = b"".join(batch(records=[record(timestamp=TIMESTAMP)] * 2, base_offset=90 + first) for first in range(0, 10, 2))
-    size = len(log) // 5
-    assert size != SIZE
-    entries = [(90 + offset + distance, at // SIZE * size) for (offset, at), distance in zip(ENTRIES, distances, strict=True)]
-    (tmp_path / file_name(90, ".log")).write_bytes(log)
-    data = index_of(entries=entries, base_offset=90)
-    found = [one for one in _of_index(tmp_path, data, log=None, name=file_name(90, ".index")) if one.code == "index-stale"]
-    assert [(one.severity, one.start, one.end, one.found) for one in found] == [("warning", 0, 32, found_distance)] * told
-    if told:
-        what = "contradict the log" if found_distance is None else f"are off by {int(found_distance):+} offsets"
-        assert found[0].message.startswith(f"All 4 entries {what}: ")
-
-
 def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
     entries = [(offset - 2, position) for offset, position in ENTRIES]
     for count, is_stale in ((2, False), (3, True)):

@@ -1,7 +1,6 @@
 """What files attest of records that are gone: removed segments, and logs that are cut or emptied; and what attests nothing."""
 
 import random
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.mending.recover import recover
 from kdump.tables import Row
-from tests.builders.cluster_metadata import config, registered, replicas, topic
+from tests.builders.cluster_metadata import config, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -278,32 +277,6 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
     assert (found, "__cluster_metadata" in message) == ("info", False)
 
 
-@each(
-    ("properties", "severity"),
-    [
-        ({"node": "2"}, "error"),  # a controller's
-        ({"directory": ORDERS}, "error"),  # another log directory of the broker
-        ({"directory": OTHER}, "info"),  # a copy of the same one, of whatever day
-        ({}, "info"),
-        ({"node": "2", "cluster": "another"}, "info"),
-        ({"node": "2", "registered": OTHER}, "error"),
-        ({"node": "2", "registered": ORDERS}, "info"),  # the node has another directory there
-    ],
-)
-def test_metadata_beside_counts_if_of_the_cluster_and_no_copy(tmp_path: Path, properties: dict[str, str], severity: str) -> None:
-    directory = _with_gap(tmp_path / "d1")
-    _write_properties(tmp_path / "d1", directory=OTHER)
-    ids = [registered(1, one) for name, one in properties.items() if name == "registered"]
-    values = {name: value for name, value in properties.items() if name != "registered"}
-    _write_metadata(tmp_path / "d2", *ids, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **values)
-    assert _gap(directory)[0] == severity
-    shutil.copytree(tmp_path / "d2", tmp_path / "d3")  # of two metadata logs of one broker, one is a copy
-    assert _gap(directory)[0] == (severity if "node" in properties else "info")
-    shutil.rmtree(tmp_path / "d3")
-    _with_gap(tmp_path / "d2")  # two log directories of one broker have no partition in common
-    assert _gap(directory)[0] == (severity if "node" in properties else "info")
-
-
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     words = "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted."
     assert _gap(_with_gap(tmp_path, topic="__cluster_metadata")) == ("error", words)
@@ -441,7 +414,7 @@ def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: 
     assert {one.code for one in findings_of(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
 
 
-# --- random partitions
+# --- a newest segment that is cut or emptied
 
 
 def _plain(rng: random.Random) -> dict[int, list[bytes]]:
@@ -460,75 +433,6 @@ def _plain(rng: random.Random) -> dict[int, list[bytes]]:
 
 def _above_info(directory: Path) -> list[Finding]:
     return [one for one in findings_of(directory) if one.severity != "info"]
-
-
-@each("seed", range(40))
-def test_any_segment_in_the_middle_that_is_removed_is_an_error_that_names_its_offsets(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    segments = _plain(rng)
-    snapshots: dict[int, list[bytes]] = {base: [] for base in list(segments)[1:]} if rng.random() < 0.5 else {}
-    interval = rng.choice([0, 200, 4096])
-    directory = _partition(tmp_path, segments, producer_snapshots=snapshots, index_interval_bytes=interval)
-    assert _above_info(directory) == []
-    bases = list(segments)
-    place = rng.randrange(1, len(bases) - 1)
-    _remove(directory, bases[place], *rng.choice([(), (".log",), (".log", ".index"), (".log", ".index", ".timeindex")]))
-    lost = (bases[place], bases[place + 1] - 1)
-    (one,) = findings_of(directory, "segment-missing")
-    assert (one.offset_first, one.offset_last) == lost
-    assert one.severity == "error" or 2 * (lost[1] + 1 - lost[0]) < _smaller(bases, segments, place)
-
-
-def _smaller(bases: list[int], segments: Segments, place: int) -> int:
-    """How many offsets the smaller neighbour of a segment has."""
-    ends = [*bases[1:], bases[-1]]
-    spans = [ends[place - 1] - bases[place - 1]]
-    if place + 2 < len(bases):
-        spans.append(bases[place + 2] - bases[place + 1])
-    return min(spans)
-
-
-def _cleaned(rng: random.Random) -> dict[int, list[bytes]]:
-    """Segments of a compacted topic: the cleaner came by, and put small segments together."""
-    keys, per_segment = rng.choice([5, 30, 80]), rng.choice([10, 20])
-    segments: list[tuple[int, int, list[tuple[int, int, list[int]]]]] = []  # base, size before cleaning, batches
-    latest: dict[int, int] = {}
-    key_of: dict[int, int] = {}
-    offset = 0
-    for _ in range(rng.randint(5, 12)):
-        base, batches = offset, []
-        for _ in range(per_segment):
-            offsets = [offset + row for row in range(rng.choice([1, 1, 3]))]
-            for own in offsets:
-                key_of[own] = rng.randrange(keys)
-                latest[key_of[own]] = own
-            batches.append((offsets[0], offsets[-1], offsets))
-            offset = offsets[-1] + 1
-        if rng.random() < 0.5:
-            grouped: list[tuple[int, int, list[tuple[int, int, list[int]]]]] = []
-            for first, size, old in segments:
-                kept = [(a, b, [own for own in owns if latest[key_of[own]] == own]) for a, b, owns in old]
-                kept = [entry for entry in kept if entry[2]]
-                if grouped and grouped[-1][1] + size <= per_segment:
-                    grouped[-1] = (grouped[-1][0], grouped[-1][1] + size, grouped[-1][2] + kept)
-                else:
-                    grouped.append((first, size, kept))
-            segments = [(first, len(kept), kept) for first, _, kept in grouped]
-        segments.append((base, per_segment, batches))
-    return {
-        base: [_batch(first, len(owns), span=last - first + 1, timestamp=TIMESTAMP + first) for first, last, owns in batches]
-        for base, _, batches in segments
-    }
-
-
-@each("seed", range(40))
-def test_no_segment_is_missed_in_a_compacted_topic(tmp_path: Path, seed: int) -> None:
-    segments = _cleaned(random.Random(seed))
-    directory = _partition(tmp_path, segments, producer_snapshots={base: [] for base in segments})  # as each roll writes one
-    assert [one for one in _above_info(directory) if one.code != "segment-empty-middle"] == []
-
-
-# --- a newest segment that is cut or emptied
 
 
 def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:

@@ -1,7 +1,6 @@
 """Very many files or findings: nothing is looked for among all of them for each, and what is only counted is not built."""
 
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,9 @@ from tests.builders.compression import Codec
 from tests.builders.files import producer_snapshot
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers
 from tests.loops import each
-from tests.work import work_of
+from tests.work import assert_linear, work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
-
-
-def _assert_linear(steps: Callable[[int], int], few: int, more: int, many: int) -> None:
-    """Assert that what is added from the second count to the third costs little more, for each, than from the first."""
-    steps(5)
-    of_few, of_more, of_many = steps(few), steps(more), steps(many)
-    assert of_many - of_more < 2.2 * (of_more - of_few), (of_few, of_more, of_many)
 
 
 @pytest.mark.slow
@@ -40,12 +32,12 @@ def _assert_linear(steps: Callable[[int], int], few: int, more: int, many: int) 
         ("many segments", forecast, (50, 100, 200)),
     ],
 )
-def test_many_files_take_as_long_as_there_are_files(name: str, read: Any, counts: tuple[int, ...], tmp_path: Path) -> None:
+def test_many_files_take_as_long_as_there_are_files(name: str, read: Any, counts: tuple[int, int, int], tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY[name], count, tmp_path / str(count)).parent
         return work_of(lambda: list(read(path))).lines
 
-    _assert_linear(steps, *counts)
+    assert_linear(steps, *counts)
 
 
 @pytest.mark.slow
@@ -93,7 +85,7 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
             (path / f"{base_offset:020}.snapshot").write_bytes(producer_snapshot())
         return work_of(lambda: list(kdump.check(path))).lines
 
-    _assert_linear(steps, 50, 150, 350)
+    assert_linear(steps, 50, 150, 350)
 
 
 @pytest.mark.slow
@@ -113,7 +105,7 @@ def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[
             (path / f"{base_offset:0{digits}d}.log").write_bytes(batch_of(b"", base_offset=base_offset, count=0))
         return work_of(lambda: run_over(path)).lines
 
-    _assert_linear(steps, 50, 100, 200)
+    assert_linear(steps, 50, 100, 200)
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])

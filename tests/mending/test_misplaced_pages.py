@@ -193,19 +193,6 @@ def test_wrappers_of_pages_that_changed_places_are_kept(magic: int, tmp_path: Pa
     assert recovered == b"".join(one for one in wrappers if one in data)
 
 
-@each("start", [0, 100])
-def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(start: int, tmp_path: Path) -> None:
-    """Compaction leaves gaps as well, but makes the index again."""
-    entries = [(3 * row + 2, sum(map(len, LOG[:row]))) for row in range(6, len(LOG), 6)]  # last offset and position of a batch
-    path = _partition(tmp_path, b"".join(LOG[:start] + LOG[start + 20 :]))
-    (path / f"{0:020}.index").write_bytes(_index(entries))
-    (hole,) = _of(Hole, kdump.recover(path, tmp_path / "out"))
-    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (3 * start, 3 * start + 59, True)
-    assert hole.reason.endswith("00000000000000000000.index knows of some of them")
-    (path / f"{0:020}.index").write_bytes(b"")
-    assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
-
-
 def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     """The index has the last batch where the log has ended by now."""
     whole = b"".join(LOG[:100])
@@ -213,20 +200,6 @@ def test_bytes_that_are_missing_are_no_hole_at_the_end(tmp_path: Path) -> None:
     (path / f"{0:020}.index").write_bytes(_index([(299, len(whole) - len(LOG[99]))]))
     (hole,) = _of(Hole, list(kdump.recover(path, tmp_path / "out")))
     assert (hole.offset_first, hole.offset_last) == (150, 155)
-
-
-@each("row", range(60, 93))
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize("magic", [1, 2])
-def test_a_run_with_wrong_offsets_is_put_right_wherever_the_walk_divides_the_log(
-    magic: int, count: int, row: int, tmp_path: Path
-) -> None:
-    """The batches before the run and the run itself may be summarized together, since offsets go back only after it."""
-    messages, size = _of_magic(100, magic)
-    wrong = {at: _claims(messages[at], SHIFT + size * at) for at in range(row, row + count)}
-    recovered, rows = _recovered(tmp_path, b"".join(_changed(messages, wrong)))
-    assert recovered == b"".join(messages)
-    assert len(_of(Rewritten, rows)) == count
 
 
 @each("magic", [0, 1, 2])
@@ -380,17 +353,6 @@ def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
     _, rows = _recovered(tmp_path, b"".join(LOG[:100]), {300: damaged, 330: b"".join(LOG[110:200])})
     (hole,) = _of(Hole, rows)
     assert (hole.offset_first, hole.offset_last, hole.is_damage, hole.reason) == (300, 329, True, "damage")
-
-
-@each("magic", [0, 1, 2])
-def test_an_offset_of_which_a_bit_is_wrong_moves_no_batch_into_a_gap_elsewhere(magic: int, tmp_path: Path) -> None:
-    """A damaged batch has left a gap there, and the offset would join what is around it."""
-    one = [record(value=b"a value of some bytes")]
-    messages = _messages(100, magic) if magic < 2 else [batch(base_offset=row, records=one) for row in range(100)]
-    hurt = _changed(messages, {18: flipped(messages[18]), 22: _claims(messages[22], 22 ^ 1 << 2)})
-    recovered, rows = _recovered(tmp_path, b"".join(hurt))
-    assert recovered == b"".join(messages[:18] + messages[19:])
-    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(18, 18)]
 
 
 @each("is_compressed", [False, True])

@@ -1,6 +1,5 @@
 """`kdump recover` takes over what is whole, says what is not, and makes directories that brokers load as they are."""
 
-import hashlib
 import json
 import os
 import random
@@ -9,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +22,8 @@ from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
-from kdump.mending.progress import Progress
 from kdump.mending.recover import partition_recovery, recover
-from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
+from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
@@ -34,8 +31,7 @@ from tests.builders.fleets import flipped
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
-from tests.mending.kills import kill_while_writing
-from tests.work import work_of
+from tests.work import assert_linear, work_of
 
 FIRST = "00000000000000000000"
 Logs = dict[int, list[bytes]]
@@ -108,31 +104,7 @@ def _holes(rows: list[Any]) -> list[tuple[int, int, bool]]:
     return [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)]
 
 
-def _assert_linear(steps: Callable[[int], int], counts: tuple[int, int, int, int]) -> None:
-    """Twice as much more takes twice as many steps more; the first count is for what is done once."""
-    _, few, more, many = map(steps, counts)
-    assert many - more < 2.2 * (more - few), (few, more, many)
-
-
 # --- one directory
-
-
-@pytest.mark.both_kernels
-def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
-    logs = {0: [_batch(0), flipped(_batch(1, 2)), _batch(3)], 4: [_batch(4)]}
-    rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
-    assert _log(tmp_path / "out") == _batch(0) + _batch(3)
-    assert _log(tmp_path / "out", 4) == _batch(4)
-    (dropped,), (hole,) = _of(Dropped, rows), _of(Hole, rows)
-    size = len(_batch(0))
-    assert (dropped.start, dropped.end, dropped.code) == (size, size + len(_batch(1, 2)), "crc-mismatch")
-    assert (dropped.offset_first, dropped.offset_last, dropped.records, dropped.is_lost) == (1, 2, 2, True)
-    assert (hole.offset_first, hole.offset_last, hole.offsets, hole.is_damage) == (1, 2, 2, True)
-    assert [(row.path, row.batches, row.offset_last) for row in _of(Recovered, rows)] == [
-        (f"{FIRST}.log", 2, 3),
-        ("00000000000000000004.log", 1, 4),
-    ]
-    assert _is_safe(tmp_path / "out")
 
 
 @each(
@@ -167,19 +139,6 @@ def test_intact_batches_inside_a_damaged_one_are_reported(tmp_path: Path) -> Non
         ]
         assert [row[3:] for row in dropped[1:]] == [(40, 3), (50, 1)]
         assert all(row.is_lost for row in _of(Dropped, rows))
-
-
-def test_no_batch_claims_what_lies_between_it_and_an_end_inside_of_another(tmp_path: Path) -> None:
-    """Flipped bits in the length and in the last offset of one batch let it claim the next 120, up to the middle of the last."""
-    batches = [_batch(offset) for offset in range(400)]
-    size = len(batches[0])
-    wrong = bytearray(batches[100])
-    wrong[8:12] = (120 * size + size // 2 - 12).to_bytes(4, "big")
-    wrong[23:27] = (1 << 15).to_bytes(4, "big")
-    log = [*batches[:100], bytes(wrong), *batches[101:]]
-    rows = kdump.recover(_partition(tmp_path, {0: log}), tmp_path / "out")
-    assert _log(tmp_path / "out") == b"".join([*batches[:100], *batches[101:]])
-    assert [(row.start, row.end, row.batches) for row in _of(Dropped, rows)] == [(100 * size, 101 * size, 1)]
 
 
 def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
@@ -253,7 +212,7 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(kind: str, 
         path = _partition(tmp_path / str(count), {0: batches if kind == "a stale page" else batches[::-1]})
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _assert_linear(steps, (5, 75, 225, 525))
+    assert_linear(steps, 75, 225, 525)
 
 
 @pytest.mark.slow
@@ -268,7 +227,7 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
             (path / f"{number:020}.index").write_bytes(bytes(8))
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
-    _assert_linear(steps, (20, 200, 600, 1400))
+    assert_linear(steps, 200, 600, 1400)
 
 
 @pytest.mark.slow
@@ -289,7 +248,7 @@ def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -
         run = [*map(str, paths), "-o", str(tmp_path / f"{count}-new")]
         return work_of(lambda: main(["recover", run[0], "--merge", *run[1:]])).lines
 
-    _assert_linear(steps, (20, 200, 600, 1400))
+    assert_linear(steps, 200, 600, 1400)
 
 
 def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_path: Path) -> None:
@@ -453,15 +412,6 @@ def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data
 
 
 # --- batches that are accepted
-
-
-def test_a_damaged_batch_is_accepted_if_it_is_named_and_decodes(tmp_path: Path) -> None:
-    damaged = flipped(_batch(1, value=b"vvvv"), -3)
-    path = _partition(tmp_path, {0: [_batch(0), damaged, _batch(2)]})
-    rows = kdump.recover(path, tmp_path / "out", accept=[1])
-    assert len(_log(tmp_path / "out")) == len(_batch(0) + damaged + _batch(2))
-    assert [row.reason.split(":")[0] for row in _of(Rewritten, rows)] == ["accepted as named"]
-    assert kdump.verdict(tmp_path / "out").exit_code == 0
 
 
 def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
@@ -903,22 +853,6 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
     assert all(row.is_safe for row in kdump.forecast(tmp_path / "out"))
 
 
-def test_of_a_log_directory_only_the_chosen_partitions_are_recovered(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    data = tmp_path / "data"
-    for name in ("orders-0", "orders-1", "sums-1"):
-        _partition(data, {0: [_batch(0), flipped(_batch(1))]}, name)
-    (data / "sums-0.0123456789abcdef0123456789abcdef-delete").mkdir()
-    (data / "recovery-point-offset-checkpoint").write_text("0\n2\norders 1 2\nsums 1 1\n")
-    assert main(["recover", str(data), "-o", str(tmp_path / "out"), "--topics", "orders", "--partitions", "1"]) == 1
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-1", "recovery-point-offset-checkpoint"]
-    assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n1\norders 1 1\n"
-    assert "Only a selection: 2 other partitions are not copied: they were not chosen." in capfd.readouterr().out
-    rows = kdump.recover(data, tmp_path / "one", topics=["s*"], partitions=[1])
-    assert [os.path.basename(os.path.dirname(row.source)) for row in _of(Dropped, rows)] == ["sums-1"]
-    assert main(["recover", str(data), "-o", str(tmp_path / "none"), "--partitions", "2"]) == 2
-    assert "none of 4 partitions is of these topics with these numbers" in capfd.readouterr().err
-
-
 # --- the command
 
 
@@ -935,23 +869,6 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert not (tmp_path / "o3").exists()
 
 
-@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
-def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1)), _batch(2)]})
-    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", form]) == 1
-    captured = capfdbinary.readouterr()
-    printed = captured.out.decode()
-    others = "1 of kind hole, 1 of kind recovered, 4 of kind companion"
-    left_out = f"--output {form} has rows of kind dropped; --output ndjson also has {others}."
-    assert (left_out in captured.err.decode()) == (form in ("csv", "table"))
-    if form == "ndjson":
-        rows = [json.loads(line) for line in printed.splitlines()]
-        kinds = {row["kind"] for row in rows}
-        assert kinds == {"recovered", "dropped", "hole", "companion", "recover-summary"}
-        assert rows[-1]["bytesLost"] == len(_batch(1)) and rows[-1]["offsetsMissing"] == 1
-    assert "crc-mismatch" in printed
-
-
 def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lost = flipped(_records(1, [b"a", b"\xff", b"c"]), -60)
     path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})
@@ -964,15 +881,6 @@ def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.Captur
 def test_codes_are_those_of_checks() -> None:
     _, seen = directories.measure(range(12), 3, directories.GOLDEN, "recover")
     assert seen.codes and seen.codes <= FAULTS.keys() | {""}
-
-
-def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: Path) -> None:
-    value = b"v" * 250_000
-    _partition(tmp_path, {0: [_batch(offset, value=value) for offset in range(40)] + [b"\0" * 70]})
-    before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()}
-    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
-    kill_while_writing(["recover", str(tmp_path / "orders-0")], tmp_path / "out", endings, seconds=0.3)
-    assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()} == before
 
 
 def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
@@ -1067,19 +975,6 @@ def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, 
             assert (f"{tmp_path} is locked: a broker is running on it" in capfd.readouterr().err) == is_held
         assert holder.stdin is not None
         holder.stdin.close()
-
-
-def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0)]})
-
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with (path / f"{FIRST}.log").open("ab") as file:
-                file.write(_batch(1))
-
-    with pytest.raises(Unreadable, match="was changed"):
-        recover.run([str(path)], str(tmp_path / "out"), config={}, progress=Append())
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
 
 
 @pytest.mark.parametrize("size", [8000, 6500, 3500])

@@ -1,10 +1,8 @@
 """`kdump reindex` makes the companions that log managers make, of sound logs only, and in a new directory only."""
 
-import hashlib
 import os
 import re
 import shutil
-import signal
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import batch_writer
 from kdump.mending.new.new_partition import NewPartition
-from kdump.mending.progress import Progress
 from kdump.mending.reindex import reindex
 from kdump.mending.row import Companion, Hole
 from tests import restarts
@@ -26,7 +23,6 @@ from tests.builders.files import partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
-from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
 
 FIRST = "00000000000000000000"
@@ -229,22 +225,6 @@ def test_what_a_start_would_not_keep_as_it_is_is_refused(name: str, data: bytes,
     assert _contents(path) == before and sorted(os.listdir(tmp_path)) == ["data"]
 
 
-def test_an_input_that_changes_meanwhile_is_refused(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with (partition / "00000000000000000003.log").open("ab") as file:
-                file.write(batch(base_offset=4, records=[record()]))
-
-    class Roll(Progress):
-        def at(self, done: int) -> None:
-            (partition / "00000000000000000004.log").touch()
-
-    for progress in (Append(), Roll()):
-        with pytest.raises(Unreadable, match="was changed"):
-            reindex.run(str(partition), str(tmp_path / "out"), config={}, progress=progress)
-        assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     "settings", [{"cleanup.policy": "compact"}, {"index.interval.bytes": "-1"}, {"index.interval.bytes": "x"}]
 )
@@ -257,22 +237,6 @@ def test_unknown_settings_are_refused(settings: dict[str, Any], partition: Path,
 
 
 # --- without the logs
-
-
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("folder", ["orders-0", "."])
-def test_without_logs_the_same_companions_are_written(folder: str, partition: Path, tmp_path: Path) -> None:
-    """Of a partition, and of a log directory."""
-    path = partition.parent / folder
-    kdump.reindex(path, tmp_path / "full")
-    before = _contents(path)
-    rows = kdump.reindex(path, tmp_path / "out", without_logs=True)
-    made = _contents(tmp_path / "out")
-    rebuilt_ones = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
-    assert made == {name: data for name, data in _contents(tmp_path / "full").items() if name.endswith(rebuilt_ones)}
-    assert not any(found.is_symlink() for found in (tmp_path / "out").rglob("*"))
-    assert sorted(row.path for row in rows if isinstance(row, Companion)) == sorted(made)
-    assert _contents(path) == before
 
 
 def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path, tmp_path: Path) -> None:
@@ -333,17 +297,6 @@ def test_a_log_that_changes_while_only_companions_are_written_is_refused(
     with pytest.raises(Unreadable, match="was changed"):
         kdump.reindex(partition, tmp_path / "out", without_logs=True)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
-@pytest.mark.parametrize(("words", "rounds"), [([], 2), (["--without-logs"], 1)])
-def test_a_killed_run_leaves_no_directory_of_that_name(words: list[str], rounds: int, tmp_path: Path) -> None:
-    value = b"v" * 500_000
-    batches = [batch(base_offset=offset, records=[record(value=value)]) for offset in range(60)]
-    path = write_partition(tmp_path, topic="a", segments={0: batches})
-    before = {name: hashlib.sha256(data).digest() for name, data in _contents(path).items()}
-    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * rounds
-    kill_while_writing(["reindex", str(path), *words], tmp_path / "out", endings, seconds=0.05)
-    assert {name: hashlib.sha256(data).digest() for name, data in _contents(path).items()} == before
 
 
 # --- the command

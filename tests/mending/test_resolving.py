@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from kdump.mending.recover.contradicted import Known
-from kdump.mending.recover.copies import _Copy, _with_wrong_offsets
 from kdump.mending.recover.lone_epochs import with_doubts
 from kdump.mending.recover.pieces import Headers, Log, Piece
 from kdump.mending.recover.resolving import _Resolution, resolve
@@ -78,44 +77,3 @@ def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an
     chain, left_out = resolve(pieces, Headers())
     assert [(piece.first, piece.last) for piece in chain] == [(0, 9), (first, first + 9)]
     assert left_out == []
-
-
-@each(
-    "before, stated, end, first",
-    [
-        (0, 7000 | 1 << 40, 10_000, 7000),
-        (0, 7000 ^ 1 << 13, 10_000, 7000),
-        (0, 7000 ^ 1 << 13, 12_000, None),
-        (0, 7000 - (1 << 63), 10_000, 7000),
-        (7, 8, 40, 10),  # or that before it starts at 5
-        (7, 12, 20, 10),  # or at 3, or that after it at 28
-    ],
-)
-def test_in_a_wide_gap_the_one_bit_is_assumed_to_be_wrong_that_may_be(
-    before: int, stated: int, end: int, first: int | None
-) -> None:
-    log = Log("0.log", base_offset=0)
-    log.size = 210
-    extents = ((before, 9, 0), (stated, stated + 9, 0), (end, end + 9, 0))
-    pieces = [Piece(log, 70 * row, 70 * row + 70, extent, is_sure=row != 1) for row, extent in enumerate(extents)]
-    chain, left_out = resolve(pieces, Headers())
-    assert [piece.first for piece in chain if piece.is_assumed] == [first][: first is not None]
-    assert len(left_out) == (first is None)
-
-
-@pytest.mark.parametrize(
-    ("lows", "offsets", "wrong"),
-    [
-        ((0, 0), (10, 20), [1]),  # the smaller gap wins
-        ((5, 6, 15), (10, 20, 50), [1]),  # offset 20, where the last one may be, is refuted itself
-    ],
-)
-def test_of_copies_with_different_offsets_those_are_wrong_that_may_be_where_better_ones_are(
-    lows: tuple[int, ...], offsets: tuple[int, ...], wrong: list[int]
-) -> None:
-    copies = []
-    for rank, (low, offset) in enumerate(zip(lows, offsets, strict=True)):
-        claim = offset, offset, 0
-        piece = Piece(Log("a.log", rank=rank), 0, 70, claim)
-        copies.append(_Copy(piece, 0, claim, (low - 1, low - 1, 5), 0))
-    assert [copies.index(copy) for copy in _with_wrong_offsets(copies)] == wrong

@@ -13,12 +13,8 @@ import kdump
 from campaigns import cut_out
 from campaigns.cut_out import Written
 from kdump.cli.commands import main
-from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.formats.ranges import Range
-from kdump.mending.progress import Progress
+from kdump.errors import CorruptData, UsageError
 from kdump.mending.row import Hole, SlicedSegment
-from kdump.mending.slice import slice
-from kdump.mending.slice.slicing import Wanted
 from kdump.output.text.slice import SliceReport
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import checkpoint, partition_metadata, write_partition
@@ -146,18 +142,6 @@ def test_nothing_is_made_of_an_empty_range(partition: Path, tmp_path: Path) -> N
 # --- keys
 
 
-def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Path) -> None:
-    """So the log end stays, and a producer can go on with its sequence."""
-    batches = [_data(0, 7), _data(5, 8), _data(10, 7), batch(base_offset=15, records=[record(value=b"x")])]
-    write_partition(tmp_path, topic="a", segments={0: batches})
-    (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"no"])
-    assert _batches(tmp_path / "out") == [(5, 9, 0), (10, 14, 0), (15, 15, 0)]
-    assert isinstance(row, SlicedSegment)
-    assert (row.emptied, row.dropped, row.by_key) == (3, 1, 16)
-    states = kdump.open(tmp_path / "out" / "00000000000000000016.snapshot", "snapshot")
-    assert {state.producer_id: state.last_sequence for state in states} == {7: 14, 8: 9}
-
-
 # --- damage
 
 
@@ -180,25 +164,6 @@ def _damage(partition: Path, name: str, position: int) -> None:
     path.write_bytes(data)
 
 
-EVIDENCE = ["index", "snapshot", "high watermark", "leader epochs"]
-
-
-@each("evidence", EVIDENCE)
-def test_offsets_in_the_range_that_only_other_files_know_of_are_missing(
-    evidence: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = _cut_at_4(tmp_path, evidence)
-    assert main(["slice", str(path), "-o", str(tmp_path / "part"), "--output", "ndjson"]) == 1
-    *_, hole, summary = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert (hole["kind"], hole["offsetFirst"], hole["isDamage"]) == ("hole", 4, True)
-    assert (summary["holes"], summary["offsetsMissing"], summary["exitCode"]) == (1, hole["offsets"], 1)
-    assert [one.base_offset for one in kdump.open(tmp_path / "part" / f"{FIRST}.log")] == [0, 1, 2, 3]
-    assert isinstance(kdump.slice(path, tmp_path / "again", from_offset=3, to_offset=4)[-1], Hole)
-    # after the range, they do no harm
-    assert main(["slice", str(path), "-o", str(tmp_path / "up-to-3"), "--to-offset", "3"]) == 0
-    assert "hole" not in capfd.readouterr().out
-
-
 def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write_partition(tmp_path, topic="orders", segments={0: [_data(0, 7)]})
     (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
@@ -208,7 +173,9 @@ def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path,
 
 
 def test_a_hole_that_two_files_know_of_has_the_offsets_of_both(tmp_path: Path) -> None:
-    path = _cut_at_4(tmp_path, "high watermark")  # of offsets 4 and 5
+    batches = [batch(base_offset=offset, records=[record(value=b"x")]) for offset in range(4)]
+    path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
     (path / f"{8:020}.snapshot").write_bytes(b"")
     (hole,) = [row for row in kdump.slice(path, tmp_path / "part") if isinstance(row, Hole)]
     assert (hole.offset_first, hole.offset_last, hole.offsets) == (4, 7, 4)
@@ -228,31 +195,6 @@ def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> Non
             *range(first, last + 1)
         }
         assert all(row.offsets == row.offset_last - row.offset_first + 1 for row in holes)
-
-
-def _cut_at_4(folder: Path, evidence: str) -> Path:
-    """A partition whose log ends at offset 4, though something knows of more."""
-    path = folder / "orders-0"
-    batches = [batch(base_offset=offset, records=[record(value=b"x" * 5000)], partition_leader_epoch=0) for offset in range(4)]
-    write_partition(folder, topic="orders", segments={0: batches})
-    if evidence == "index":
-        (path / f"{FIRST}.index").write_bytes(b"\0\0\0\5\0\0\x60\0")
-    elif evidence == "snapshot":
-        (path / f"{6:020}.snapshot").write_bytes(b"")
-    elif evidence == "leader epochs":
-        (path / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 6\n")
-    else:
-        (folder / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
-    return path
-
-
-def test_damage_in_the_range_is_refused(partition: Path, tmp_path: Path) -> None:
-    _damage(partition, f"{FIRST}.log", 80)
-    with pytest.raises(CorruptData, match="kdump recover") as caught:
-        kdump.slice(partition, tmp_path / "out", to_offset=7)
-    assert (caught.value.code, caught.value.path) == ("crc-mismatch", str(partition / f"{FIRST}.log"))
-    assert main(["slice", str(partition), "-o", str(tmp_path / "out")]) == 3
-    assert not (tmp_path / "out").exists()
 
 
 def test_damage_outside_of_the_range_does_no_harm(partition: Path, tmp_path: Path) -> None:
@@ -427,14 +369,6 @@ def test_wrong_usage_is_said(words: str, said: str, partition: Path, tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("written", ["6b32", "0x6b32", "0X6B 32"])
-def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", written, "--hex"]
-    assert main(arguments) == 0
-    assert "records of those" in capfd.readouterr().out.lower()
-    assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
-
-
 # --- random partitions
 
 
@@ -463,22 +397,6 @@ def test_no_snapshot_is_left_that_the_next_start_deletes(tmp_path: Path) -> None
     path = write_partition(tmp_path, topic="orders", segments={0: [old[0], *new, *old[1:]]})
     kdump.slice(path, tmp_path / "orders-1", from_offset=1)
     assert _names(tmp_path / "orders-1", "snapshot") == [5]
-
-
-def test_an_excerpt_of_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: _PLAIN})
-
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with next(path.glob("*.log")).open("ab") as file:
-                file.write(_PLAIN[0])
-
-    for with_damage in (False, True):
-        with pytest.raises(Unreadable, match="was changed"):
-            slice.run(
-                str(path), str(tmp_path / "out"), Wanted(Range(0, 3)), with_damage=with_damage, config={}, progress=Append()
-            )
-        assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
 def test_markers_that_a_slice_keeps_do_not_stand_for_the_data_of_their_producers(tmp_path: Path) -> None:

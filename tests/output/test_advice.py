@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 
 from kdump.checks import catalogue
-from kdump.checks.finding import FileReport, Finding
+from kdump.checks.finding import Finding
 from kdump.cli.commands import main
-from kdump.output.text.check.advice import Advice
-from kdump.output.text.steps import Steps
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.loops import each
 
 LOG, INDEX = file_name(0, ".log"), file_name(0, ".index")
 MINUTE = 60_000
@@ -77,32 +74,6 @@ def test_a_hanging_transaction_is_aborted_by_a_command_to_fill_in(tmp_path: Path
 def _found(path: Path, code: str, severity: str = "error") -> Finding:
     kind = path.suffix.removeprefix(".")
     return Finding(code, severity, str(path), kind, 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Wrong.")
-
-
-@each(
-    ("code", "severity", "intact", "is_advised"),
-    [
-        *((None, "", 9, (True, True)), (None, "", 8, (False, False)), ("record-count-too-high", "error", 9, (False, False))),
-        *(("key-length-bad", "warning", 9, (False, False)), ("key-length-bad", "info", 9, (True, True))),
-        *(("offset-gap", "info", 9, (False, False)), ("txn-open", "info", 9, (True, True))),
-        ("leftover-swap", "warning", 9, (True, False)),
-    ],
-)
-def test_an_index_is_to_be_deleted_or_rebuilt_only_beside_a_log_of_which_nothing_is_said(
-    code: str | None, severity: str, intact: int, is_advised: tuple[bool, bool], tmp_path: Path
-) -> None:
-    index, log = tmp_path / INDEX, tmp_path / LOG
-    index.touch()
-    for proves, is_known in ((True, False), (False, False), (True, True)):
-        advice = Advice(proves_logs=proves)
-        advice.finding(_found(index, "index-position-not-boundary"), is_known=is_known)
-        if code is not None:
-            advice.finding(_found(log if code != "leftover-swap" else tmp_path / "x.log.swap", code, severity))
-        advice.file(FileReport(str(log), "log", 9, 1, 0, 0, intact, 0, 9 - intact, 0, 0))
-        steps = Steps()
-        advice.add_steps(steps, (), is_sound=False)
-        found = [any(line.startswith(command) for line in steps.lines()) for command in ("rm ", "kdump reindex ")]
-        assert tuple(found) == (is_advised if proves and not is_known else (False, False)), (proves, is_known)
 
 
 def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

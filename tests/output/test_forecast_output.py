@@ -306,23 +306,6 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     assert _report([_row(after="clean")], failed=1)[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
 
 
-def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
-    assert _report([_row(after="clean"), _row(**LOST)]) == [
-        HEADING,
-        "safe   after a clean stop",
-        *SAFE_LINES,
-        "loss   after a crash with nothing flushed",
-        "       Lost for good: 1 intact record, offset 3, 69 bytes.",
-        "",
-        "Next",
-        KEEP,
-        RECOVER,
-        "  kdump check /data/orders-0   # what is damaged, and where",
-        "  # stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
-        "Starts of a broker 4.3.1. 1.2 s.",
-    ]
-
-
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
     advice = "  # with a healthy replica: move /data/orders-0 away while the broker is stopped, so that it is replicated again"
     assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])

@@ -1,12 +1,8 @@
 """A check is never better than the forecast of the next start: whatever the forecast fails on, the check fails on, too."""
 
-import random
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import pytest
 
 import kdump
 from campaigns import directories
@@ -21,7 +17,7 @@ from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
 from tests import restarts
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
-from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.checks.faults.case import NOW, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
 from tests.loops import each
@@ -97,125 +93,13 @@ def test_no_damaged_directory_is_better_in_a_check(tmp_path: Path, all_cases: bo
     assert found == []
 
 
-# --- directories that are small and, but for what is in a payload or around the partition, sound
-
-
-def _cut(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(1, len(data))]
-
-
-def _flipped(data: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(data)
-    changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-PAYLOADS: tuple[Callable[[bytes, random.Random], bytes], ...] = (lambda data, _: data, _cut, _flipped)
-
-
-def _old(offset: int, chance: random.Random) -> bytes:
-    """Messages of magic 0 or 1, often in a wrapper whose CRC is right, whatever its payload is."""
-    magic, count = chance.choice((0, 1)), chance.randrange(1, 4)
-    messages = [message(value=b"v" * chance.randrange(20), magic=magic) for _ in range(count)]
-    if chance.random() < 0.3:
-        return message_set(messages=messages, base_offset=offset)
-    codec, payload = chance.choice(OLD_CODECS), chance.choice(PAYLOADS)
-    whole = wrapper(messages=messages, codec=codec, magic=magic, offset=offset + count - 1)
-    value = _value_of(whole, magic)
-    return message_set(messages=[message(value=payload(value, chance), magic=magic, codec=codec)], base_offset=offset + count - 1)
-
-
-def _value_of(data: bytes, magic: int) -> bytes:
-    """The value of a message without a key."""
-    return data[(26 if magic == 0 else 34) :]
-
-
-def _new(offset: int, chance: random.Random) -> bytes:
-    """A batch of magic 2: plain, of a producer, or the marker of its transaction."""
-    records = [record(value=b"v")] * chance.randrange(1, 4)
-    kind = chance.randrange(4)
-    if kind == 0:
-        return transaction_marker(is_commit=chance.random() < 0.5, base_offset=offset, producer_id=7)
-    if kind == 1:
-        return batch(records=records, base_offset=offset, producer_id=7, producer_epoch=0, base_sequence=chance.randrange(9))
-    return batch(records=records, base_offset=offset, partition_leader_epoch=chance.randrange(3))
-
-
-def _appends(chance: random.Random) -> Iterator[tuple[int, list[bytes]]]:
-    """Segments of some appends each."""
-    offset, make = 0, chance.choice((_old, _new))
-    for _ in range(chance.randrange(1, 4)):
-        base, appends = offset, []
-        for _ in range(chance.randrange(1, 4)):
-            appends.append(make(offset, chance))
-            offset += 3
-        yield base, appends
-        if chance.random() < 0.3:
-            make = _new
-
-
-def _remove(path: Path, chance: random.Random) -> None:
-    names = [one for one in path.iterdir() if one.suffix != ".log"]
-    if names:
-        chance.choice(names).unlink()
-
-
-def _empty(path: Path, chance: random.Random) -> None:
-    chance.choice(list(path.iterdir())).write_bytes(b"")
-
-
-_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
-_METADATA = ("", "\n", "version: 0\n", "version: 1\ntopic_id: x\n", f"topic_id: {_ID}\n", f"a: 0\nb: {_ID}")
-_EPOCHS = ("", "0\n", "0\n1\n0 0\n", "0\n2\n0 0\n", "1\n0\n", "0\n1\n5 9\n")
-
-
-def _stray_metadata(path: Path, chance: random.Random) -> None:
-    (path / "partition.metadata").write_text(chance.choice(_METADATA))
-
-
-def _stray_epochs(path: Path, chance: random.Random) -> None:
-    (path / "leader-epoch-checkpoint").write_text(chance.choice(_EPOCHS))
-
-
-def _marks(path: Path, chance: random.Random) -> None:
-    base, suffix = chance.randrange(4), chance.choice((".log.deleted", ".log.swap", ".log.cleaned", ".snapshot"))
-    (path / file_name(base, suffix)).write_bytes(b"x")
-
-
-def _in_log_directory(path: Path, chance: random.Random) -> None:
-    (path.parent / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
-    text = chance.choice(("0\n0\n", "0\n1\norders 0 1\n", "0\n1\norders 0 99\n", "x\n", "", "0\n2\norders 0 0\n"))
-    name = chance.choice(("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"))
-    (path.parent / name).write_text(text)
-    if chance.random() < 0.5:
-        (path.parent / ".kafka_cleanshutdown").write_text("")
-
-
-DEEDS = (_remove, _empty, _stray_metadata, _stray_epochs, _marks, _in_log_directory)
-
-
-@pytest.mark.parametrize("share", range(4))
-def test_no_small_directory_is_better_in_a_check(share: int, tmp_path: Path, all_cases: bool) -> None:
-    found = []
-    for seed in range(share, 600 if all_cases else 100, 4):
-        chance = random.Random(seed)
-        path = write_partition(tmp_path / f"{seed}", topic="orders", segments=dict(_appends(chance)), index_interval_bytes=0)
-        deeds = chance.sample(DEEDS, chance.choice((0, 0, 1, 1, 2)))
-        for deed in deeds:
-            deed(path, chance)
-        about = ", ".join(deed.__name__.strip("_") for deed in deeds)
-        paths = [path, path.parent] if (path.parent / "meta.properties").exists() else [path]
-        found += [f"{seed}: {about}: {worse}" for one in paths if (worse := _worse(one, chance.choice((FULL, DEEP))))]
-    assert found == []
-
-
 @each("codec", OLD_CODECS)
 @each("level", [QUICK, FULL, DEEP])
 def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str, tmp_path: Path) -> None:
     """A broker opens the last wrapper of a log to find its end; its CRC is right."""
     whole = wrapper(messages=[message(value=b"v" * 40, magic=1)] * 3, codec=codec, magic=1, offset=2)
-    value = _value_of(whole, 1)
-    cut = message_set(messages=[message(value=value[:-9], magic=1, codec=codec)], base_offset=2)
+    payload = whole[34:-9]  # the value, which is cut off
+    cut = message_set(messages=[message(value=payload, magic=1, codec=codec)], base_offset=2)
     path = write_partition(tmp_path, topic="orders", segments={0: [cut]}, index_interval_bytes=0)
     check, forecast = kdump.verdict(path, level=level), _forecast(path)
     assert (check.exit_code, forecast.exit_code) == (1, 1)
