@@ -92,8 +92,6 @@ class OddTimes:
     highest timestamp of the records, and the one in the header. `data` begins at `position` of the file.
     """
 
-    __slots__ = ("_data", "position", "rows")
-
     def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, position: int) -> None:
         self.rows = rows
         self.position = position

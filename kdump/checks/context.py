@@ -299,8 +299,6 @@ class _Held(Declared):
 class Further:
     """Findings of one code that are only counted, and where the first of them starts and the last ends."""
 
-    __slots__ = ("count", "first", "last")
-
     def __init__(self, first: int, last: int) -> None:
         self.count = 0
         self.first = first

@@ -79,8 +79,6 @@ class _Budget:
 class _Waiting:
     """Neighbouring batches of a chunk that are shown to the rules together: how many records each has, and their rows."""
 
-    __slots__ = ("_chunk", "_first", "_rows", "_size", "counts")
-
     def __init__(self, chunk: Chunk, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
         self._chunk = chunk

@@ -79,8 +79,6 @@ class CommandOptions:
 class Command:
     """A command: the class of its options, or the name of it, and the function that runs it, whose docstring is the help text."""
 
-    __slots__ = ("_options", "run")
-
     def __init__(self, options: type[CommandOptions] | str, run: Callable[[Any], int]) -> None:  # each takes its own options
         self._options = options
         self.run = run

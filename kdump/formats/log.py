@@ -196,8 +196,6 @@ class LogRules:
     an error; otherwise it is the end of the log. `quirks` says how an old reader decompresses.
     """
 
-    __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "quirks", "reads_records_only")
-
     def __init__(
         self,
         codec_count: int = len(CODECS),
@@ -506,8 +504,6 @@ class Log:
 
 class _RenderedWalk:
     """Reads the regular batches that a renderer leaves out: one at first, and twice as many each time it renders none."""
-
-    __slots__ = ("_batch_count", "_regular", "_render")
 
     def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], renderer: WindowRenderer) -> None:
         self._regular = regular

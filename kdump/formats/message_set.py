@@ -131,8 +131,6 @@ def _past_end(size: int, room: int) -> CorruptData:
 class Limits:
     """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
-    __slots__ = ("max_messages", "max_payload")
-
     def __init__(self, max_payload: int = codecs.MAX_PAYLOAD, max_messages: int | None = None) -> None:
         self.max_payload = max_payload
         self.max_messages = max_messages

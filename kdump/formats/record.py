@@ -132,8 +132,6 @@ class RecordChunk:
     `cuts` says of wrappers, by their rows, what follows the last whole message in them.
     """
 
-    __slots__ = ("batches", "continues", "counts", "cuts", "faults", "first_offsets", "magics", "records")
-
     def __init__(
         self,
         batches: Table[RecordBatch],

@@ -97,8 +97,6 @@ class Message:
     A comment beside it says which release brought each version, and by which KIP and ticket if a source names them.
     """
 
-    __slots__ = ("bounds_counts", "fields", "flexible_since", "last_version", "name")
-
     def __init__(
         self, name: str, *fields: Field, flexible_since: int = NEVER, last_version: int = NEVER, bounds_counts: bool = False
     ) -> None:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class UnreadableBatch:
     """A batch, by its row in a chunk, of which no further record could be read; `fault` says why and where."""
 
-    __slots__ = ("fault", "position", "row")
-
     def __init__(self, row: int, position: int, fault: CorruptData) -> None:
         self.row = row
         self.position = position

@@ -60,8 +60,6 @@ class Found(Declared):
 class Gap:
     """Bytes that were not read intact, `end` exclusive: why, and which offsets may be missing (None: not known)."""
 
-    __slots__ = ("code", "end", "message", "next_offset", "offset", "start")
-
     def __init__(self, start: int, end: int, code: str, message: str) -> None:
         self.start = start
         self.end = end

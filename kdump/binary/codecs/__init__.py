@@ -205,8 +205,6 @@ class BatchDecompressor:
     to `decompressed`, and blocks of snappy without framing unless it `takes_raw_blocks`.
     """
 
-    __slots__ = ("_by_codec", "_limit", "_takes_raw_blocks")
-
     def __init__(self, limit: int, *, takes_raw_blocks: bool = True) -> None:
         self._limit = limit
         self._takes_raw_blocks = takes_raw_blocks

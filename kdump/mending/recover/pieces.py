@@ -71,8 +71,6 @@ class Log:
     was to replace others, counts only where these have nothing.
     """
 
-    __slots__ = ("base_offset", "is_spare", "next_base_offset", "path", "place", "rank", "size")
-
     def __init__(
         self, path: str, *, base_offset: int | None = None, next_base_offset: int | None = None, rank: int = 0, place: int = 0
     ) -> None:
