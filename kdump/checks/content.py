@@ -28,8 +28,6 @@ class Content:
     to, if that took more than one call. `size_before` is the size of the records before these, of a batch that comes in parts.
     """
 
-    __slots__ = ("data", "end", "header", "opened", "position", "rows", "size", "size_before", "start")
-
     def __init__(
         self,
         header: Sequence[int],

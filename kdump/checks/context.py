@@ -224,11 +224,6 @@ class FileContext:
         """Whether findings of some code are only counted."""
         return bool(self._suppressed)
 
-    @property
-    def has_unreadable(self) -> bool:
-        """Whether some bytes of the file could not be read from the device so far."""
-        return isinstance(self.source, LiveSource) and bool(self.source.bad_ranges)
-
     def _is_active(self) -> bool:
         """Whether a broker is appending to this file."""
         return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()

@@ -331,8 +331,6 @@ def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes 
 class _Snapshot(File):
     """A snapshot that a broker would have written."""
 
-    __slots__ = ("open_from",)
-
     def __init__(self, open_from: OpenFrom) -> None:
         super().__init__()
         self.open_from = open_from

@@ -178,8 +178,6 @@ class Reader:
         `message-bytes-past-end` and `message-array-too-large`.
     """
 
-    __slots__ = ("bounds_sizes", "data", "position")
-
     def __init__(self, data: bytes | bytearray, position: int = 0, *, bounds_sizes: bool = True) -> None:
         self.data = data
         self.position = position
@@ -275,8 +273,6 @@ def as_int16(number: int) -> int:
 
 class Walk:
     """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
-
-    __slots__ = ("bounds_counts", "is_flexible", "keep", "last_version", "names", "reader", "version")
 
     def __init__(self, message: Message, reader: Reader, version: int, *, keep: bool = True) -> None:
         self.reader = reader

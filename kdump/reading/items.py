@@ -35,8 +35,6 @@ class Section:
     say them, if somebody looked for them: of messages that were not opened the lowest that they may have, or None.
     """
 
-    __slots__ = ("chunk", "claimed_length", "is_nested", "lowest_offsets", "status", "summary")
-
     def __init__(self, chunk: Chunk, status: str = INTACT, *, is_nested: bool = False, claimed_length: int | None = None) -> None:
         self.chunk = chunk
         self.status = status

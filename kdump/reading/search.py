@@ -377,8 +377,6 @@ def find(window: bytes, is_legacy: bool) -> int:
 class _Window:
     """Bytes in memory, read like a log."""
 
-    __slots__ = ("_window", "size")
-
     def __init__(self, window: bytes) -> None:
         self._window = window
         self.size = len(window)
