@@ -268,9 +268,8 @@ class _Part:
         table = Table.of(record.Record, self.rows)
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(0)  # of a wrapper without messages, any
-        part = record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
-        part.cuts = self.cuts
-        return part
+        columns = self.first_offsets, self._magics, self.cuts
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, *columns)
 
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:

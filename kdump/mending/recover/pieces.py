@@ -64,7 +64,7 @@ _BATCHES_PER_MARK = 64
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
-class Log:
+class Log(Declared):
     """A log that batches are taken from.
 
     `base_offset` and `next_base_offset` are those of its name and of the next log's; None if its name says nothing. `rank` is 0
@@ -72,16 +72,13 @@ class Log:
     was to replace others, counts only where these have nothing.
     """
 
-    def __init__(
-        self, path: str, *, base_offset: int | None = None, next_base_offset: int | None = None, rank: int = 0, place: int = 0
-    ) -> None:
-        self.path = path
-        self.base_offset = base_offset
-        self.next_base_offset = next_base_offset
-        self.rank = rank
-        self.place = place
-        self.size = 0
-        self.is_spare = False
+    path: str
+    base_offset: int | None = None
+    next_base_offset: int | None = None
+    rank: int = 0
+    place: int = 0
+    size: int = 0
+    is_spare: bool = False
 
 
 class Piece:
@@ -357,18 +354,8 @@ class LeftOut(Declared):
 
     @classmethod
     def of(cls, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> Self:
-        return cls(
-            piece.log.path,
-            piece.start,
-            piece.end,
-            code,
-            reason,
-            batches=piece.batches,
-            records=piece.records,
-            first=piece.first,
-            last=piece.last,
-            is_lost=is_lost,
-        )
+        counts = piece.batches, piece.records
+        return cls(piece.log.path, piece.start, piece.end, code, reason, *counts, piece.first, piece.last, is_lost)
 
 
 class Walk:
