@@ -74,8 +74,6 @@ class Column:
     `about` is what JSON Schemas have of it: a `description`, and the values of an `enum`.
     """
 
-    __slots__ = ("about", "is_nullable", "key", "name", "type")
-
     def __init__(self, name: str, annotation: str, about: dict[str, object]) -> None:
         self.name = name
         self.about = about

@@ -47,8 +47,6 @@ class Source:
     throttle: ClassVar[_Reader | None] = None
     """What reads all files of this process, if not the system at full speed; `kdump.binary.throttle` sets it."""
 
-    __slots__ = ("_calls", "_descriptor", "path", "size")
-
     def __init__(self, path: str, *, may_be_directory: bool = False) -> None:
         self.path = path
         self._calls = calls(path)
@@ -162,8 +160,6 @@ class Source:
 
 class NoSource(Source):
     """An empty file that does not exist."""
-
-    __slots__ = ()
 
     def __init__(self, path: str) -> None:
         self.path = path

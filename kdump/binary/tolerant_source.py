@@ -15,8 +15,6 @@ class TolerantSource(Source):
     (`file-shrank`) if the file has become shorter, or its bytes are gone (`replaced`).
     """
 
-    __slots__ = ("bad_ranges", "replaced")
-
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.bad_ranges: list[tuple[int, int]] = []

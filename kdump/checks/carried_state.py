@@ -14,8 +14,6 @@ class CarriedState:
     `leader_epoch` and `producers` are None before the first segment.
     """
 
-    __slots__ = ("leader_epoch", "producers", "swapped_logs")
-
     def __init__(self) -> None:
         self.leader_epoch: int | None = None
         self.producers: Producers | None = None

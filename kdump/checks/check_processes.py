@@ -43,8 +43,6 @@ _SIGKILL = 9
 class Progress:
     """The progress of a run."""
 
-    __slots__ = ("bytes", "files", "total")
-
     def __init__(self, total: int) -> None:
         self.total = total
         self.bytes = 0
@@ -164,8 +162,6 @@ class _Attempt:
     Files that are `reported` were finished before a crash; they are checked again because others are compared with them. Those
     that are `skipped` are not. At those of `tried_again` a worker was killed from outside.
     """
-
-    __slots__ = ("job", "reported", "skipped", "tried_again")
 
     def __init__(self, job: Job) -> None:
         self.job = job

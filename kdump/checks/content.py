@@ -28,8 +28,6 @@ class Content:
     to, if that took more than one call. `size_before` is the size of the records before these, of a batch that comes in parts.
     """
 
-    __slots__ = ("data", "end", "header", "opened", "position", "rows", "size", "size_before", "start")
-
     def __init__(
         self,
         header: Sequence[int],
@@ -91,8 +89,6 @@ class OddTimes:
     Each row has the start of a batch in `data`, its size, whether its base timestamp is not that of the first record, the
     highest timestamp of the records, and the one in the header. `data` begins at `position` of the file.
     """
-
-    __slots__ = ("_data", "position", "rows")
 
     def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, position: int) -> None:
         self.rows = rows

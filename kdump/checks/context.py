@@ -224,11 +224,6 @@ class FileContext:
         """Whether findings of some code are only counted."""
         return bool(self._suppressed)
 
-    @property
-    def has_unreadable(self) -> bool:
-        """Whether some bytes of the file could not be read from the device so far."""
-        return isinstance(self.source, LiveSource) and bool(self.source.bad_ranges)
-
     def _is_active(self) -> bool:
         """Whether a broker is appending to this file."""
         return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()
@@ -298,8 +293,6 @@ class _Held(Declared):
 
 class Further:
     """Findings of one code that are only counted, and where the first of them starts and the last ends."""
-
-    __slots__ = ("count", "first", "last")
 
     def __init__(self, first: int, last: int) -> None:
         self.count = 0

@@ -146,8 +146,6 @@ class ByteCoverage:
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
     """
 
-    __slots__ = ("_size", "are_more_not_read", "batches", "bytes", "cells", "position", "records_not_read")
-
     INTACT, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED = "intact", "salvaged", "damaged", "zero", "not_examined"
 
     def __init__(self, size: int = 0) -> None:

@@ -6,6 +6,7 @@ from operator import lt
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MESSAGE_OFFSET, batch_offset
 from kdump.binary.codecs import CODECS, NONE
+from kdump.checks.record_reader import Budget, RecordReader
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set
 from kdump.formats.record import MAX_BATCH_SIZE
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.record_reader import RecordReader
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage
 
@@ -43,7 +43,7 @@ class FirstOffsets:
         self._is_at_start = self._base_offset is not None
         self._left = _MAX_OPENED
         max_payload = context.settings.max_payload if reader.reads_all else min(context.settings.max_payload, _MAX_PAYLOAD)
-        self._budget = reader.new_budget(max_payload)
+        self._budget = Budget(max_payload)
 
     def find(self, item: Section | Damage) -> None:
         """Add the lowest offsets to the sections of an item of the walk that have wrappers."""

@@ -39,8 +39,6 @@ class LiveSource(TolerantSource):
     shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
-    __slots__ = ("_deadline", "_is_growing", "_watch", "is_late", "shrunk_to")
-
     def __init__(self, path: str, *, time_limit: float | None = None, watch: Watch | None = None) -> None:
         super().__init__(path)
         self._watch = watch or Watch()

@@ -43,8 +43,6 @@ class PackedInts:
     (else 0), where its data start and how many bytes each takes (0 if even). The kernel in C reads columns, too.
     """
 
-    __slots__ = ("_data", "_directory", "_firsts", "_tail")
-
     def __init__(self, numbers: Sequence[int] = ()) -> None:
         self._directory = self._firsts = _NO_NUMBERS
         self._data = _NO_BYTES

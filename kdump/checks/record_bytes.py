@@ -28,8 +28,6 @@ _LAST_BYTE = {_INT: 0x0F, _LONG: 0x01}  # bits of the last byte that count
 class Field:
     """A varint of a record: `size` bytes as encoded, `needed` for the shortest encoding."""
 
-    __slots__ = ("has_surplus_bits", "name", "needed", "size", "value")
-
     def __init__(self, name: str, value: int, size: int, has_surplus_bits: bool) -> None:
         self.name = name
         self.value = value
@@ -44,8 +42,6 @@ class Field:
 
 class Unreadable:
     """Why a record cannot be read: the fault's code, and a message that names the field."""
-
-    __slots__ = ("code", "message")
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code

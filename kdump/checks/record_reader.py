@@ -48,7 +48,7 @@ _MAX_RECORDS = 1 << 22  # that are read of one compressed batch
 _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
 
 
-class _Budget:
+class Budget:
     """Limits how much is decompressed of one file.
 
     Each may grow to the limit of the check, but a file in which several grow as no data does is hostile: what follows may grow
@@ -78,8 +78,6 @@ class _Budget:
 
 class _Waiting:
     """Neighbouring batches of a chunk that are shown to the rules together: how many records each has, and their rows."""
-
-    __slots__ = ("_chunk", "_first", "_rows", "_size", "counts")
 
     def __init__(self, chunk: Chunk, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
@@ -117,7 +115,7 @@ class RecordReader:
         self._context = context
         self._missed: dict[str, list[int]] = {}  # by missing package: start, end and number of batches
         self._source = context.source
-        self._budget = _Budget(context.settings.max_payload)
+        self._budget = Budget(context.settings.max_payload)
         self._rules = rules
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._reads_damaged = any(rule.reads_damaged for rule in rules)
@@ -129,11 +127,6 @@ class RecordReader:
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._ahead: tuple[Section, int] | None = None  # how many batches of a section were passed over before it was shown
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
-
-    @staticmethod
-    def new_budget(max_payload: int) -> _Budget:
-        """A limit as that of the records, for somebody who opens payloads, too."""
-        return _Budget(max_payload)
 
     @property
     def reads_all(self) -> bool:

@@ -25,8 +25,6 @@ _INT16 = Struct(">h")
 class CoordinatorRecord:
     """A record's type and key, and the version and fields of its value; `value` is None for a tombstone."""
 
-    __slots__ = ("key", "key_message", "type", "value", "value_message", "version")
-
     def __init__(self, record_type: int, messages: tuple[Message, Message], key: dict[str, Value]) -> None:
         self.type = record_type
         self.key_message, self.value_message = messages

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages import field_functions, schema
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,16 +20,13 @@ FRAME_VERSION = 1
 PREVIEW_FRAME_VERSION = 0
 
 
-class MetadataRecord:
+class MetadataRecord(Declared):
     """A record's message, its version, its fields."""
 
-    __slots__ = ("fields", "id", "message", "version")
-
-    def __init__(self, record_id: int, message: Message, version: int, fields: dict[str, Value]) -> None:
-        self.id = record_id
-        self.message = message
-        self.version = version
-        self.fields = fields
+    id: int
+    message: Message
+    version: int
+    fields: dict[str, Value]
 
 
 def read(

@@ -41,8 +41,6 @@ class Decoded:
     became JSON.
     """
 
-    __slots__ = ("fault", "key", "key_schema", "raw_key", "raw_value", "value", "value_schema")
-
     def __init__(self, key: Json | None = None, value: Json | None = None, fault: CorruptData | None = None) -> None:
         self.key = key
         self.value = value

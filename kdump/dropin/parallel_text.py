@@ -172,8 +172,6 @@ class Stretch:
     walk through the stretch ended, and `gaps` are pairs of offsets in it that do not follow one another.
     """
 
-    __slots__ = ("first_offset", "gaps", "is_over", "last_offset", "parts", "reached", "start", "units")
-
     def __init__(self, units: int, start: int) -> None:
         self.units = units
         self.start = self.reached = start

@@ -60,8 +60,6 @@ class EntryTarget:
 class Sweeps:
     """What passes over a log have found, so that the next one ends where it would only see the same batches again."""
 
-    __slots__ = ("_starts", "fault")
-
     def __init__(self) -> None:
         self._starts: set[int] = set()
         self.fault: CorruptData | None = None

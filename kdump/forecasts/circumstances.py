@@ -46,7 +46,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         _judge_topic_id(row, log_directory, neighbours)
         if neighbours.rules.knows_metadata_log and tree.is_metadata_log(row.path):
             _judge_metadata(row)
-        duplicate = neighbours.duplicate_of(row.path)
+        duplicate = neighbours.duplicates.get(row.path)
         if duplicate is not None:
             _fail_as_duplicate(row, duplicate)
         denied = permissions.denial(row.path, log_directory.path)
@@ -57,9 +57,8 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
 
 def enter_log_directory(row: Forecast, log_directory: str, neighbours: Neighbours) -> None:
     """Enter the effects of neighbouring log directories on the start."""
-    for condition in neighbours.conditions_of(log_directory):
-        row.conditions.append(condition)
-    failure = neighbours.failure_of(log_directory)
+    row.conditions += neighbours.conditions.get(log_directory, ())
+    failure = neighbours.failures.get(log_directory)
     if failure is not None:
         _fail_before_loading(row, failure)
 

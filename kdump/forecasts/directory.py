@@ -30,8 +30,6 @@ class File:
     `is_copy`: a broker would have copied them to a new file. `made_size`: the size of the index that replaces this one.
     """
 
-    __slots__ = ("is_copy", "made_size", "path", "size", "start")
-
     def __init__(self, path: str = "", size: int = 0, start: int = 0, *, is_copy: bool = False) -> None:
         self.path = path
         self.start = start

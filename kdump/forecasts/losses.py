@@ -45,8 +45,6 @@ class Losses:
     `may_be_more` if the search for them was cut short: too many bytes look like headers of batches and are none.
     """
 
-    __slots__ = ("batches", "bytes", "may_be_more", "offsets", "records")
-
     def __init__(self) -> None:
         self.batches = 0
         self.records = 0

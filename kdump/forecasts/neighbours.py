@@ -105,14 +105,18 @@ class Member:
 
 
 class Neighbours:
-    """The log directories that were named or found together. `named` are the paths that were named explicitly."""
+    """The log directories that were named or found together. `named` are the paths that were named explicitly.
+
+    By log directory, `failures` say why its logs are not loaded, and `conditions` what would keep the broker from starting, but
+    cannot be verified. `duplicates` are log directories of the same broker that contain the same partition, by its path.
+    """
 
     def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = ()) -> None:
         self.rules = rules
         self._named = frozenset(named)
-        self._failures: dict[str, Failure] = {}
-        self._conditions: dict[str, list[str]] = {}
-        self._duplicates: dict[str, str] = {}
+        self.failures: dict[str, Failure] = {}
+        self.conditions: dict[str, list[str]] = {}
+        self.duplicates: dict[str, str] = {}
         self._topics: dict[str, tuple[Topics | None, bool]] = {}
         self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
         members = list(self._members.values())
@@ -122,21 +126,9 @@ class Neighbours:
         for member in members:
             self._note_own(member)
             for here, there in member.doubles:
-                self._duplicates |= {here: there, there: here}
+                self.duplicates |= {here: there, there: here}
         for one, other in combinations(members, 2):
             self._compare(one, other)
-
-    def failure_of(self, path: str) -> Failure | None:
-        """The reason why the logs of a log directory are not loaded; None if they are."""
-        return self._failures.get(path)
-
-    def conditions_of(self, path: str) -> list[str]:
-        """An unverifiable condition that would keep the broker from starting."""
-        return self._conditions.get(path, [])
-
-    def duplicate_of(self, partition: str) -> str | None:
-        """The log directory of the same broker that contains the same partition."""
-        return self._duplicates.get(partition)
 
     def finds_strays(self, path: str) -> bool:
         """Whether a start compares the topic ids of a log directory with the cluster metadata."""
@@ -247,8 +239,8 @@ class Neighbours:
         elif not difference and one.broker is not None and one.broker == other.broker:
             for name in sorted(one.partitions.keys() & other.partitions.keys()):
                 here, there = one.partitions[name], other.partitions[name]
-                self._duplicates.setdefault(here, there)
-                self._duplicates.setdefault(there, here)
+                self.duplicates.setdefault(here, there)
+                self.duplicates.setdefault(there, here)
 
     def _difference(self, one: Member, other: Member) -> tuple[str, str]:
         """The properties that must be equal, or must differ, in two log directories of one broker, and the exceptions."""
@@ -293,11 +285,11 @@ class Neighbours:
 
     def _fail(self, member: Member, reason: str, outcome: str = DIE, exception: str = RUNTIME) -> None:
         """The first reason counts: what takes a log directory offline is malformed, and not compared."""
-        self._failures.setdefault(member.path, Failure(outcome, exception, reason))
+        self.failures.setdefault(member.path, Failure(outcome, exception, reason))
 
     def _note(self, member: Member, condition: str) -> None:
         """One condition per log directory is enough: somebody has to examine the directory anyway."""
-        self._conditions.setdefault(member.path, [condition])
+        self.conditions.setdefault(member.path, [condition])
 
 
 def _log_directory(path: str) -> str:

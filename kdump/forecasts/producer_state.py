@@ -70,8 +70,6 @@ class Completed(Declared):
 class AppendInfo:
     """The effect of a batch of one producer on its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
 
-    __slots__ = ("open_from", "producer_id", "started", "was_open_from")
-
     def __init__(self, producer_id: int, open_from: int | None) -> None:
         self.producer_id = producer_id
         self.open_from = self.was_open_from = open_from
@@ -102,8 +100,6 @@ class AppendInfo:
 
 class OpenFrom:
     """The first offsets of open transactions by producer, and how many producers have the same: what a snapshot holds."""
-
-    __slots__ = ("by_producer", "counts")
 
     def __init__(self, by_producer: SortedInts | None = None, counts: SortedInts | None = None) -> None:
         self.by_producer = SortedInts() if by_producer is None else by_producer
@@ -330,8 +326,6 @@ def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes 
 
 class _Snapshot(File):
     """A snapshot that a broker would have written."""
-
-    __slots__ = ("open_from",)
 
     def __init__(self, open_from: OpenFrom) -> None:
         super().__init__()

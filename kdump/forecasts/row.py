@@ -12,8 +12,6 @@ from kdump.tables import Bool, Int64, Pair, Row, Text, column
 class Change:
     """Files to remove, empty files to create, and whether to discard the stored log start offset."""
 
-    __slots__ = ("is_without_log_start", "made_empty", "taken")
-
     def __init__(
         self, *, taken: list[str] | None = None, made_empty: list[str] | None = None, is_without_log_start: bool = False
     ) -> None:
@@ -24,8 +22,6 @@ class Change:
 
 class Remedy(Change):
     """A change, and the same start after it."""
-
-    __slots__ = ("then",)
 
     def __init__(self, change: Change, then: Forecast) -> None:
         super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)

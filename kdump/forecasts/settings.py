@@ -31,8 +31,6 @@ ALIASES = {
 class Settings:
     """The parameters of one start. `recovery_point` and `log_start` are offsets."""
 
-    __slots__ = ("index_interval", "is_clean", "log_start", "max_index_size", "recovery_point", "rules")
-
     def __init__(
         self,
         rules: StartRules,

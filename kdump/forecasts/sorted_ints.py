@@ -26,8 +26,6 @@ class SortedInts:
     A copy shares the blocks that neither changes afterwards.
     """
 
-    __slots__ = ("_highest", "_is_shared", "_keys", "_last_keys", "_last_values", "_lowest", "_values")
-
     def __init__(self) -> None:
         self._keys: list[array[int]] = []
         self._values: list[array[int]] = []

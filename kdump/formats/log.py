@@ -37,7 +37,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Table
+from kdump.tables import Declared, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,46 +73,26 @@ if TYPE_CHECKING:
 MAX_INT = 0x7FFFFFFF
 
 
-class Chunk:
+class Chunk(Declared):
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
     `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
     too large for a window is alone in its chunk, without a window. Past damage, other bytes may stand between them.
+    `summary` is None if they are not known to be valid and in order. `kept` are their bytes, if whoever summarized them keeps
+    these until the next chunk; `header_columns` are the columns of BATCH_COLUMNS, if those were made then.
     """
 
-    __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
-
-    def __init__(
-        self,
-        batches: Table[RecordBatch],
-        headers: Sequence[tuple[int, ...]],
-        starts: Sequence[int],
-        window: bytes,
-        is_legacy: bool,
-    ) -> None:
-        self.batches = batches
-        self.headers = headers
-        self.starts = starts
-        self.window = window
-        self.is_legacy = is_legacy
+    batches: Table[RecordBatch]
+    headers: Sequence[tuple[int, ...]]
+    starts: Sequence[int]
+    window: bytes
+    is_legacy: bool
+    summary: BatchSummary | None = None
+    kept: memoryview | None = None
+    header_columns: dict[str, bytes] | None = None
 
     def __len__(self) -> int:
         return len(self.headers)
-
-    @property
-    def summary(self) -> BatchSummary | None:
-        """The summary of the batches, or None if they are not known to be valid and in order."""
-        return None
-
-    @property
-    def kept(self) -> memoryview | None:
-        """The bytes of the batches, if whoever summarized them keeps them until the next chunk."""
-        return None
-
-    @property
-    def header_columns(self) -> dict[str, bytes] | None:
-        """The columns of BATCH_COLUMNS, if whoever summarized the batches made these."""
-        return None
 
     def headers_only(self) -> Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
@@ -141,12 +121,10 @@ class Chunk:
 class SummarizedChunk(Chunk):
     """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
-    __slots__ = ("_read", "_summary", "header_columns", "kept")
+    summary: BatchSummary
 
     def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
-        self._summary = summary
-        self.kept: memoryview | None = None
-        self.header_columns: dict[str, bytes] | None = None
+        self.summary = summary
         self._read = read
         self.is_legacy = summary.is_legacy
 
@@ -170,17 +148,13 @@ class SummarizedChunk(Chunk):
             return batches_of_columns(self.header_columns)
         if self.kept is None:
             return self
-        start = self._summary.end - len(self.kept)
+        start = self.summary.end - len(self.kept)
         chunk = regular_headers(self.kept, start, is_legacy=self.is_legacy)
-        assert chunk is not None and len(chunk) == self._summary.count
+        assert chunk is not None and len(chunk) == self.summary.count
         return chunk
 
     def __len__(self) -> int:
-        return self._summary.count
-
-    @property
-    def summary(self) -> BatchSummary:
-        return self._summary
+        return self.summary.count
 
     def __getattr__(self, name: str) -> object:  # only of what is not there yet
         chunk = self._read()
@@ -195,8 +169,6 @@ class LogRules:
     negative magic counts as 1. With `fails_on_overflow`, a batch whose length plus the 12 bytes before it overflows 32 bits is
     an error; otherwise it is the end of the log. `quirks` says how an old reader decompresses.
     """
-
-    __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "quirks", "reads_records_only")
 
     def __init__(
         self,
@@ -506,8 +478,6 @@ class Log:
 
 class _RenderedWalk:
     """Reads the regular batches that a renderer leaves out: one at first, and twice as many each time it renders none."""
-
-    __slots__ = ("_batch_count", "_regular", "_render")
 
     def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], renderer: WindowRenderer) -> None:
         self._regular = regular

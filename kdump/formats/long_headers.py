@@ -18,8 +18,6 @@ _VALUE_BYTES = 56
 class LongHeaders:
     """The headers of one record as its bytes, which must be valid; each iteration reads their keys again."""
 
-    __slots__ = ("_count", "_data")
-
     def __init__(self, data: bytes, count: int) -> None:
         self._data = data
         self._count = count

@@ -131,8 +131,6 @@ def _past_end(size: int, room: int) -> CorruptData:
 class Limits:
     """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
-    __slots__ = ("max_messages", "max_payload")
-
     def __init__(self, max_payload: int = codecs.MAX_PAYLOAD, max_messages: int | None = None) -> None:
         self.max_payload = max_payload
         self.max_messages = max_messages
@@ -270,9 +268,8 @@ class _Part:
         table = Table.of(record.Record, self.rows)
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(0)  # of a wrapper without messages, any
-        part = record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
-        part.cuts = self.cuts
-        return part
+        columns = self.first_offsets, self._magics, self.cuts
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, *columns)
 
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:

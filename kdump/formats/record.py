@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, repeat
 from operator import add
+from types import MappingProxyType
 
 from kdump.binary import codecs, kernel
 from kdump.binary.arithmetic import NO_SEQUENCE, as_int64, sequence_of_record
@@ -122,7 +123,7 @@ class Cut(Declared):
         return batch_offset(self.data) if len(self.data) >= _OFFSET_SIZE else None
 
 
-class RecordChunk:
+class RecordChunk(Declared):
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
     If `continues` is true, the first of these batches is also the last one of the previous chunk. `first_offsets` are the
@@ -132,26 +133,14 @@ class RecordChunk:
     `cuts` says of wrappers, by their rows, what follows the last whole message in them.
     """
 
-    __slots__ = ("batches", "continues", "counts", "cuts", "faults", "first_offsets", "magics", "records")
-
-    def __init__(
-        self,
-        batches: Table[RecordBatch],
-        counts: list[int],
-        records: Table[Record],
-        continues: bool,
-        faults: dict[int, dict[str, CorruptData]] | None = None,
-        first_offsets: Sequence[int] = (),
-        magics: Sequence[int] = (),
-    ) -> None:
-        self.faults = faults or {}
-        self.magics = magics
-        self.first_offsets = first_offsets
-        self.cuts: Mapping[int, Cut] = {}
-        self.batches = batches
-        self.counts = counts
-        self.records = records
-        self.continues = continues
+    batches: Table[RecordBatch]
+    counts: list[int]
+    records: Table[Record]
+    continues: bool
+    faults: Mapping[int, dict[str, CorruptData]] = MappingProxyType({})
+    first_offsets: Sequence[int] = ()
+    magics: Sequence[int] = ()
+    cuts: Mapping[int, Cut] = MappingProxyType({})
 
     def spread(self, column: Sequence[Value]) -> list[Value]:
         """A column of the batches, once for each of their records."""

@@ -43,8 +43,6 @@ def selected(part: RecordChunk, kept: Sequence[int], shown_position: int) -> tup
 class Rest:
     """What is left of a chunk whose records are taken from the front. Taking some costs what they are, whatever is left."""
 
-    __slots__ = ("_batch", "_part", "_row", "_starts")
-
     def __init__(self, part: RecordChunk) -> None:
         self._part = part
         self._starts = list(accumulate(part.counts, initial=0))  # of the records of each batch, and where the last ones end

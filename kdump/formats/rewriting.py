@@ -45,8 +45,6 @@ _NULL = b"\xff\xff\xff\xff"
 class Selection:
     """Which records of a batch are kept: a flag for each in order, and what the header needs of those that are."""
 
-    __slots__ = ("first_offset", "first_timestamp", "flags", "kept", "last_offset", "max_timestamp")
-
     def __init__(self) -> None:
         self.flags = bytearray()
         self.kept = 0

@@ -30,8 +30,6 @@ class PartitionPlan:
     `before` those of the companions that the input has.
     """
 
-    __slots__ = ("_others", "before", "cloned", "log_start", "logs", "name", "path")
-
     def __init__(self, path: str, name: str, log_start: int, kinds: Iterable[str]) -> None:
         self.path = path
         self.name = name

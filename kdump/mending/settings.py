@@ -34,8 +34,6 @@ class Rules:
     names that are not in CONFIG, and for values that are not numbers.
     """
 
-    __slots__ = ("index_interval", "max_index_size", "of_start", "producer_expiration")
-
     def __init__(self, config: Mapping[str, str | int] | None = None) -> None:
         values = dict(CONFIG)
         for name, value in (config or {}).items():

@@ -21,8 +21,6 @@ class FieldLayout:
     fields without. `default` is what an absent tag stands for. `value_names` are those of the schema.
     """
 
-    __slots__ = ("default", "is_array", "is_nullable", "kind", "name", "struct", "tag", "value_names")
-
     def __init__(self, field: Field, version: int, *, is_flexible: bool) -> None:
         self.name = field.name
         self.kind = field.type

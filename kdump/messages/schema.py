@@ -97,8 +97,6 @@ class Message:
     A comment beside it says which release brought each version, and by which KIP and ticket if a source names them.
     """
 
-    __slots__ = ("bounds_counts", "fields", "flexible_since", "last_version", "name")
-
     def __init__(
         self, name: str, *fields: Field, flexible_since: int = NEVER, last_version: int = NEVER, bounds_counts: bool = False
     ) -> None:
@@ -179,8 +177,6 @@ class Reader:
         Unless `bounds_sizes`, it raises `message-underflow` and `message-out-of-memory` instead of
         `message-bytes-past-end` and `message-array-too-large`.
     """
-
-    __slots__ = ("bounds_sizes", "data", "position")
 
     def __init__(self, data: bytes | bytearray, position: int = 0, *, bounds_sizes: bool = True) -> None:
         self.data = data
@@ -277,8 +273,6 @@ def as_int16(number: int) -> int:
 
 class Walk:
     """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
-
-    __slots__ = ("bounds_counts", "is_flexible", "keep", "last_version", "names", "reader", "version")
 
     def __init__(self, message: Message, reader: Reader, version: int, *, keep: bool = True) -> None:
         self.reader = reader

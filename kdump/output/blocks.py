@@ -17,8 +17,6 @@ class Blocks:
     continues to its verdict, whether or not anyone still reads.
     """
 
-    __slots__ = ("_has_reader", "_left_out", "_size", "_stream", "_texts", "needs_reader")
-
     def __init__(self, stream: BinaryIO, *, needs_reader: bool = True) -> None:
         self._stream = stream
         self.needs_reader = needs_reader

@@ -24,8 +24,6 @@ _MEMBERS = (5, 10, 19)
 class _State:
     """What is known of one group."""
 
-    __slots__ = ("committed", "members", "state", "type")
-
     def __init__(self) -> None:
         self.type = ""
         self.state = OFFSETS_ONLY

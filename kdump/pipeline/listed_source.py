@@ -26,8 +26,6 @@ class ListedSource(TolerantSource):
     file's.
     """
 
-    __slots__ = ()
-
     def __init__(self, path: str, size: int, inode: int | None = None) -> None:
         super().__init__(path)
         if inode is not None and self.status().st_ino != inode:

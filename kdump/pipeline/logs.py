@@ -249,8 +249,6 @@ def _report_unread_schemas(message: str | None, options: Options, report: SliceR
 class _LastBatch:
     """Counts the records so far of the last batch, which may come in several parts."""
 
-    __slots__ = ("_count", "_position")
-
     def __init__(self) -> None:
         self._position = -1
         self._count = 0

@@ -28,8 +28,6 @@ class DamagedRange:
     known. `log` is the path of the log, where there are several.
     """
 
-    __slots__ = ("claimed", "count", "end", "is_batch", "log", "next_offset", "offset", "start")
-
     def __init__(
         self,
         start: int,
@@ -57,8 +55,6 @@ class Stray(DamagedRange):
     `doubted` is the first offset of a batch beside a gap, if one bit of it would fill that. `is_alone` if no other such batch
     stands there, `fills_room` if they are as many offsets as there is room for.
     """
-
-    __slots__ = ("doubted", "fills_room", "first", "is_alone", "last", "lowest")
 
     def __init__(self, start: int, end: int, first: int, last: int) -> None:
         super().__init__(start, end, True, first, count=max(last - first + 1, 1))

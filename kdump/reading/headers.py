@@ -20,8 +20,6 @@ class HeaderWindow:
     larger than its window, the next window is small again, so that little more than headers is read.
     """
 
-    __slots__ = ("_largest", "_position", "_size", "_smallest", "_source", "_window")
-
     def __init__(self, source: SizedReadable, smallest: int, largest: int) -> None:
         self._source = source
         self._smallest = self._size = smallest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.tables import Declared
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +35,6 @@ class Section:
     say them, if somebody looked for them: of messages that were not opened the lowest that they may have, or None.
     """
 
-    __slots__ = ("chunk", "claimed_length", "is_nested", "lowest_offsets", "status", "summary")
-
     def __init__(self, chunk: Chunk, status: str = INTACT, *, is_nested: bool = False, claimed_length: int | None = None) -> None:
         self.chunk = chunk
         self.status = status
@@ -65,7 +65,7 @@ class Section:
         return self.chunk.header_columns if self.summary is not None else None
 
 
-class Damage:
+class Damage(Declared):
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
@@ -73,30 +73,15 @@ class Damage:
     batch was probably lost here.
     """
 
-    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
-
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        code: str,
-        message: str,
-        row: Row | None = None,
-        through: str = "",
-        *,
-        status: str = DAMAGED,
-        resync: str = BY_SCAN,
-        is_batch: bool = True,
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.code = code
-        self.message = message
-        self.row = row
-        self.through = through
-        self.status = status
-        self.resync = resync
-        self.is_batch = is_batch
+    start: int
+    end: int
+    code: str
+    message: str
+    row: Row | None = None
+    through: str = ""
+    status: str = DAMAGED
+    resync: str = BY_SCAN
+    is_batch: bool = True
 
     @property
     def claimed_offset(self) -> int | None:

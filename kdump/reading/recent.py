@@ -14,8 +14,6 @@ class RecentBytes:
     Windows grow while positions are close to each other. Reads of more than half of the largest go to the `source`.
     """
 
-    __slots__ = ("_largest", "_position", "_read_size", "_smallest", "_window", "path", "size", "source")
-
     def __init__(self, source: SizedReadable, tuning: ReadTuning) -> None:
         self._smallest, self._largest = tuning.near_bytes // 4, 4 * tuning.near_bytes
         self.source = source

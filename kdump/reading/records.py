@@ -6,6 +6,7 @@ from kdump.binary import codecs
 from kdump.errors import CorruptData
 from kdump.formats import records
 from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +17,12 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
 
 
-class UnreadableBatch:
+class UnreadableBatch(Declared):
     """A batch, by its row in a chunk, of which no further record could be read; `fault` says why and where."""
 
-    __slots__ = ("fault", "position", "row")
-
-    def __init__(self, row: int, position: int, fault: CorruptData) -> None:
-        self.row = row
-        self.position = position
-        self.fault = fault
+    row: int
+    position: int
+    fault: CorruptData
 
 
 def past_bad_batches(

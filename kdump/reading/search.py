@@ -105,8 +105,6 @@ class Budget:
     was exhausted.
     """
 
-    __slots__ = ("crc_bytes", "gave_up", "kept_crc_bytes", "kept_for_likely", "tries")
-
     def __init__(self, crc_bytes: int, tries: int = _ANY_NUMBER, *, kept_crc_bytes: int = 0, kept_for_likely: int = 0) -> None:
         self.crc_bytes = crc_bytes + kept_crc_bytes + kept_for_likely
         self.kept_crc_bytes = kept_crc_bytes
@@ -148,8 +146,6 @@ class Budget:
 
 class _FixedBudget(Budget):
     """A fixed number of bytes, however many are searched; the batch that uses up the last of them is still checked."""
-
-    __slots__ = ()
 
     def earn(self, searched: int) -> None:
         pass
@@ -380,8 +376,6 @@ def find(window: bytes, is_legacy: bool) -> int:
 
 class _Window:
     """Bytes in memory, read like a log."""
-
-    __slots__ = ("_window", "size")
 
     def __init__(self, window: bytes) -> None:
         self._window = window

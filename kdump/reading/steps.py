@@ -28,6 +28,7 @@ from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausib
 from kdump.reading.search import Search, evidence
 from kdump.reading.trust import MOST_FOLLOWING, extent_of, is_lower
 from kdump.reading.wrapped import WrapperContents
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,28 +46,17 @@ _PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length 
 _STEPPED_OVER = ("magic-negative", "codec-unknown")  # faults of headers whose length may be right
 
 
-class Step:
+class Step(Declared):
     """What one step found: a `batch` with its `status`, or else `damages`; and the position where the next step starts.
 
     `claimed_length` is the wrong length of a batch whose header is otherwise given corrected.
     """
 
-    __slots__ = ("batch", "claimed_length", "damages", "end", "status")
-
-    def __init__(
-        self,
-        end: int,
-        *,
-        batch: FoundBatch | None = None,
-        status: str = "",
-        claimed_length: int | None = None,
-        damages: tuple[Damage, ...] = (),
-    ) -> None:
-        self.end = end
-        self.batch = batch
-        self.status = status
-        self.claimed_length = claimed_length
-        self.damages = damages
+    end: int
+    batch: FoundBatch | None = None
+    status: str = ""
+    claimed_length: int | None = None
+    damages: tuple[Damage, ...] = ()
 
     def items(self, *, is_nested: bool) -> Sequence[Section | Damage]:
         """What a walk yields of it; `is_nested` says that it lies inside the span that a damaged batch claims."""

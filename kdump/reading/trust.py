@@ -50,8 +50,6 @@ def is_flipped_epoch(epoch: int, before: int) -> bool:
 class Run:
     """Batches found in doubt, each of which continues the one before: the first and the last, and the bytes of all."""
 
-    __slots__ = ("first", "last", "size")
-
     def __init__(self, extent: Extent, size: int) -> None:
         self.first = self.last = extent
         self.size = size

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class Batches:
     """Consecutive batches of one slice, with their status, and their summary if there is one."""
 
-    __slots__ = ("chunk", "status", "summary")
-
     def __init__(self, chunk: Chunk, status: str = items.INTACT, summary: BatchSummary | None = None) -> None:
         self.chunk = chunk
         self.status = status
@@ -62,8 +60,6 @@ class KeptBatches(Batches):
 
     `numbers` has the columns of BATCH_COLUMNS in the layout of Arrow. All else is made on demand.
     """
-
-    __slots__ = ("_made", "numbers")
 
     summary: BatchSummary
 

@@ -40,8 +40,6 @@ class Change:
     `what` describes the fact, and `summary` how it changed.
     """
 
-    __slots__ = ("kind", "name", "new", "old", "summary", "what")
-
     def __init__(self, fact: Fact, old: Plain, new: Plain) -> None:
         self.kind = fact.kind
         self.name = fact.name

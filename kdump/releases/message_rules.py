@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 class _PlainMessage(Message):
     """A message in the layout of magic 0, whatever its magic."""
 
-    __slots__ = ()
-
     @property
     def _key_size_at(self) -> int:
         return 6

@@ -35,8 +35,6 @@ _MAX_DECIMAL = 1000  # bytes; Python refuses to write numbers of several thousan
 class Cursor(Budget):
     """A place in the bytes of a value, and what may still be made of them."""
 
-    __slots__ = ("data", "position")
-
     def __init__(self, data: bytes, position: int = 0) -> None:
         super().__init__(len(data))
         self.data = data

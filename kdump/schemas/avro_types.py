@@ -37,8 +37,6 @@ class AvroType:
     `fields` are those of a record, `items` the type of items or values, `branches` those of a union, `size` that of a fixed.
     """
 
-    __slots__ = ("branches", "fields", "items", "kind", "logical", "name", "precision", "scale", "size", "symbols")
-
     def __init__(self, kind: str, name: str = "") -> None:
         self.kind = kind
         self.name = name

@@ -47,8 +47,6 @@ MISSING = "schema-missing"
 class Budget:
     """What is left of the characters that a value of some bytes may become, and of the levels that it may have."""
 
-    __slots__ = ("_limit", "depth", "left")
-
     def __init__(self, size: int) -> None:
         self.left = self._limit = min(MAX_JSON, JSON_OF_NOTHING + JSON_PER_BYTE * size)
         self.depth = MAX_DEPTH

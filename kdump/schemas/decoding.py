@@ -202,8 +202,6 @@ _MAX_KEPT = 10_000  # objects that describe schemas; wrong data may have as many
 class _Described:
     """What is known about the schema of some data."""
 
-    __slots__ = ("_framed", "message", "registered", "type")
-
     def __init__(self, framed: Framed) -> None:
         self._framed = framed
         self.registered: Registered | None = None

@@ -29,8 +29,6 @@ _LABELS = ("optional", "required", "repeated")
 class ProtoFile:
     """What a file declares at its top level."""
 
-    __slots__ = ("has_closed_enums", "has_explicit_presence", "messages", "package")
-
     def __init__(self) -> None:
         self.package = ""
         self.has_closed_enums = True  # as files without `syntax`, which are proto2

@@ -36,8 +36,6 @@ KEY, VALUE = 1, 2
 class Enum:
     """An enum: the first name of each number. Numbers that a closed enum does not have are not read."""
 
-    __slots__ = ("is_closed", "name", "names")
-
     def __init__(self, name: str, *, is_closed: bool) -> None:
         self.name = name
         self.names: dict[int, str] = {}
@@ -50,8 +48,6 @@ class Field:
     Without presence, a field with its default value is as if it was not set. `oneof` is the number of the group of fields
     of which only one can be set, -1 for none; `key` is what JSON calls it.
     """
-
-    __slots__ = ("enum", "has_presence", "is_repeated", "key", "message", "name", "number", "oneof", "type")
 
     def __init__(
         self, name: str, number: int, type: str, *, is_repeated: bool = False, has_presence: bool = False, oneof: int = -1
@@ -69,8 +65,6 @@ class Field:
 class Message:
     """A message. `nested` are the messages in it in the order of the text, `counted` those and the entries of maps, each where
     its field is."""
-
-    __slots__ = ("counted", "fields", "is_map_entry", "name", "nested")
 
     def __init__(self, name: str) -> None:
         self.name = name

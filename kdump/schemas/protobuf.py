@@ -162,8 +162,6 @@ def _end_of_group(data: memoryview, position: int, number: int) -> tuple[int, in
 class _Values(Budget):
     """Makes the values of one message, within a budget."""
 
-    __slots__ = ("_types",)
-
     def __init__(self, types: Types, size: int) -> None:
         super().__init__(size)
         self._types = types

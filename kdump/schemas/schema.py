@@ -36,8 +36,6 @@ class Schema:
     `data` is the content of a file that is no text, a set of Protobuf's descriptors. `name` is that of the file.
     """
 
-    __slots__ = ("_compressed", "data", "name", "references", "type")
-
     def __init__(self, type: str, text: str, references: Sequence[Reference] = (), *, data: bytes = b"", name: str = "") -> None:
         self.type = type
         self.references = tuple(references)

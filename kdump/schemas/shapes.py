@@ -31,8 +31,6 @@ _WIDER = ((INT32, INT64), (FLOAT, DOUBLE), (INT32, DOUBLE))
 class Shape:
     """What values are: a kind, the shapes of the fields of a struct, that of the items of a list or of the values of a map."""
 
-    __slots__ = ("fields", "items", "kind", "precision", "scale")
-
     def __init__(self, kind: str, *, items: Shape | None = None, precision: int = 0, scale: int = 0) -> None:
         self.kind = kind
         self.fields: dict[str, Shape] = {}
@@ -58,8 +56,6 @@ class Shape:
 
 class NotedShapes:
     """The different shapes that were met, whatever their order and number."""
-
-    __slots__ = ("_by_text",)
 
     def __init__(self, shapes: Iterable[Shape] = ()) -> None:
         self._by_text: dict[str, Shape] = {}

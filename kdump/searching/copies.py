@@ -112,8 +112,6 @@ class Hole(NamedTuple):
 class UnreadableRange(DamagedRange):
     """A batch whose checksum fits, but some of whose records cannot be read: `reason` says why."""
 
-    __slots__ = ("reason",)
-
     def __init__(self, batch: Batch, offset: int, reason: str) -> None:
         super().__init__(batch.position, batch.end, True, offset, batch.last + 1)
         self.log = batch.path

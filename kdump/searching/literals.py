@@ -16,8 +16,6 @@ _MIN_BYTES = 2  # of a literal that is worth looking for
 class Literal:
     """Bytes to look for. If it `folds`, the letters of ASCII stand for both cases."""
 
-    __slots__ = ("_find", "data", "folds")
-
     def __init__(self, data: bytes, *, folds: bool = False) -> None:
         self.data = data.lower() if folds else data
         self.folds = folds

@@ -57,18 +57,15 @@ class Found(Declared):
     matched: list[list[str]]
 
 
-class Gap:
+class Gap(Declared):
     """Bytes that were not read intact, `end` exclusive: why, and which offsets may be missing (None: not known)."""
 
-    __slots__ = ("code", "end", "message", "next_offset", "offset", "start")
-
-    def __init__(self, start: int, end: int, code: str, message: str) -> None:
-        self.start = start
-        self.end = end
-        self.code = code
-        self.message = message
-        self.offset: int | None = None
-        self.next_offset: int | None = None
+    start: int
+    end: int
+    code: str
+    message: str
+    offset: int | None = None
+    next_offset: int | None = None
 
 
 class LogSearch:
@@ -162,13 +159,10 @@ class LogSearch:
         if self._walks_all or summary.hollow:
             return False
         producer_id = self._query.producer_id
-        if producer_id is not None and not self._has_producer(summary, producer_id):
-            return True
+        if producer_id is not None:
+            return summary.is_legacy or not summary.lowest_producer_id <= producer_id <= summary.highest_producer_id
         has_wrappers = summary.is_legacy and summary.codecs != _NO_CODEC
-        return self._query.literal is not None and producer_id is None and not has_wrappers
-
-    def _has_producer(self, summary: BatchSummary, producer_id: int) -> bool:
-        return not summary.is_legacy and summary.lowest_producer_id <= producer_id <= summary.highest_producer_id
+        return self._query.literal is not None and not has_wrappers
 
     def _rows_to_read(self, summary: BatchSummary, chunk: Chunk) -> list[int]:
         """The batches of a stretch in which the literal stands, and those of which nobody has seen yet that they can be read."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 class Ranges:
     """Ranges of whole numbers, both ends included, in any order. Those that overlap or touch become one."""
 
-    __slots__ = ("_merged", "_ranges")
-
     def __init__(self) -> None:
         self._ranges: list[tuple[int, int]] = []
         self._merged = True

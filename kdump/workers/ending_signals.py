@@ -25,8 +25,6 @@ def unblock(before: set[int]) -> None:
 class Uninterrupted:
     """A block in which none of these signals comes; one that was sent comes at its end."""
 
-    __slots__ = ("_before",)
-
     def __enter__(self) -> None:
         self._before = block()
 

@@ -23,8 +23,6 @@ class HelpingThread:
     Raises RuntimeError where no thread can be started, or could end.
     """
 
-    __slots__ = ("_end", "_turn", "_work")
-
     def __init__(self, work: Callable[[], object]) -> None:
         if kernel.native is not None and not kernel.native.threads_can_end():
             raise RuntimeError("the end of a thread would end the process")

@@ -7,8 +7,6 @@ from struct import Struct
 class LastPosition:
     """Numbers and a text in `size` bytes of shared memory. The worker writes them; both read the last ones written."""
 
-    __slots__ = ("_length", "_numbers", "_page")
-
     def __init__(self, number_count: int, size: int) -> None:
         self._numbers = Struct(f">{number_count}QI")  # and the length of the text, which follows
         self._page = mmap.mmap(-1, size)

@@ -46,8 +46,6 @@ class Died:
     a signal, None if something was raised or the caller killed the worker. `numbers` and `text` are its last position.
     """
 
-    __slots__ = ("code", "error", "how", "numbers", "text")
-
     def __init__(self, how: str, code: int | None, place: LastPosition) -> None:
         self.how = how
         self.code = code
@@ -61,8 +59,6 @@ class Died:
 
 class Outlet:
     """What a worker has for its tasks: `send` passes a message on; `place` keeps its last position, three numbers and a text."""
-
-    __slots__ = ("_descriptor", "place")
 
     def __init__(self, descriptor: int, place: LastPosition) -> None:
         self._descriptor = descriptor
@@ -193,8 +189,6 @@ class Pool:
 
 class _Run:
     """A task that was given to a worker, and what has come of it."""
-
-    __slots__ = ("died", "is_over", "raised", "received", "task")
 
     def __init__(self, task: object, worker: Worker) -> None:
         self.task = task

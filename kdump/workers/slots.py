@@ -14,8 +14,6 @@ class SharedSlots:
     The worker knows which slots are free: all at first, then those that `freed` returns.
     """
 
-    __slots__ = ("_count", "_freed", "_freeing", "memory", "size")
-
     def __init__(self, count: int, size: int) -> None:
         self._count = count
         self.size = size

@@ -26,8 +26,6 @@ def remove_all() -> None:
 class Making(Uninterrupted):
     """A block that makes a file or folder of this name. If it does, that is to be removed."""
 
-    __slots__ = ("_path",)
-
     def __init__(self, path: str) -> None:
         self._path = path
 

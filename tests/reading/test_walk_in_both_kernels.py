@@ -39,7 +39,7 @@ def _walked(data: bytes, tuning: ReadTuning, kernel: str) -> list[str]:
 def _parts_of(item: Section | Damage) -> Iterator[tuple[object, ...]]:
     """What an item says of each batch, or of a damaged range."""
     if isinstance(item, Damage):
-        yield tuple(getattr(item, name) for name in Damage.__slots__ if name != "row"), repr(item.row)
+        yield tuple(getattr(item, name) for name in Damage.field_names if name != "row"), repr(item.row)
         return
     chunk = item.chunk
     for row, (start, found) in enumerate(zip(chunk.starts, chunk.batches, strict=True)):

@@ -70,8 +70,6 @@ class Payload:
     A reader that takes whole blocks, as Kafka does, sees only the first `whole_blocks` bytes before it meets the error.
     """
 
-    __slots__ = ("data", "error", "whole_blocks")
-
     def __init__(self, data: bytes | bytearray, error: CorruptData | None = None) -> None:
         self.data = data
         self.error = error
@@ -107,8 +105,6 @@ def decompress(
 
 class LongPayload:
     """A payload that is too long to be held: it is decompressed for each reading. Its error is that of `Payload`."""
-
-    __slots__ = ("_again", "_salvaged", "error", "size", "whole_blocks")
 
     def __init__(self, again: Callable[[], Iterator[bytes]], size: int, error: CorruptData | None) -> None:
         self._again = again
@@ -204,8 +200,6 @@ class BatchDecompressor:
     The result equals that of `decompressed`, and is valid until the next call. Damaged payloads and unusual framings are left
     to `decompressed`, and blocks of snappy without framing unless it `takes_raw_blocks`.
     """
-
-    __slots__ = ("_by_codec", "_limit", "_takes_raw_blocks")
 
     def __init__(self, limit: int, *, takes_raw_blocks: bool = True) -> None:
         self._limit = limit

@@ -143,8 +143,6 @@ def _inflating_module() -> ModuleType:
 class BatchDecompressor:
     """One regular member at a time."""
 
-    __slots__ = ("_inflate", "_limit")
-
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._inflate = _inflating_module()

@@ -128,8 +128,6 @@ def _parsed_header(compressed: bytes, magic: int, quirks: CodecQuirks) -> tuple[
 class BatchDecompressor:
     """One frame at a time, without checksums of blocks and without anything after it."""
 
-    __slots__ = ("_block", "_errors", "_header", "_limit", "_parsed")
-
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._header = b""  # as most frames of a log begin, and what that says

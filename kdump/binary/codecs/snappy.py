@@ -125,8 +125,6 @@ def _block(block: bytes, limit: int, uncompress: Callable[[bytes], bytes]) -> by
 class BatchDecompressor:
     """One xerial stream or raw block at a time, into a buffer that grows with the payloads and is valid until the next call."""
 
-    __slots__ = ("_limit", "_room")
-
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._room = bytearray()

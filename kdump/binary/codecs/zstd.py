@@ -84,8 +84,6 @@ def _shared_decompressor(_thread: int) -> Decompressor:
 class BatchDecompressor:
     """One frame at a time."""
 
-    __slots__ = ("_decompressor", "_error", "_limit")
-
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._decompressor: Decompressor | None = None  # its package is imported with the first payload

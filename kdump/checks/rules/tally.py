@@ -16,8 +16,6 @@ class Tally:
     {count} in the message becomes the count with its noun, {note} the note.
     """
 
-    __slots__ = ("code", "count", "end", "many", "message", "note", "offsets", "one", "severity", "start")
-
     def __init__(self, code: str, message: str, one: str, many: str, severity: str | None) -> None:
         self.code = code
         self.message = message

@@ -143,8 +143,6 @@ class Decoding:
 class _Faults:
     """The number of records with one kind of fault, and the first of them."""
 
-    __slots__ = ("count", "message", "offset")
-
     def __init__(self, offset: int, message: str) -> None:
         self.count = 0
         self.offset = offset

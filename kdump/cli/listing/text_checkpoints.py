@@ -37,8 +37,6 @@ _LOOKS_LIKE_ONE = re.compile(rb"\d+\s*\n\s*\d+\s*(\n|$)")
 class _Kind:
     """The lines of a kind of checkpoint: their fields, the rows they become, and their words in the manner of Kafka."""
 
-    __slots__ = ("fields", "line", "row_class")
-
     def __init__(self, fields: Fields, row_class: type[Row], line: str) -> None:
         self.fields = fields
         self.row_class = row_class

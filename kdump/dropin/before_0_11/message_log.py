@@ -34,8 +34,6 @@ _READING_FAILS = (
 class Placed:
     """A message with its effective timestamp: its own, or its wrapper's."""
 
-    __slots__ = ("message", "timestamp", "timestamp_type")
-
     def __init__(self, message: Message, wrapper: Message | None, rules: MessageRules) -> None:
         self.message = message
         decides = message if wrapper is None or not wrapper.magic and not rules.wrappers_give_timestamp_type else wrapper

@@ -111,7 +111,7 @@ class NewPartition:
             message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
         if EPOCHS in kinds:
-            self._add(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
+            self._keep(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
 
     def refused(self) -> list[CorruptData]:
         """The faults of all batches whose producers a start would not accept, with their `offset`.
@@ -130,10 +130,6 @@ class NewPartition:
             return False
         return file_name.base_offset(name) not in (*self._bases, self.log_end)
 
-    def _add(self, name: str, data: bytes) -> None:
-        """Write a companion."""
-        self._keep(name, data)
-
     def _write(self, name: str, data: bytes) -> None:
         self._directory.write(os.path.join(self._name, name), data)
 
@@ -151,7 +147,7 @@ class NewPartition:
     def _rebuilding(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
         def keep_snapshot(offset: int, data: bytes) -> None:
             if SNAPSHOT in self._kinds:
-                self._add(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
+                self._keep(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
 
         return Rebuilding(
             self._bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse
@@ -182,13 +178,13 @@ class NewPartition:
     def _write_indexes(self, indexes: SegmentIndexes) -> None:
         stem = f"{indexes.base_offset:020}"
         if INDEX in self._kinds:
-            self._add(stem + file_name.OFFSET_INDEX, indexes.offset_index())
+            self._keep(stem + file_name.OFFSET_INDEX, indexes.offset_index())
         if TIME_INDEX in self._kinds:
-            self._add(stem + file_name.TIME_INDEX, indexes.time_index())
+            self._keep(stem + file_name.TIME_INDEX, indexes.time_index())
         if TRANSACTION_INDEX in self._kinds:
             aborted = indexes.transaction_index()
             if aborted:
-                self._add(stem + file_name.TRANSACTION_INDEX, aborted)
+                self._keep(stem + file_name.TRANSACTION_INDEX, aborted)
 
     # --- verifying
 

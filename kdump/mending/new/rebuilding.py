@@ -58,7 +58,7 @@ class SegmentIndexes:
         self._rules = rules
         self._state = (0, NO_TIMESTAMP, base_offset, NO_TIMESTAMP)
         self._offsets, self._positions, self._times, self._time_offsets = array("q"), array("q"), array("q"), array("q")
-        self._aborted: list[Aborted] = []
+        self.aborted: list[Aborted] = []
 
     def add_batches(self, positions: Sequence[int], last_offsets: Sequence[int], timestamps: Sequence[int]) -> None:
         """Add consecutive batches: where they start, their last offsets and their largest timestamps."""
@@ -67,9 +67,6 @@ class SegmentIndexes:
         self._state, *added = make(*batches, self._rules.index_interval, self._state)
         for column, data in zip((self._offsets, self._positions, self._times, self._time_offsets), added, strict=True):
             column.frombytes(data)
-
-    def add_aborted(self, transaction: Aborted) -> None:
-        self._aborted.append(transaction)
 
     def end(self) -> None:
         """Add the last entry of the time index, as when a segment is closed. Raises CorruptData for indexes that are full."""
@@ -94,7 +91,7 @@ class SegmentIndexes:
         """Empty if no transaction was aborted: a broker makes no file then."""
         return b"".join(
             transaction_index.packed(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
-            for entry in self._aborted
+            for entry in self.aborted
         )
 
 
@@ -365,7 +362,7 @@ class Rebuilding:
                 self._refuse(fault.without_frames())
                 continue
             if aborted is not None:
-                indexes.add_aborted(aborted)
+                indexes.aborted.append(aborted)
 
     def _add_producer(self, chunk: Chunk, row: int, source: Source) -> Aborted | None:
         """Add one batch. Returns the transaction that it aborts, if it is a marker that does."""

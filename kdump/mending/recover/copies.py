@@ -31,21 +31,6 @@ class _Copy:
     are compared with the batches before and after it in its replica, in whichever log.
     """
 
-    __slots__ = (
-        "_continues",
-        "after",
-        "agreement",
-        "before",
-        "claim",
-        "has_epoch_in_order",
-        "high",
-        "is_in_order",
-        "is_joined",
-        "low",
-        "piece",
-        "start",
-    )
-
     def __init__(self, piece: Piece, start: int, claim: Extent, before: Extent | None, skipped: int | None) -> None:
         """`skipped` bytes before it are no whole batch; None if the batch before it is in another log."""
         self.piece = piece
@@ -151,8 +136,6 @@ def _without_obviously_wrong(pieces: Sequence[Piece], headers: Headers) -> tuple
 
 class _Claimed:
     """Offsets that copies of one batch claim: what speaks for them, and in which replicas and where these copies lie."""
-
-    __slots__ = ("places", "ranks", "weight")
 
     def __init__(self, copies: Sequence[_Copy], *, is_joined: bool) -> None:
         self.weight = _weight_of_offsets(copies, is_joined=is_joined)

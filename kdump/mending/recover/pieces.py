@@ -38,10 +38,11 @@ from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage
 from kdump.reading.trust import extent_of
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -63,7 +64,7 @@ _BATCHES_PER_MARK = 64
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
-class Log:
+class Log(Declared):
     """A log that batches are taken from.
 
     `base_offset` and `next_base_offset` are those of its name and of the next log's; None if its name says nothing. `rank` is 0
@@ -71,18 +72,13 @@ class Log:
     was to replace others, counts only where these have nothing.
     """
 
-    __slots__ = ("base_offset", "is_spare", "next_base_offset", "path", "place", "rank", "size")
-
-    def __init__(
-        self, path: str, *, base_offset: int | None = None, next_base_offset: int | None = None, rank: int = 0, place: int = 0
-    ) -> None:
-        self.path = path
-        self.base_offset = base_offset
-        self.next_base_offset = next_base_offset
-        self.rank = rank
-        self.place = place
-        self.size = 0
-        self.is_spare = False
+    path: str
+    base_offset: int | None = None
+    next_base_offset: int | None = None
+    rank: int = 0
+    place: int = 0
+    size: int = 0
+    is_spare: bool = False
 
 
 class Piece:
@@ -96,30 +92,6 @@ class Piece:
     those in these and beside them, 0 if that is not known or one of these does not end with a message. `damaged_bytes` and
     `damaged_offsets` are those of damaged batches before it, up to the piece before that, as they claim.
     """
-
-    __slots__ = (
-        "batches",
-        "change",
-        "changed",
-        "damaged_bytes",
-        "damaged_offsets",
-        "end",
-        "first",
-        "first_epoch",
-        "has_gaps",
-        "is_assumed",
-        "is_legacy",
-        "is_nested",
-        "is_sure",
-        "joins",
-        "last",
-        "last_epoch",
-        "log",
-        "may_have_wrappers",
-        "messages",
-        "records",
-        "start",
-    )
 
     def __init__(
         self, log: Log, start: int, end: int, extent: Extent, *, batches: int = 1, records: int = 1, is_sure: bool = True
@@ -362,54 +334,28 @@ class _Marks:
         return self._starts[at], at * _BATCHES_PER_MARK - batches, self._records[at] - records
 
 
-class LeftOut:
+class LeftOut(Declared):
     """Bytes of a log that are not taken over. `code` is one of the catalogue's, `reason` says why.
 
     `is_lost` is false for what is also elsewhere, such as a duplicate. `decoded` are the records that can still be read in it.
     """
 
-    __slots__ = ("batches", "code", "decoded", "end", "first", "is_lost", "last", "path", "reason", "records", "start")
-
-    def __init__(
-        self,
-        path: str,
-        start: int,
-        end: int,
-        code: str,
-        reason: str,
-        *,
-        batches: int = 0,
-        records: int = 0,
-        first: int | None = None,
-        last: int | None = None,
-        is_lost: bool = True,
-    ) -> None:
-        self.path = path
-        self.start = start
-        self.end = end
-        self.code = code
-        self.reason = reason
-        self.batches = batches
-        self.records = records
-        self.first = first
-        self.last = last
-        self.is_lost = is_lost
-        self.decoded: list[Lost] = []
+    path: str
+    start: int
+    end: int
+    code: str
+    reason: str
+    batches: int = 0
+    records: int = 0
+    first: int | None = None
+    last: int | None = None
+    is_lost: bool = True
+    decoded: Sequence[Lost] = ()
 
     @classmethod
     def of(cls, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> Self:
-        return cls(
-            piece.log.path,
-            piece.start,
-            piece.end,
-            code,
-            reason,
-            batches=piece.batches,
-            records=piece.records,
-            first=piece.first,
-            last=piece.last,
-            is_lost=is_lost,
-        )
+        counts = piece.batches, piece.records
+        return cls(piece.log.path, piece.start, piece.end, code, reason, *counts, piece.first, piece.last, is_lost)
 
 
 class Walk:

@@ -69,8 +69,6 @@ _TOO_LARGE = "decompression-limit"  # what a record or a payload says of itself:
 class Result:
     """What was made: a row for each file, and how the findings of a check differ."""
 
-    __slots__ = ("differences", "files", "findings")
-
     def __init__(self) -> None:
         self.files: list[RedactedFile] = []
         self.differences: list[RedactDifference] = []

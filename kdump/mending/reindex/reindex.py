@@ -32,8 +32,6 @@ _ENTRY_SIZES = {file_name.OFFSET_INDEX: offset_index.ENTRY_SIZE, file_name.TIME_
 class Result:
     """What was made: a row for each file, what is missing in the logs, and the sums."""
 
-    __slots__ = ("batches", "files", "holes", "left_out", "log_bytes", "partitions", "segments")
-
     def __init__(self) -> None:
         self.files: list[Companion] = []
         self.holes: list[Hole] = []

@@ -98,8 +98,6 @@ class Excerpt:
 class _Place:
     """A damaged place: its bytes, and the offsets that it may have held, up to the next intact batch."""
 
-    __slots__ = ("end", "first", "start", "until")
-
     def __init__(self, start: int, end: int, first: int) -> None:
         self.start = start
         self.end = end

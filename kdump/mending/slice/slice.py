@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class Result:
     """What was made: a row for each log that was read, what is missing, and where the slice starts and ends."""
 
-    __slots__ = ("holes", "log_bytes", "log_end", "log_start", "rows", "segments")
-
     def __init__(self, rows: list[SlicedSegment], holes: list[Hole], bases: list[int], log_end: int, log_bytes: int) -> None:
         self.rows = rows
         self.holes = holes

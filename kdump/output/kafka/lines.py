@@ -32,8 +32,6 @@ _FEW_ROWS = 16  # for which it costs more than it saves to look for columns that
 class Template:
     """Text with fields in it: a field between each two literals."""
 
-    __slots__ = ("_pattern", "fields", "literals")
-
     def __init__(self, literals: list[str], fields: list[str]) -> None:
         self.literals = literals
         self.fields = fields
@@ -83,8 +81,6 @@ def _escaped(literal: str) -> str:
 
 class Line:
     """A line of Kafka's tool: the `writes` with which the tool prints it, the `whole` line, and what comes before contents."""
-
-    __slots__ = ("before_contents", "whole", "writes")
 
     def __init__(self, writes: Sequence[str]) -> None:
         self.writes = [Template.parse(text) for text in writes]

@@ -209,8 +209,6 @@ class KernelPlan:
     Only `regular` records are printed, as their decoder prints them, if these are given.
     """
 
-    __slots__ = ("compiled",)
-
     def __init__(
         self,
         profile: Profile,

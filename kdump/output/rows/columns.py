@@ -16,8 +16,6 @@ class TextColumn:
     Numbers are aligned to the right. Free text (`is_text`) may be shortened; all else is shown whole or not at all.
     """
 
-    __slots__ = ("cells", "heading", "is_right", "is_text", "width")
-
     def __init__(self, heading: str, cells: Sequence[str], *, is_right: bool = False, is_text: bool = False) -> None:
         self.heading = heading
         self.cells = cells

@@ -28,8 +28,6 @@ class Piece(Declared):
 class Words:
     """The pieces of a message, and those of the structs in it, by the names of their fields."""
 
-    __slots__ = ("inner", "pieces")
-
     def __init__(self, pieces: Sequence[Piece], inner: Mapping[str, Words] | None = None) -> None:
         self.pieces = pieces
         self.inner = inner or {}

@@ -19,8 +19,6 @@ _MAX_RANGES = 24  # of findings that are alike
 class Fold:
     """Findings of one code in one file, or of one message in several. The first is shown; `group` is its directory."""
 
-    __slots__ = ("_bytes", "_last", "_offsets", "count", "files", "finding", "group")
-
     def __init__(self, finding: Finding, group: str) -> None:
         self.finding = finding
         self.group = group
@@ -123,8 +121,6 @@ class Folds:
 
 class OtherFiles:
     """Findings of one code that are only counted; those of a file come one after another."""
-
-    __slots__ = ("_path", "files", "findings")
 
     def __init__(self) -> None:
         self.findings = self.files = 0
