@@ -79,6 +79,8 @@ class CommandOptions:
 class Command:
     """A command: the class of its options, or the name of it, and the function that runs it, whose docstring is the help text."""
 
+    __slots__ = ("_options", "run")
+
     def __init__(self, options: type[CommandOptions] | str, run: Callable[[Any], int]) -> None:  # each takes its own options
         self._options = options
         self.run = run
@@ -100,7 +102,6 @@ class Command:
 
 
 # The functions below return an Option where the attribute is annotated with the type of its value, hence Any.
-# `others` are fields of an Option, by name.
 
 
 def flag(names: str, help: str) -> Any:
@@ -108,25 +109,58 @@ def flag(names: str, help: str) -> Any:
     return Option(names, help, FLAG, default=False)
 
 
-def text(names: str, help: str, **others: Any) -> Any:
+def text(
+    names: str,
+    help: str,
+    *,
+    default: str | None = None,
+    metavar: str | None = None,
+    shows_default: bool = False,
+    completes: str | Sequence[str] = (),
+) -> Any:
     """Any text."""
-    return Option(names, help, TEXT, **others)
+    return Option(names, help, TEXT, default=default, metavar=metavar, shows_default=shows_default, completes=completes)
 
 
-def texts(names: str, help: str, **others: Any) -> Any:
+def texts(names: str, help: str, *, metavar: str, completes: str | Sequence[str] = ()) -> Any:
     """A tuple of texts: the option may be given several times."""
-    return Option(names, help, TEXTS, default=(), **others)
+    return Option(names, help, TEXTS, default=(), metavar=metavar, completes=completes)
 
 
-def choice(names: str, choices: Sequence[str], help: str, **others: Any) -> Any:
+def choice(
+    names: str,
+    choices: Sequence[str],
+    help: str,
+    *,
+    default: str | None = None,
+    spelling: Callable[[str], str] | None = None,
+    metavar: str | None = None,
+) -> Any:
     """One of `choices`; the help screen shows the default if there is one."""
-    has_default = others.get("default") is not None
-    return Option(names, help, CHOICE, choices=choices, completes=choices, shows_default=has_default, **others)
+    return Option(
+        names,
+        help,
+        CHOICE,
+        choices=choices,
+        default=default,
+        spelling=spelling,
+        metavar=metavar,
+        shows_default=default is not None,
+        completes=choices,
+    )
 
 
-def integer(names: str, help: str, **others: Any) -> Any:
+def integer(
+    names: str,
+    help: str,
+    *,
+    minimum: int | None = None,
+    default: int | None = None,
+    metavar: str | None = None,
+    shows_default: bool = False,
+) -> Any:
     """A whole number."""
-    return Option(names, help, INTEGER, **others)
+    return Option(names, help, INTEGER, minimum=minimum, default=default, metavar=metavar, shows_default=shows_default)
 
 
 def seconds(names: str, help: str) -> Any:
@@ -134,12 +168,12 @@ def seconds(names: str, help: str) -> Any:
     return Option(names, help, SECONDS, minimum=0, metavar="SECONDS")
 
 
-def argument(metavar: str, *, choices: Sequence[str] = (), completes: str | Sequence[str] = (), **others: Any) -> Any:
+def argument(metavar: str, *, is_required: bool = False, choices: Sequence[str] = (), completes: str | Sequence[str] = ()) -> Any:
     """A text that follows the command without an option."""
     kind = CHOICE if choices else TEXT
-    return Option("", "", kind, metavar=metavar, choices=choices, completes=completes or choices, **others)
+    return Option("", "", kind, metavar=metavar, is_required=is_required, choices=choices, completes=completes or choices)
 
 
-def arguments(metavar: str, **others: Any) -> Any:
+def arguments(metavar: str, *, is_required: bool = False, completes: str | Sequence[str] = ()) -> Any:
     """A tuple of all texts that follow the command without an option."""
-    return Option("", "", TEXTS, default=(), metavar=metavar, **others)
+    return Option("", "", TEXTS, default=(), metavar=metavar, is_required=is_required, completes=completes)
