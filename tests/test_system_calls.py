@@ -31,6 +31,7 @@ ALLOWED = {
     "output/text/check/next_steps.py": "what a hint names",
     "output/text/forecast_steps.py": "what a hint names",
     "output/text/steps.py": "what a hint names",
+    "output/triage.py": "what a hint names",
     "pipeline/decoded_tables.py": "tables that kdump has written",
     "pipeline/earlier_scan.py": "tables that kdump has written",
     "pipeline/fleet/written.py": "tables that kdump has written",

@@ -67,7 +67,7 @@ def _head(out: ReportWriter, triage: Triage) -> list[str]:
     places = triage.overview.places
     for place in places[:_MOST_PLACES]:
         stop = "running" if place.stop == RUNNING else f"{place.stop} stop" if place.stop else ""
-        about = ", ".join([*(whose(place) or ["of no broker that it names"]), *filter(None, [stop])])
+        about = ", ".join([*(whose(place) or ["no meta.properties"]), *filter(None, [stop])])
         lines += wrapped(out.shown(f"{place.path}: {about}"), out.width)
     if len(places) > _MOST_PLACES:
         lines.append(f"and {counted(len(places) - _MOST_PLACES, 'more place')}")

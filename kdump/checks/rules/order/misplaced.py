@@ -73,7 +73,8 @@ def report(context: FileContext, found: Sequence[Misplaced], why: str) -> None:
     expected = offsets[0] if len(found) == len(offsets) == 1 else None
 
     def report_in(log: FileContext) -> None:
-        log.report("uncovered-header-rot", start, end, message, offsets=(first, last), expected=expected, found=first)
+        offsets = (first, last) if first >= 0 else None  # no batch has others
+        log.report("uncovered-header-rot", start, end, message, offsets=offsets, expected=expected, found=first)
 
     if partition is None or context.path == facts.path:
         report_in(context)
