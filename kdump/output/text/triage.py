@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kdump.checks.settings import HEADERS
 from kdump.checks.wording import counted
-from kdump.formats import tree
+from kdump.formats import properties, tree
 from kdump.output.rows.columns import width_of
 from kdump.output.text.info import whose
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import shell_word
 from kdump.output.text.writer import ReportWriter, wrapped
-from kdump.overview.row import ALSO, GOING, RUNNING
+from kdump.overview.row import ALSO, GOING, LOG_DIRECTORY, RUNNING
 from kdump.overview.space import DELETED, FOREIGN, MARKED
 
 TYPE_CHECKING = False
@@ -67,7 +67,8 @@ def _head(out: ReportWriter, triage: Triage) -> list[str]:
     places = triage.overview.places
     for place in places[:_MOST_PLACES]:
         stop = "running" if place.stop == RUNNING else f"{place.stop} stop" if place.stop else ""
-        about = ", ".join([*(whose(place) or ["no meta.properties"]), *filter(None, [stop])])
+        nobody = f"{properties.META_PROPERTIES} is missing or damaged" if place.what == LOG_DIRECTORY else place.what
+        about = ", ".join([*(whose(place) or [nobody]), *filter(None, [stop])])
         lines += wrapped(out.shown(f"{place.path}: {about}"), out.width)
     if len(places) > _MOST_PLACES:
         lines.append(f"and {counted(len(places) - _MOST_PLACES, 'more place')}")
