@@ -53,16 +53,18 @@ class Declared:
     field_names: ClassVar[tuple[str, ...]] = ()
     _required: ClassVar[frozenset[str]] = frozenset()
     _known: ClassVar[frozenset[str]] = frozenset()
+    _least: ClassVar[int] = 0  # how many values give at least all that are required
 
     def __init_subclass__(cls) -> None:
         cls.field_names = (*cls.field_names, *cls.__annotations__)
         cls._required = frozenset(name for name in cls.field_names if not hasattr(cls, name))
         cls._known = frozenset(cls.field_names)
+        cls._least = max((row for row, name in enumerate(cls.field_names, 1) if name in cls._required), default=0)
 
     def __init__(self, *values: object, **named: object) -> None:
         given = self.__dict__
         given.update(zip(self.field_names, values, strict=False), **named)
-        if not named and len(values) == len(self.field_names):
+        if not named and self._least <= len(values) <= len(self.field_names):
             return
         if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.field_names)}, but got {', '.join(given)}")

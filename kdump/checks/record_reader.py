@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -233,10 +231,9 @@ class RecordReader:
         """Pass the batches from this row up to `end` to the rules: those that fit into memory together, others one by one."""
         waiting = _Waiting(chunk, row)
         ordinary = self._ordinary if status != salvage.DAMAGED else None
-        run_ends = [] if ordinary is None else chunk.ends_of_runs(row, end)
         while row < end:
             if ordinary is not None:
-                passed, odd, miscounts = ordinary.run_from(chunk, row, run_ends[bisect_right(run_ends, row)])
+                passed, odd, miscounts = ordinary.run_from(chunk, row, end)
                 if passed - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
                     self._show_waiting(waiting, status, passed)
                     ordinary.show(chunk, row, odd, miscounts)

@@ -37,7 +37,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Declared, Table
+from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,23 +73,32 @@ if TYPE_CHECKING:
 MAX_INT = 0x7FFFFFFF
 
 
-class Chunk(Declared):
+class Chunk:
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
     `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
-    too large for a window is alone in its chunk, without a window. Past damage, other bytes may stand between them.
+    too large for a window is alone in its chunk, without a window.
     `summary` is None if they are not known to be valid and in order. `kept` are their bytes, if whoever summarized them keeps
     these until the next chunk; `header_columns` are the columns of BATCH_COLUMNS, if those were made then.
     """
 
-    batches: Table[RecordBatch]
-    headers: Sequence[tuple[int, ...]]
-    starts: Sequence[int]
-    window: bytes
-    is_legacy: bool
     summary: BatchSummary | None = None
     kept: memoryview | None = None
     header_columns: dict[str, bytes] | None = None
+
+    def __init__(
+        self,
+        batches: Table[RecordBatch],
+        headers: Sequence[tuple[int, ...]],
+        starts: Sequence[int],
+        window: bytes,
+        is_legacy: bool,
+    ) -> None:
+        self.batches = batches
+        self.headers = headers
+        self.starts = starts
+        self.window = window
+        self.is_legacy = is_legacy
 
     def __len__(self) -> int:
         return len(self.headers)
@@ -97,11 +106,6 @@ class Chunk(Declared):
     def headers_only(self) -> Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
         return self
-
-    def ends_of_runs(self, start: int, end: int) -> list[int]:
-        """The row after each run of batches without gaps between them in the window, ascending; the last of these is `end`."""
-        starts, sizes = self.starts, self.batches["size"]
-        return [row for row in range(start + 1, end) if starts[row - 1] + sizes[row - 1] != starts[row]] + [end]
 
     def slice(self, start: int, end: int) -> Chunk:
         """The batches in the rows from `start` up to but not including `end`."""
@@ -111,11 +115,6 @@ class Chunk(Declared):
     def record_counts(self) -> Sequence[int]:
         """How many records each batch says it has; a message is one."""
         return [1] * len(self) if self.is_legacy else self.batches["count"]
-
-    def picked(self, rows: Sequence[int]) -> Chunk:
-        """The batches in these rows, of a chunk that has a window."""
-        headers, starts = [self.headers[row] for row in rows], [self.starts[row] for row in rows]
-        return Chunk(self.batches.picked(rows), headers, starts, self.window, self.is_legacy)
 
 
 class SummarizedChunk(Chunk):

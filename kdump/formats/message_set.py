@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from kdump.binary import codecs, kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
@@ -146,10 +144,9 @@ def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[R
     when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
-    run_ends = chunk.ends_of_runs(0, len(chunk))
     row = 0
     while row < len(chunk.batches):
-        count = part.add_plain(chunk, row, run_ends[bisect_right(run_ends, row)])
+        count = part.add_plain(chunk, row, len(chunk))
         if count:
             row += count
             if len(part.rows) >= record.MAX_ROWS:

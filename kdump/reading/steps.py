@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kdump.binary import zeros
 from kdump.binary.batch_header import (
     BATCH_HEADER,
@@ -28,7 +30,6 @@ from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausib
 from kdump.reading.search import Search, evidence
 from kdump.reading.trust import MOST_FOLLOWING, extent_of, is_lower
 from kdump.reading.wrapped import WrapperContents
-from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length 
 _STEPPED_OVER = ("magic-negative", "codec-unknown")  # faults of headers whose length may be right
 
 
-class Step(Declared):
+class Step(NamedTuple):
     """What one step found: a `batch` with its `status`, or else `damages`; and the position where the next step starts.
 
     `claimed_length` is the wrong length of a batch whose header is otherwise given corrected.
