@@ -62,7 +62,6 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("62-h20", "checks/check_processes.py", "_crash_rows(attempt.job.path, 0, reason, self._settings)", "[]"),
     ("worse-behind-better", "checks/context.py", '"finding-flood" and not is_worse:', '"finding-flood":'),
     ("old-log-that-grows", "checks/context.py", "return self.is_newest is not False and isinstance", "return isinstance"),
-    ("62-h24", "checks/context.py", "LiveSource) and bool(self.source.bad_ranges)", "LiveSource) and False"),
     ("61-c08", "checks/missing_offsets.py", "(first, fitting[0])", "(first, fitting[-1])"),
     ("61-b09", "checks/missing_offsets.py", " and by_records - first < most else", " else"),
     ("60-h23", "checks/producers.py", " rows[max(0, end - MAX_IN_FLIGHT) : end]", " rows[max(0, end - 1) : end]"),
