@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from array import array
 from itertools import chain, pairwise
@@ -52,9 +53,9 @@ class Witnesses:
     Of logs with these `shortened` base offsets batches are gone, so that later ones are not where their indexes say.
     """
 
-    def __init__(self, path: str, shortened: Collection[int] = ()) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._shortened = shortened
+        self.shortened: Collection[int] = ()
         self._partition = PartitionFacts(path, tree.PartitionFiles(path), Settings(now=current_time()), lambda _: None)
 
     def after_log(self, source: Source, base_offset: int, last_offset: int, *, is_newest: bool) -> Attested | None:
@@ -71,7 +72,7 @@ class Witnesses:
             partition=partition,
         )
         found = witnesses.after(context, last_offset)
-        if base_offset in self._shortened:
+        if base_offset in self.shortened:
             found = [witness for witness in found if not witness.is_by_position]
         if not found:
             return None
@@ -153,23 +154,27 @@ class Witnesses:
             entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
             return [(int(epoch), int(start)) for epoch, start in entries]
 
+    @functools.cached_property
+    def _findings(self) -> list[Finding]:
+        """The errors and warnings of a check of all of the partition, which is made once."""
+        return check.errors(Job(Job.PARTITION, self._path, self._path), self._partition.settings, (ERROR, WARNING))
+
     def wrong_offsets(self) -> Iterator[tuple[str, int, int, int | None, str]]:
         """The log, start and end of each batch whose offset something contradicts, its true last one, if that is known, and why.
 
         This checks all of the partition.
         """
-        job = Job(Job.PARTITION, self._path, self._path)
-        for error in check.errors(job, self._partition.settings):
+        for error in self._findings:
             first, last, right = error.offset_first, error.offset_last, error.expected
-            if error.code == "uncovered-header-rot" and first is not None and last is not None and error.found == str(first):
+            is_rot = error.code == "uncovered-header-rot" and error.severity == ERROR
+            if is_rot and first is not None and last is not None and error.found == str(first):
                 yield error.path, error.start, error.end, None if right is None else last + int(right) - first, error.message
 
     def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
         """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it
         attests to, if it names both ends; likewise warnings of lost segments of which a snapshot is left. This checks all of it.
         """
-        job = Job(Job.PARTITION, self._path, self._path)
-        for error in check.errors(job, self._partition.settings, (ERROR, WARNING)):
+        for error in self._findings:
             snapshot = self._partition.files.segments.get(error.offset_first or 0, {}).get(PRODUCER_SNAPSHOT)
             if error.code in _MISSING and (error.severity == ERROR or error.code == "segment-missing" and snapshot is not None):
                 first, last = error.offset_first, error.offset_last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from bisect import bisect_right, insort
 from itertools import accumulate, pairwise
@@ -106,6 +107,11 @@ class PartitionRecovery:
         self._made: NewPartition | None = None
         self._log_end = 0
 
+    @functools.cached_property
+    def _witnesses(self) -> Witnesses:
+        """The files beside the logs of the first directory, of which a check is made once."""
+        return Witnesses(self.path)
+
     @property
     def log_bytes(self) -> int:
         """The size of all logs that are read."""
@@ -145,7 +151,7 @@ class PartitionRecovery:
         """What the companions of all directories say."""
         known = Known()
         for part in self._parts:
-            found = Witnesses(part.path)
+            found = Witnesses(part.path) if part.rank else self._witnesses
             for log in part.logs:
                 if log.base_offset is None or log.is_spare:
                     continue
@@ -165,7 +171,7 @@ class PartitionRecovery:
             after.first not in (before.last + 1, after.log.base_offset) for before, after in pairwise(self._pieces)
         )
         if has_gaps and len(self._parts) == 1 and not self._parts[0].left_out:
-            for path, position, end, last, reason in Witnesses(self.path).wrong_offsets():
+            for path, position, end, last, reason in self._witnesses.wrong_offsets():
                 if path in known.places and (path not in known.ends or end != system.size(path)):  # else the ends say more
                     insort(known.places[path], (position, Contradiction(last, reason, is_assumed=True)), key=itemgetter(0))
         return known
@@ -440,7 +446,8 @@ class PartitionRecovery:
 
     def _attested(self, shortened: set[int]) -> Iterator[Attested]:
         """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
-        part, found = self._parts[0], Witnesses(self.path, shortened)
+        part, found = self._parts[0], self._witnesses
+        found.shortened = shortened
         last_of: dict[int, int] = {}
         for piece in [*(piece for piece in self._pieces if piece.is_sure), *self._chain]:
             last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)

@@ -6,7 +6,7 @@ from kdump.checks.wording import counted, offset_range
 from kdump.formats import tree
 from kdump.output.rows.hits import FOUND
 from kdump.output.text.sizes import size_text
-from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.steps import STDIN, Steps, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kdump.output.rows.hits import NotRead, SearchVerdict
 
 _MAX_SHOWN = 20
-_STDIN = "-"
 _OF_SCHEMAS = "schema-"  # codes that no check has
 
 
@@ -67,9 +66,9 @@ def steps_after(not_read: Sequence[NotRead], first_match: tuple[str, int] | None
     """What to type after a search: what is damaged comes before the first match, a file and an offset."""
     steps = Steps()
     for gap in not_read[:1]:
-        if gap.file != _STDIN and not gap.code.startswith(_OF_SCHEMAS):
+        if gap.file != STDIN and not gap.code.startswith(_OF_SCHEMAS):
             steps.look(f"kdump check {shell_word(tree.parent(gap.file) if gap.start is not None else gap.file)}")
-    if first_match is not None and first_match[0] != _STDIN:
+    if first_match is not None and first_match[0] != STDIN:
         path, offset = first_match
         steps.look(f"kdump log --deep --output table --offset {offset} {shell_word(path)}")
     return steps

@@ -30,7 +30,7 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import ClassVar, Unpack
 
     from kdump.checks.context import Details, FileContext, Words
@@ -214,7 +214,7 @@ class DamagedRanges:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
         facts, context = self._facts, self._context
         starts, ends, counts = self._holes
-        highest_after = self._highest_offsets_after_holes()
+        highest_after = self._highest_offsets_after(counts)
         for row, (start, end, count, last) in enumerate(zip(starts, ends, counts, highest_after, strict=True)):
             if context.is_flooded(_HOLE):
                 context.count_further(_HOLE, len(starts) - row, start, ends[-1])
@@ -233,10 +233,10 @@ class DamagedRanges:
                 found=following,
             )
 
-    def _highest_offsets_after_holes(self) -> list[int]:
-        """The highest offset of all batches after each range of zeros, -1 if none follows. Each batch is looked at once."""
+    def _highest_offsets_after(self, counts: Sequence[int]) -> list[int]:
+        """The highest offset after each of these numbers of batches, -1 if none follows. Each batch is looked at once."""
         highest, end, found = -1, len(self._facts.positions), []
-        for count in reversed(self._holes[2]):
+        for count in reversed(counts):
             highest = max(chain((highest,), self._facts.last_offsets[count:end]))
             end = count
             found.append(highest)
