@@ -649,6 +649,13 @@ def test_odd_lines_of_leader_epochs_are_read_as_by_java(tmp_path: Path, line: by
     assert (row.outcome, row.exception) == expected
 
 
+def test_before_3_0_a_snapshot_without_a_number_ends_a_start_before_the_leader_epochs_are_read(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "x.snapshot").write_bytes(b"")
+    (path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n0 \xff\n")
+    assert [_only(path, broker=release, after="clean").outcome for release in SEEN] == ["die", "offline", "offline"]
+
+
 @each(
     "data, outcomes",
     [
