@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import zlib
+from bisect import bisect_right
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from kdump.binary import codecs
 from kdump.cli.commands import main
 from kdump.errors import UsageError
 from kdump.formats import partition_metadata, tree
+from kdump.formats.ranges import Range
 from kdump.mending.redact import redact
 from kdump.mending.redact.contents import Contents
 from kdump.mending.redact.redacting import Redacting, _control_value
@@ -211,7 +213,7 @@ def _incompressible(size: int) -> list[bytes]:
 def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as_a_whole(tmp_path: Path) -> None:
     source = _partition(tmp_path)
     (source / f"{FIRST}.log.deleted").write_bytes((source / f"{FIRST}.log").read_bytes())
-    foreign = "notes.txt", f"{FIRST}.log.deleted.swap", f"{FIRST}.deleted.cleaned"
+    foreign = "notes.txt", "partition.metadata.bak", f"{FIRST}.log.deleted.swap", f"{FIRST}.deleted.cleaned"
     for name in foreign:
         (source / name).write_bytes(SECRET + b"\xe4\1\xf6\0")
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
@@ -268,10 +270,11 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
         data[at : at + len(text)] = text
         (source / f"{FIRST}{suffix}").write_bytes(data)
         sizes[suffix] = len(data)
-    kdump.redact(source, tmp_path / "out", parts=["keys", "values", "headers"])
+    rows = kdump.redact(source, tmp_path / "out", parts=["keys", "values", "headers"])
     for suffix, size in sizes.items():
         made = (tmp_path / "out" / f"{FIRST}{suffix}").read_bytes()
-        assert len(made) == size
+        (filled,) = (row.filled for row in rows if isinstance(row, RedactedFile) and row.path == f"{FIRST}{suffix}")
+        assert (len(made), filled) == (size, len(text))
         assert not [word for word in text.split() if len(word) > 1 and word in made], suffix
         assert not any(text[at : at + 3] in made for at in range(len(text) - 2)), suffix
 
@@ -294,6 +297,7 @@ def test_nothing_is_left_of_any_batch_with_a_wrong_bit_nor_of_what_follows_it() 
             for given in (*rests, SECRET[:12] + bytes(wrong[12:-1])):
                 for made in (redacting.damaged(given), redacting.garbage(given)):
                     assert len(made) == len(given) and not any(part in made for part in parts), (place, given)
+    assert not any(part in redacting.garbage(bytes(3) + SECRET * 3) for part in parts), "an offset that may be one"
 
 
 @each(
@@ -302,6 +306,8 @@ def test_nothing_is_left_of_any_batch_with_a_wrong_bit_nor_of_what_follows_it() 
         lambda log: log[:200] + b"?" + log[201:],  # the CRC of a batch
         lambda log: log[:-30],  # torn
         lambda log: log + SECRET * 20,  # garbage at the end
+        lambda log: log + SECRET * 60_000,  # that is longer than what is read at once
+        lambda log: SECRET + log + SECRET + log[-200:] + SECRET,  # the same fault several times
         lambda log: log[:100] + bytes(5000) + log[5100:],  # zeros
         lambda log: log[:16] + b"\x07" + log[17:],  # magic
         lambda log: log[:8] + b"\x00\x00\x00\x40" + log[12:],  # length
@@ -316,7 +322,8 @@ def test_damage_stays_where_it_is(damaged: Any, codec: Codec, tmp_path: Path) ->
     source = _partition(tmp_path, codec)
     path = source / f"{FIRST}.log"
     path.write_bytes(damaged(path.read_bytes()))
-    assert _differences(kdump.redact(source, tmp_path / "out")) == []
+    result = redact.run(str(source), str(tmp_path / "out"), Range())
+    assert (result.differences, result.findings) == ([], len(kdump.check(source)))
     assert _findings(tmp_path / "out") == _findings(source)
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
 
@@ -374,6 +381,7 @@ BROKEN: list[dict[str, Any]] = [
     *({"length": length} for length in (-2, 5, 5000, 0x7FFFFFFF, b"\xff" * 10)),
     *({"key_length": length} for length in (2000, -5)),
     {"value_length": len(SECRET) + 3},
+    {"headers_count": 1, "trailing": b"\0"},
     *({"headers_count": count} for count in (-1, 9, b"\x80\x80\x80\x80\x80\x80\0")),
     *({"trailing": trailing} for trailing in (SECRET, b"\x80")),
 ]
@@ -568,6 +576,17 @@ def test_an_index_follows_a_log_whose_name_has_fewer_digits(tmp_path: Path) -> N
     (tmp_path / "sound" / f"{FIRST}.log").rename(tmp_path / "sound" / "0.log")
     assert _differences(kdump.redact(tmp_path / "sound", tmp_path / "out")) == []
     assert (tmp_path / "out" / f"{FIRST}.index").read_bytes() != (tmp_path / "sound" / f"{FIRST}.index").read_bytes()
+
+
+def test_a_position_stays_at_the_start_of_its_batch_or_inside_whatever_the_size_of_that_is_now() -> None:
+    before, after = (0, 100, 200, 300), (0, 100, 110, 400)
+    positions = redact._Positions()
+    for pair in zip(before, after, strict=True):
+        positions.add(*pair)
+    moved = list(map(positions.moved, range(320)))
+    assert moved == sorted(moved)
+    for at, now in enumerate(moved):
+        assert (bisect_right(after, now), now in after) == (bisect_right(before, at), at in before), at
 
 
 def test_a_wrong_length_that_leads_elsewhere_after_batches_have_moved_is_said(tmp_path: Path) -> None:
