@@ -272,6 +272,12 @@ def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(t
 REBUILT: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
 
 
+def test_data_outside_a_transaction_that_is_open_from_offset_0_ends_a_start(tmp_path: Path) -> None:
+    of_producer = {"producer_id": 7, "producer_epoch": 0}
+    batches = [_batch(row, base_sequence=row, is_transactional=row == 0, **of_producer) for row in range(2)]
+    assert _only(_partition(tmp_path, (0, batches)), **REBUILT).outcome == "die"
+
+
 def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
     """Of two batches with the same offset the second is refused where there is an index entry for both."""
     size = len(_batch(0))
@@ -588,6 +594,8 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
     row = _only(path, after="unclean", recovery_point=3)
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
+    (path / "00000000000000000000.index").unlink()
+    assert list(_only(path, after="clean").events.rescan_cuts) == [0]
 
 
 @each(
@@ -613,6 +621,9 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     row = _only(path, after="clean")
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
+    two = _partition(tmp_path / "other", (0, [flipped(_batch(0, last_offset_delta=1)), _batch(2)]))
+    (tmp_path / "other" / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    assert _only(two, after="clean").consumers_stop_at == 1
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert _only(path, after="clean").consumers_stop_at is None
 
