@@ -440,7 +440,6 @@ def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[in
         (0, "quorum-state", b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":1}', "java.lang.RuntimeException"),
         (0, "partition.metadata", partition_metadata(topic_id=ORDERS), f"{ERRORS}.InconsistentTopicIdException"),
         (9, "00000000000000000008-0000000001.checkpoint", b"", "java.lang.IllegalStateException"),
-        (9, f"{9:020d}.log", _batch(9), "java.lang.IllegalStateException"),
         (9, SNAPSHOT, SNAPSHOT_HEADER, None),
         (9, SNAPSHOT, b"", "java.util.NoSuchElementException"),
         (9, SNAPSHOT, _batch(0), "java.lang.IllegalStateException"),

@@ -236,25 +236,17 @@ def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix:
     assert len(made) == companion.stat().st_size
 
 
+METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+
+
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "partition.metadata"])
-@pytest.mark.parametrize("sound", ["", "0\n1\n0 0\n", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"])
+@pytest.mark.parametrize("sound", ["", "0\n1\n0 0\n", METADATA + "\n", METADATA.ljust(partition_metadata.MAX_SIZE, "\n")])
 def test_no_word_is_left_in_the_text_files_of_a_partition(sound: str, name: str, tmp_path: Path) -> None:
     source = _partition(tmp_path)
     (source / name).write_text(f"{sound}Smith secret: 0\n")
     kdump.redact(source, tmp_path / "out")
     made = (tmp_path / "out" / name).read_text()
     assert len(made) == len(sound) + 16 and not any(word in made for word in ("Smith", "secret"))
-
-
-def test_no_text_is_left_after_the_metadata_of_a_partition(tmp_path: Path) -> None:
-    source = _partition(tmp_path)
-    metadata = source / "partition.metadata"
-    sound = metadata.read_bytes()
-    for lines in (1, partition_metadata.MAX_SIZE - len(sound.rstrip())):
-        metadata.write_bytes(sound.rstrip() + b"\n" * lines + b"Ann Smith: secret\n")
-        kdump.redact(source, tmp_path / f"out-{lines}")
-        made = (tmp_path / f"out-{lines}" / metadata.name).read_bytes()
-        assert not any(word in made for word in (b"Smith", b"secret")), lines
 
 
 @pytest.mark.parametrize("place", [0, 20, -7, (1 << 20) - 3, (1 << 20) - 20])
@@ -432,6 +424,7 @@ def _header(magic: int, length: int) -> bytes:
 
 WRONG: dict[str, dict[int, list[bytes]]] = {
     **{str(one): {0: [batch(records=THREE, codec="zstd", **one), batch(records=THREE, base_offset=3)]} for one in WRONG_FIELDS},
+    "a torn header after a negative offset": {0: [batch(records=THREE, last_offset_delta=-807_049_216), SECRET[:10]]},
     "two bytes before a batch": {0: [_one(0, "gzip", SECRET * 40), bytes(2), _one(10, "gzip", SECRET * 40)]},
     **{
         f"garbage that looks like a header of magic {magic} and length {length}": {0: [_one(0), _header(magic, length)]}
@@ -453,14 +446,6 @@ WRONG: dict[str, dict[int, list[bytes]]] = {
 @each("segments", WRONG.values(), ids=WRONG)
 def test_what_is_wrong_in_headers_stays(segments: dict[int, list[bytes]], tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="a", segments=segments)
-    assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
-
-
-def test_a_negative_offset_that_damage_leads_to_may_become_another(tmp_path: Path) -> None:
-    damaged = batch(records=[record(value=SECRET)], last_offset_delta=-807_049_216, base_sequence=-2049, max_timestamp=9)
-    path = write_partition(tmp_path, topic="a", segments={0: [batch()]})
-    (path / f"{FIRST}.log").write_bytes(damaged + SECRET[:10])
-    assert "torn-header" in {row.code for row in kdump.check(path)}
     assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
 
 
@@ -547,6 +532,9 @@ def test_contents_before_what_a_checksum_covers_do_not_stay(head: bytes, tmp_pat
     wrong_length = head + SECRET[8:12] + SECRET[4:8] + one[16:]
     log = _redacted(tmp_path, EMPTY[0], of_one, head + INNER[8:], wrong_length, EMPTY[9])[1]
     assert not _holds_secret(log)
+    write_partition(tmp_path / "one", topic="a", segments={0: [EMPTY[0], head + _one(0)[8:], EMPTY[9]]})
+    assert _differences(kdump.redact(tmp_path / "one" / "a-0", tmp_path / "again", seed="1")) == []
+    assert not _holds_secret((tmp_path / "again" / f"{FIRST}.log").read_bytes())
 
 
 EMPTY = {offset: batch(base_offset=offset, records=[record()]) for offset in (0, 2, 4, 9)}
@@ -557,17 +545,9 @@ OF_CRC = batch(records=[record(value=SECRET)], crc=CRC, base_offset=1, codec="gz
 OLD_OF_CRC = wrapper(messages=[message(value=SECRET)], crc=CRC, base_offset=3, codec="gzip")
 
 
-@each(
-    "place, batches, gone",
-    [
-        ("a checksum", [EMPTY[0], OF_CRC, EMPTY[2], OLD_OF_CRC, EMPTY[4]], SECRET[:4]),
-        ("an offset", [EMPTY[0], SECRET[:8] + _one(0)[8:], EMPTY[9]], SECRET[1:5]),
-        ("all but a byte of an offset", [EMPTY[0], b"\xd8" + SECRET[:7] + _one(0)[8:], EMPTY[9]], SECRET[:4]),
-    ],
-)
-def test_contents_in_the_place_of_a_field_do_not_stay(place: str, batches: list[bytes], gone: bytes, tmp_path: Path) -> None:
-    rows, log = _redacted(tmp_path, *batches)
-    assert _differences(rows) == [] and gone not in log, place
+def test_contents_in_the_place_of_a_checksum_do_not_stay(tmp_path: Path) -> None:
+    rows, log = _redacted(tmp_path, EMPTY[0], OF_CRC, EMPTY[2], OLD_OF_CRC, EMPTY[4])
+    assert _differences(rows) == [] and SECRET[:4] not in log
 
 
 def test_an_index_follows_a_log_whose_name_has_fewer_digits(tmp_path: Path) -> None:
