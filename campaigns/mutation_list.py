@@ -191,6 +191,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("65-e-e07", "decoding/schema_decoder.py", "key_fault.co", "value_fault.co"),
     ("65-r21", "decoding/schemas_of_logs.py", 'None if topic.startswith("__") else', 'None if topic.startswith("_") else'),
     ("65-e-t02", "dropin/tool.py", " history.MAX", "= history.MAX"),
+    ("66-d-f02", "forecasts/batches.py", "return position, message, True, is_valid", "return position, message, True, True"),
     ("id-of-another-topic", "forecasts/circumstances.py", "elif topics.names[row.topic_id] != name.topic:", "elif False:"),
     ("66-d-f06", "forecasts/circumstances.py", "if node_id is not None and node_id", "if node_id and node_id"),
     ("noted-point", "forecasts/forecast.py", "0 if noted is None else noted", "0 if noted is not None else noted"),

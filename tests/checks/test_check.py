@@ -121,7 +121,6 @@ def test_an_error_is_exit_code_1(broken: Path) -> None:
 
 @pytest.mark.parametrize(("fail_on", "code"), [("error", CLEAN), ("warning", CLEAN), ("info", FINDINGS)])
 def test_fail_on_says_what_fails(clean: Path, fail_on: str, code: int) -> None:
-    """Of what is shown: this only if it is asked for."""
     (clean / LOG).write_bytes(b"")
     found, out, _ = _run("check", clean / LOG, "--pedantic", "--fail-on", fail_on)
     assert (found, "file-empty" in out) == (code, True)

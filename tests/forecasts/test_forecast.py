@@ -26,7 +26,7 @@ from tests import restarts
 from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
-from tests.builders.records import batch, record
+from tests.builders.records import batch, message, message_set, record
 from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
@@ -343,13 +343,12 @@ def test_the_answer_names_what_fails_after_any_stop_before_what_fails_after_one(
 
 def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "notes.log").write_bytes(b"")
+    (path / "notes.log").write_bytes(bytes(8))
     run = _run("--after", "clean", str(path))
     assert run.returncode == 1 and "fails  after a clean stop" in run.stdout
     remedy = f"mv {path}/notes.log KEEP/notes.log   # with the broker stopped: then a start after a clean stop loses nothing"
     assert remedy in run.stdout
     (path / "notes.log").rename(path / "leader-epoch-checkpoint")  # which keeps all starts from it
-    (path / "leader-epoch-checkpoint").write_bytes(bytes(8))
     assert _run(str(path)).stdout.count(f"mv {path}/leader-epoch-checkpoint") == 2, "once, and in the last line"
 
 
@@ -594,6 +593,8 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
     (path / "00000000000000000000.index").unlink()
     assert list(_only(path, after="clean").events.rescan_cuts) == [0]
+    large = message_set(messages=[message(value=bytes(2 << 20), magic=1)])  # which is not read at once
+    assert _only(_partition(tmp_path / "old", (0, [flipped(large)])), broker="2.8.2", **REBUILT).outcome == "cut"
 
 
 @each(

@@ -318,8 +318,7 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
 
 
 def test_sequences_that_a_producer_skips_are_named_where_no_record_was_written(tmp_path: Path) -> None:
-    numbers = (0, 1, 1, 5)  # of which one came again
-    batches = [_batch(at, producer_id=7, producer_epoch=0, base_sequence=number) for at, number in enumerate(numbers)]
+    batches = [_batch(at, producer_id=7, producer_epoch=0, base_sequence=one) for at, one in enumerate((0, 1, 1, 5))]
     missing = [{"producerId": 7, "producerEpoch": 0, "first": 2, "last": 4}]
     assert _fate("a-0@9", _partition(tmp_path / "one", *batches)).missing_sequences == missing
 
