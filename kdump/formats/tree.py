@@ -115,6 +115,12 @@ class DirectoryName(Declared):
         return self.state in (DELETE, STRAY)
 
 
+def is_set_aside(path: str) -> bool:
+    """Whether a file is in a directory that a broker renamed to `-stray`: it neither serves nor deletes it."""
+    name = directory_name(parent(path))
+    return name is not None and name.state == STRAY
+
+
 def locked_directory(path: str) -> str | None:
     """The log directory that a path is, or lies in, if a broker holds its lock, as each does while it runs; None if none does."""
     places = path, parent(path.rstrip(os.sep) or path)

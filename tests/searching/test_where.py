@@ -241,6 +241,15 @@ def test_the_last_lines_show_the_record_and_the_answer(
     assert end.splitlines() == [f"Answer: {question}: {answer}", *command]
 
 
+def test_a_directory_that_was_set_aside_is_not_about_to_be_deleted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = _partition(tmp_path / "data", _batch(0))
+    (data / "a-0").rename(data / "a-0.0123456789abcdef0123456789abcdef-stray")
+    assert commands.main(["where", "a-0@0", str(data)]) == 1
+    out = capfd.readouterr().out
+    assert "only in a directory that a broker set aside (-stray)" in " ".join(out.split())
+    assert "shows the record" in out and "delete" not in out.replace("present-in-deleted-file", "")
+
+
 def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
     rows[1] = flipped(rows[1])
