@@ -24,8 +24,8 @@ def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
 def _places_in(path: str, depth: int) -> list[str]:
     try:
         if tree.is_log_directory(path):
-            inside = filter(tree.is_log_directory, tree.partitions(path) if depth else [])
-            return [path, *(place for child in inside for place in _places_in(child, depth - 1))]
+            inner = filter(tree.is_log_directory, tree.partitions(path) if depth else [])
+            return [path, *(place for child in inner for place in _places_in(child, depth - 1))]
         if not depth or tree.is_partition(path):
             return [path]
         children = tree.partitions(path)

@@ -295,6 +295,8 @@ class Verdict:
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"
+        elif any((orphan := copy.orphan_of(self._offset)) is not None for copy in self._served):
+            why = f"it is lost: of the segment from {orphan:,} on, only indexes are there"
         self._evidence.append(f"the log starts before it and goes on after it: {why}")
         return fates.MISSING
 
