@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import kdump
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
@@ -329,6 +330,15 @@ def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: st
         assert found[0].message.endswith(" contains bytes that are not UTF-8.")
     if severity:
         assert [one.severity for one in found] == [severity]
+
+
+def test_no_broker_starts_with_a_folder_of_logs_under_other_names(tmp_path: Path) -> None:
+    folder = tmp_path / "ticket"
+    folder.mkdir()
+    (folder / "orders-0_00000000000000000005.log").write_bytes(_batch(5))
+    assert [(one.code, one.severity, one.broker_forecast) for one in kdump.check(folder)] == [
+        ("name-not-numeric", "warning", "ignore")
+    ]
 
 
 def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
