@@ -369,6 +369,15 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
         assert part in dict(leftovers(beside, swapped=_batch(4)))["leftover-swap"]
 
 
+def test_the_logs_of_kafkas_programs_are_no_partition(tmp_path: Path) -> None:
+    for name in ("server.log", "state-change.log", "log-cleaner.log", "server.log.2026-11-21-10"):
+        (tmp_path / name).write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n" * 3)
+    assert {(found.code, found.severity) for found in kdump.check(tmp_path)} == {("file-not-recognized", "info")}
+    assert not tree.is_partition(str(tmp_path))
+    (tmp_path / file_name(0, ".log")).write_bytes(_batch(0))
+    assert tree.is_partition(str(tmp_path))
+
+
 def test_a_copy_inside_of_a_partition_is_not_examined(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
     (directory / "backup-1").mkdir()

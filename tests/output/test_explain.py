@@ -280,6 +280,13 @@ def test_unknown_words_get_suggestions(capfd: pytest.CaptureFixture[str], word: 
     assert (status, out) == (USAGE, "") and meant in err
 
 
+def test_a_file_of_lines_is_no_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    assert main(["explain", str(path)]) == 2
+    assert f"tail -n 50 {path} | kdump explain -" in capfd.readouterr().err
+
+
 def test_codes_of_searches_and_decoders_are_explained(capfd: pytest.CaptureFixture[str]) -> None:
     status, out, _ = _run(capfd, "schema-id-unknown")
     assert status == FOUND
