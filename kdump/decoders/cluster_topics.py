@@ -43,7 +43,7 @@ class Topics:
     `configs` are those set for a topic, by its name; `were_compacted` names topics that had a `cleanup.policy` with compaction at
     some time. `directories` are the ids of the log directories that a node has registered so far (since 3.7.0; KIP-858).
     `path` is the directory of the metadata log; `last_offset` is that of its last batch (-1 if there is none) and `timestamp` the
-    time of that batch, in milliseconds since 1970.
+    time of that batch, in milliseconds since 1970. A whole snapshot `ends_with_footer`, a control batch after its header.
     """
 
     def __init__(self, path: str = "") -> None:
@@ -54,6 +54,7 @@ class Topics:
         self.directories: dict[int, set[bytes]] = {}
         self.path = path
         self.last_offset = self.timestamp = -1
+        self.ends_with_footer = False
 
     def id_of(self, name: str) -> bytes | None:
         """The id of the topic that currently has a name."""
@@ -139,6 +140,8 @@ def _topics(path: str, names: list[str]) -> Topics | None:
     if snapshots:
         start, _, newest = snapshots[-1]
         _replay(topics, [newest], 0)
+        if not topics.ends_with_footer:
+            return None  # what it lacks may be any topic
         topics.last_offset, topics.timestamp = start - 1, -1  # its batches have offsets of their own
     if file_name.base_offset(logs[0]) > start:
         return None  # the first records are missing
@@ -171,6 +174,7 @@ def _records(topics: Topics, names: list[str], start: int) -> Iterator[tuple[int
                     next_offset = last + 1
                 if len(chunk):
                     topics.last_offset, topics.timestamp = batches["last_offset"][-1], batches["timestamp"][-1]
+                    topics.ends_with_footer = batches["is_control"][-1] and topics.last_offset > 0
                 for part in records.read(source, chunk):
                     yield from _records_of(part, start)
 

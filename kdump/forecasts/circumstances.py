@@ -202,9 +202,10 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         )
         _depend(row, f"{text}: the broker marks those whose id is not the topic's as -stray", is_likely=True)
     elif topics is None:
+        unread = "readable " if neighbours.holds(METADATA_DIRECTORY) else ""
         row.conditions.append(
-            f"there is no {METADATA_DIRECTORY} to compare its topic id with: if it is not that of the topic, or this is not its "
-            "broker, the directory is marked -stray"
+            f"there is no {unread}{METADATA_DIRECTORY} to compare its topic id with: if it is not that of the topic, or this is"
+            " not its broker, the directory is marked -stray"
         )
 
 

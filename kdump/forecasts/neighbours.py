@@ -109,11 +109,13 @@ class Neighbours:
 
     By log directory, `failures` say why its logs are not loaded, and `conditions` what would keep the broker from starting, but
     cannot be verified. `duplicates` are log directories of the same broker that contain the same partition, by its path.
+    In a fleet, log directories of several brokers are together.
     """
 
-    def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = ()) -> None:
+    def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = (), *, is_fleet: bool = False) -> None:
         self.rules = rules
         self._named = frozenset(named)
+        self._is_fleet = is_fleet
         self.failures: dict[str, Failure] = {}
         self.conditions: dict[str, list[str]] = {}
         self.duplicates: dict[str, str] = {}
@@ -272,7 +274,7 @@ class Neighbours:
         is_same_broker = one.broker is not None and one.broker == other.broker
         if is_same_broker and one.shares_partitions_with(other):
             return _TOGETHER if {one.path, other.path} <= self._named else _PERHAPS
-        if not is_same_broker and not self._partitions_beside(one).isdisjoint(self._partitions_beside(other)):
+        if not is_same_broker and (self._is_fleet or not self._partitions_beside(one).isdisjoint(self._partitions_beside(other))):
             return _PERHAPS if one.broker is None or other.broker is None else _APART
         return _TOGETHER if is_same_broker or parent(one.path) == parent(other.path) else _PERHAPS
 

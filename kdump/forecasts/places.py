@@ -16,18 +16,26 @@ def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
     """The partition and log directories that a path stands for, as in a check: usually the path itself.
 
     Log directories are searched up to `depth` levels below a folder that is not one, and inside one that is. What cannot be
-    listed is included, so that it is reported there.
+    listed is included, so that it is reported there; folders without partitions, such as a `config` beside them, are not.
     """
+    return _places_in(path, depth) or [path]
+
+
+def _places_in(path: str, depth: int) -> list[str]:
     try:
         if tree.is_log_directory(path):
-            return [path, *(place for child in _log_directories_in(path) for place in places(child, depth - 1) if depth)]
+            inner = filter(tree.is_log_directory, tree.partitions(path) if depth else [])
+            return [path, *(place for child in inner for place in _places_in(child, depth - 1))]
         if not depth or tree.is_partition(path):
             return [path]
         children = tree.partitions(path)
-    except Unreadable:
+    except Unreadable as error:
+        return [path] if _may_hide_files(path, error) else []
+    if any(map(_is_partition, children)) and not any(map(tree.is_log_directory, children)):
         return [path]
-    found = [place for child in _folders(children) for place in places(child, depth - 1)]
-    return list({real(place): place for place in reversed(found)}.values())[::-1] or [path]
+    inside = [child for child in children if tree.is_log_directory(child) or not (system.is_link(child) or _is_empty(child))]
+    found = [place for child in inside for place in _places_in(child, depth - 1)]
+    return list({real(place): place for place in reversed(found)}.values())[::-1]
 
 
 def kind_of(path: str) -> str:
@@ -53,27 +61,11 @@ def may_be_loaded(path: str) -> bool:
         return _may_hide_files(path, error)
 
 
-def _log_directories_in(path: str) -> list[str]:
-    return [child for child in tree.partitions(path) if tree.is_log_directory(child)]
-
-
-def _folders(children: list[str]) -> list[str]:
-    """The subdirectories that may be or contain log directories; none if the folder itself is a log directory.
-
-    Beside a log directory with files of a broker, a partition stands for itself, and an empty directory for nothing.
-    """
-    if any(tree.is_log_directory(child) for child in children):
-        return [child for child in children if tree.is_log_directory(child) or _is_filled(child)]
-    if any(_is_partition(child) for child in children):
-        return []
-    return [child for child in children if not system.is_link(child)]
-
-
-def _is_filled(path: str) -> bool:
+def _is_empty(path: str) -> bool:
     try:
-        return bool(system.names(path)) and not system.is_link(path)
-    except Unreadable as error:
-        return _may_hide_files(path, error)
+        return not system.names(path)
+    except Unreadable:
+        return False
 
 
 def _may_hide_files(path: str, error: Unreadable) -> bool:

@@ -31,6 +31,10 @@ LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHU
 
 METADATA_TOPIC = "__cluster_metadata"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
+PROGRAM_LOGS = frozenset(  # that log4j writes for Kafka's programs, with the name of a segment's suffix
+    f"{name}.log"
+    for name in ("server", "controller", "state-change", "log-cleaner", "kafka-request", "kafka-authorizer", "connect")
+)
 """A directory beside those of partitions: indexes of segments in remote storage."""
 
 MAX_DEPTH = 4
@@ -115,6 +119,12 @@ class DirectoryName(Declared):
         return self.state in (DELETE, STRAY)
 
 
+def is_set_aside(path: str) -> bool:
+    """Whether a file is in a directory that a broker renamed to `-stray`: it neither serves nor deletes it."""
+    name = directory_name(parent(path))
+    return name is not None and name.state == STRAY
+
+
 def locked_directory(path: str) -> str | None:
     """The log directory that a path is, or lies in, if a broker holds its lock, as each does while it runs; None if none does."""
     places = path, parent(path.rstrip(os.sep) or path)
@@ -157,7 +167,7 @@ def is_partition(path: str) -> bool:
     of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
     if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
-    has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
+    has_name = not PROGRAM_LOGS.issuperset(of_segments) or directory_name(path) is not None
     return has_name and not any(map(system.leads_to_directory, entries))
 
 

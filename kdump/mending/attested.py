@@ -137,6 +137,12 @@ class Witnesses:
         """The highest offset that files beside the newest log know of; -1 if none does."""
         return witnesses.highest_known(self._partition, base_offset)
 
+    def orphan_of(self, offset: int) -> int | None:
+        """The base offset of the segment of an offset, if it has indexes but no log."""
+        base = max((base for base in witnesses.orphans(self._partition) if base <= offset), default=None)
+        following = None if base is None else self._partition.files.next_log(base)
+        return base if following is None or offset < following else None
+
     def doubts_logs(self, log_end: int) -> bool:
         """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
         partition = self._partition

@@ -120,7 +120,9 @@ class Overview:
             by_directory.setdefault(tree.parent(one.path.rstrip("/") or one.path), []).append(one)
         for job in all_jobs:
             if job.kind == Job.LOG_DIR:
-                self._add_place(job.path, LOG_DIRECTORY, job.path, by_directory.get(job.path.rstrip("/") or job.path, []))
+                sums = by_directory.get(job.path.rstrip("/") or job.path, [])
+                if sums or job.path in paths or tree.is_log_directory(job.path):  # else any folder beside one
+                    self._add_place(job.path, LOG_DIRECTORY, job.path, sums)
             elif job.root is None or job.root == job.path:
                 what = FILE if job.kind == Job.FILE else PARTITION
                 own = [one for one in self.partitions if one.path == job.path]

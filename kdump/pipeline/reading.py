@@ -300,7 +300,7 @@ def _around(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[Ch
     if not places:
         return
     paths = tree.matching(options.paths)
-    around = surroundings.Surroundings([job for path in paths for job in jobs(path)], paths)
+    around = surroundings.Surroundings([job for path in paths for job in jobs(path)], (), is_fleet=True)
     for check_slice in places:
         found: list[Finding] = []
         around.report(check_slice.job, options.settings, found.append)

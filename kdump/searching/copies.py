@@ -191,6 +191,10 @@ class Copy:
         """The highest offset that snapshots, checkpoints and the indexes of the newest log know of; -1 if none does."""
         return Witnesses(self.folder).highest_known(_base_offset(self.served[-1]))
 
+    def orphan_of(self, offset: int) -> int | None:
+        """The base offset of the segment of an offset, if only its indexes are here."""
+        return Witnesses(self.folder).orphan_of(offset)
+
     @property
     def is_whole(self) -> bool:
         """Whether the log begins at 0, was never cleaned, and could be read from end to end."""

@@ -186,8 +186,7 @@ class Verdict:
         if any(copy not in (*below, *self._damaged) and self._offset < (copy.log_end or 0) for copy in self._served):
             return ""
         if self._marked:
-            self._evidence.append("only in a file that brokers are about to delete")
-            return fates.IN_DELETED_FILE
+            return self._of_marked()
         if below:
             starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in below)
             self._evidence.append(f"the log starts later ({starts})")
@@ -262,11 +261,16 @@ class Verdict:
         offsets = offset_range(batch.first, batch.last)
         self._evidence.append(f"the batch at byte {batch.position:,} of {batch.path} {verb} {offsets} and {what}")
 
+    def _of_marked(self) -> str:
+        is_aside = all(tree.is_set_aside(sighting.batch.path) for _, sighting in self._marked)
+        where = "directory that a broker set aside (-stray)" if is_aside else "file that brokers are about to delete"
+        self._evidence.append(f"only in a {where}")
+        return fates.IN_DELETED_FILE
+
     def _of_other_sightings(self) -> str:
         """A record that was seen is not missing, whatever other copies lack."""
         if self._marked:
-            self._evidence.append("only in a file that brokers are about to delete")
-            return fates.IN_DELETED_FILE
+            return self._of_marked()
         if self._current:
             starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy, _ in self._current)
             self._evidence.append(f"the log starts later ({starts}), and other copies lack it")
@@ -291,6 +295,8 @@ class Verdict:
         why = "it is lost, was compacted, or no record ever had this offset"
         if self._copies[0].topic == tree.METADATA_TOPIC:
             why = "it is lost, because the metadata log cannot be compacted"
+        elif any((orphan := copy.orphan_of(self._offset)) is not None for copy in self._served):
+            why = f"it is lost: of the segment from {orphan:,} on, only indexes are there"
         self._evidence.append(f"the log starts before it and goes on after it: {why}")
         return fates.MISSING
 

@@ -69,6 +69,8 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
     """
     if watcher.is_active and not watcher.fails:
         return
+    if facts is not None and not facts.files.segments and not _is_of_broker(absolute(job.path)):
+        return  # a folder of logs under other names, such as the attachments of a ticket
     if watcher.lacks_indexes_only and facts is not None and kept.by_every_start(facts):
         return
     emit = watcher.pass_on
@@ -90,6 +92,11 @@ def report(job: Job, settings: Settings, watcher: Watcher, facts: PartitionFacts
         context.report(code, 0, 0, message, offsets=offsets, found=worst.outcome, forecast=word)
     for row in forecasts:
         emit(start_of(row))
+
+
+def _is_of_broker(path: str) -> bool:
+    """Whether a directory has the name of a partition, or is in a log directory."""
+    return tree.directory_name(path) is not None or tree.is_log_directory(tree.parent(path))
 
 
 def _stop_shown_around(path: str) -> str | None:

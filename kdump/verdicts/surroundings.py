@@ -32,19 +32,20 @@ class Surroundings:
     """The log directories of a run, checked together for faults that keep a broker from starting.
 
     Log directories of brokers count, and those around partitions that were named themselves. `named` are the paths that were
-    named. They are read when the first of them is asked about.
+    named. They are read when the first of them is asked about. Those of a fleet are of several brokers, or copies of one.
     """
 
-    def __init__(self, jobs: Sequence[Job], named: Sequence[str]) -> None:
+    def __init__(self, jobs: Sequence[Job], named: Sequence[str], *, is_fleet: bool = False) -> None:
         self._places = [job.path for job in jobs if is_place(job)]
         self._named = named
+        self._is_fleet = is_fleet
 
     @functools.cached_property
     def _neighbours(self) -> Neighbours:
         from kdump.forecasts.forecast import Request
         from kdump.forecasts.neighbours import Neighbours
 
-        return Neighbours(self._places, Request().rules, named=self._named)
+        return Neighbours(self._places, Request().rules, named=self._named, is_fleet=self._is_fleet)
 
     def report(self, job: Job, settings: Settings, emit: Emit) -> None:
         """Report why a start fails, or does not serve everything, for reasons outside the files of one partition.

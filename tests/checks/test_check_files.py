@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import kdump
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
@@ -331,6 +332,15 @@ def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: st
         assert [one.severity for one in found] == [severity]
 
 
+def test_no_broker_starts_with_a_folder_of_logs_under_other_names(tmp_path: Path) -> None:
+    folder = tmp_path / "ticket"
+    folder.mkdir()
+    (folder / "orders-0_00000000000000000005.log").write_bytes(_batch(5))
+    assert [(one.code, one.severity, one.broker_forecast) for one in kdump.check(folder)] == [
+        ("name-not-numeric", "warning", "ignore")
+    ]
+
+
 def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
     deleted, swap, cleaned = (file_name(4, f".log.{suffix}") for suffix in ("deleted", "swap", "cleaned"))
     folders = iter(range(100))
@@ -357,6 +367,15 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
         (file_name(5, ".log.cleaned"), "puts them in place without reading them, for offsets 4 to 5"),
     ):
         assert part in dict(leftovers(beside, swapped=_batch(4)))["leftover-swap"]
+
+
+def test_the_logs_of_kafkas_programs_are_no_partition(tmp_path: Path) -> None:
+    for name in ("server.log", "state-change.log", "log-cleaner.log", "server.log.2026-11-21-10"):
+        (tmp_path / name).write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n" * 3)
+    assert {(found.code, found.severity) for found in kdump.check(tmp_path)} == {("file-not-recognized", "info")}
+    assert not tree.is_partition(str(tmp_path))
+    (tmp_path / file_name(0, ".log")).write_bytes(_batch(0))
+    assert tree.is_partition(str(tmp_path))
 
 
 def test_a_copy_inside_of_a_partition_is_not_examined(tmp_path: Path) -> None:

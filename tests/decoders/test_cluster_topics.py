@@ -88,6 +88,12 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     _log(path, 5, topic("orders", ORDERS))
     _snapshot(path, 4, topic("sales", SALES))
     assert topics_in(str(tmp_path)) is None, "offset 4 is in no file"
+    _log(path, 4, topic("orders", ORDERS))
+    snapshot = path / f"{4:020}-0000000001.checkpoint"
+    whole, header = snapshot.read_bytes(), len(batch(records=[snapshot_header_record()], is_control=True))
+    for end, is_whole in ((0, False), (header, False), (-1, False), (len(whole), True)):
+        snapshot.write_bytes(whole[:end])
+        assert (topics_in(str(tmp_path)) is not None) == is_whole, end
 
 
 def test_metadata_that_has_changed_is_read_again(tmp_path: Path) -> None:

@@ -698,6 +698,9 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     advice = run.stdout.partition("Next\n")[2].splitlines()
     commands_ = [line.partition("   #")[0] for line in advice if line.startswith("  ")]
     assert commands_ == [f"  mkdir -p KEEP && mv {file} KEEP/{file.name}"]
+    (log_directory / "orders-1/leader-epoch-checkpoint").write_bytes(bytes(8))
+    assert "Nor is it safe once the log directory is mended" in _run("--after", "unclean", str(log_directory)).stdout
+    (log_directory / "orders-1/leader-epoch-checkpoint").unlink()
     file.unlink()
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
 

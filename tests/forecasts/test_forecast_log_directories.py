@@ -68,7 +68,9 @@ def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
 
 
 def _broker(folder: Path, first: Values, second: Values) -> Path:
-    """Two log directories of one broker, with one partition each."""
+    """Two log directories of one broker, with one partition each, and a folder beside them that is none."""
+    (folder / "config").mkdir(parents=True)
+    (folder / "config/server.properties").write_text("log.dirs=d1,d2\n")
     _log_directory(folder / "d1", "orders-0", **{"directory_id": DIRECTORY_IDS[0]} | first)
     _log_directory(folder / "d2", "orders-1", **{"directory_id": DIRECTORY_IDS[1]} | second)
     return folder

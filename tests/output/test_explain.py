@@ -145,6 +145,21 @@ This is normal | error | Incremented log start offset to 100 due to client delet
 records expired | sequence-gap | Found no record of producerId=4000 on the broker. It is possible that the last message with the
     producerId=4000 has been removed due to hitting the retention limit.
 was not written | crc-mismatch | kafka server: Message was too large, server rejected it to avoid allocation error
+Windows | set the owner | java.nio.file.AccessDeniedException: C:\\k\\t-9 -> C:\\k\\t-9.4485e9949a8b4981bd351f83f52d59fd-delete
+NFS | dmesg | java.nio.file.FileSystemException: /k/t-0/.nfs0000000000001234: Device or resource busy
+does not show | finds a replica | t [4]: offset reset (at offset INVALID (leader epoch 5), broker 4) to offset BEGINNING:
+    Unable to validate offset and epoch: Local: SSL error: Local: Partition log truncation detected
+local state | frame- | org.rocksdb.RocksDBException: Corruption: block checksum mismatch: stored = 1, computed = 2
+downgrade | crc-mismatch | org.apache.kafka.common.KafkaException: Unknown group metadata version 3
+offset-overflow-int32 | crc- | requirement failed: largest offset in message set can not be safely converted to relative offset.
+txn-hanging | frame- | The following partitions still have unstable offsets which are not cleared on the broker side: [t-0]
+cleaner emptied | crc- | kafka: response did not contain all the expected topic/partition blocks
+no sign of damage | torn- | the kafka reader got an unknown error reading partition 0 of t at offset 5: unexpected EOF
+log is sound | bad-magic | java.lang.IllegalArgumentException: Magic v1 does not support record headers
+offsets.retention.minutes | replica- | t [0]: offset reset (at offset INVALID) to END: no previously committed offset available
+not stopped cleanly | TLS | Memory cgroup out of memory: Killed process 1234 (java) total-vm:8123456kB
+file system is damaged | torn- | kernel: XFS (sdb1): Corruption detected. Unmount and run xfs_repair
+a bug of 2.3 | crc- | Illegal request for non-active segments beginning at offset 100
 """)
 
 
@@ -263,6 +278,13 @@ def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str
 def test_unknown_words_get_suggestions(capfd: pytest.CaptureFixture[str], word: str, meant: str) -> None:
     status, out, err = _run(capfd, word)
     assert (status, out) == (USAGE, "") and meant in err
+
+
+def test_a_file_of_lines_is_no_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    assert main(["explain", str(path)]) == 2
+    assert f"tail -n 50 {path} | kdump explain -" in capfd.readouterr().err
 
 
 def test_codes_of_searches_and_decoders_are_explained(capfd: pytest.CaptureFixture[str]) -> None:

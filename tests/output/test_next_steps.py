@@ -295,6 +295,17 @@ def test_what_a_report_of_a_log_directory_suggests_works_as_it_is_typed(checkpoi
         assert any(line.startswith("# and ") and line.endswith(" more to recover; --all lists each") for line in next_lines(text))
 
 
+def test_what_keeps_a_broker_from_starting_by_its_name_is_to_be_moved_away(typist: Typist) -> None:
+    root = _log_directory(Path("data"), "")
+    path = write_partition(root, topic="orders", segments={0: [_batch(0)]})
+    (path / f"{FIRST:020d} (1).log").write_bytes((path / file_name(FIRST, LOG)).read_bytes())
+    (root / "posthog").mkdir()
+    (root / "posthog/events").symlink_to("/var/lib/clickhouse/store/f21")  # leads nowhere, so it cannot be copied
+    typist.type_all(typist.report("check", "data"), root)
+    assert not any(line.startswith("kdump recover") for line in typist.codes)
+    assert "orders-0   1 segment, 433 bytes, offset 0   fine" in typist.report("check", "data")
+
+
 def test_what_is_missing_is_to_be_asked_of_other_replicas(typist: Typist) -> None:
     write_partition(Path("kafka"), topic="orders", partition=3, segments={0: [_batch(0)], 20: [_batch(20)]})
     Path("kafka/replication-offset-checkpoint").write_text("0\n1\norders 3 30\n")

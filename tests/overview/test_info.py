@@ -362,6 +362,7 @@ def test_a_directory_above_log_directories_adds_up_too(
         write_partition(above / name, segments={0: [data(0, 40)]}, topic="orders")
         (above / name / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
     (above / "backup.tar").write_bytes(bytes(70_000))
+    (above / "config").mkdir()
     found = [os.lstat(path) for path in [above, *above.rglob("*")]]
     for path in (str(above), f"{above}/"):
         spaces = kdump.info(path).spaces
@@ -369,4 +370,4 @@ def test_a_directory_above_log_directories_adds_up_too(
         assert sum(one.disk for one in spaces) == sum(512 * one.st_blocks for one in found)
     assert main(["info", str(above)]) == 0
     shown = capfd.readouterr().out
-    assert f"{above}: what is in it besides" in shown and f"{above}/backup.tar" in shown
+    assert f"{above}: what is in it besides" in shown and f"{above}/backup.tar" in shown and f"{above}/config" not in shown

@@ -680,6 +680,13 @@ def test_brokers_below_one_directory_are_checked_as_what_they_are(brokers: Path)
     assert len(_rows("batches", brokers)) == 2
 
 
+def test_brokers_of_a_fleet_need_not_share_a_partition(tmp_path: Path) -> None:
+    for node in (1, 2):
+        _log(tmp_path / f"broker-{node}/t{node}-0" / file_name(0, ".log"), batch(records=[record()]))
+        (tmp_path / f"broker-{node}/meta.properties").write_text(f"version=1\ncluster.id=c\nnode.id={node}\n")
+    assert not any("two brokers" in row["message"] for row in _rows("findings", tmp_path))
+
+
 @each("table", ["batches", "records", "segments"])
 def test_bytes_that_the_device_does_not_give_are_never_left_out_in_silence(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -243,6 +243,15 @@ def test_the_last_lines_show_the_record_and_the_answer(
     assert end.splitlines() == [f"Answer: {question}: {answer}", *command]
 
 
+def test_a_directory_that_was_set_aside_is_not_about_to_be_deleted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = _partition(tmp_path / "data", _batch(0))
+    (data / "a-0").rename(data / "a-0.0123456789abcdef0123456789abcdef-stray")
+    assert commands.main(["where", "a-0@0", str(data)]) == 1
+    out = capfd.readouterr().out
+    assert "only in a directory that a broker set aside (-stray)" in " ".join(out.split())
+    assert "shows the record" in out and "delete" not in out.replace("present-in-deleted-file", "")
+
+
 def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
     rows[1] = flipped(rows[1])
@@ -287,6 +296,14 @@ def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
     fate = _fate("__cluster_metadata-0@1", _partition(tmp_path, _batch(0), _batch(2), topic="__cluster_metadata"))
     why = "the log starts before it and goes on after it: it is lost, because the metadata log cannot be compacted"
     assert (fate.answer, fate.evidence) == ("missing", why)
+
+
+def test_what_was_in_a_segment_of_which_indexes_are_left_is_lost(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, topic="t", segments={at: [_batch(at)] for at in (0, 1, 2)})
+    (path / f"{1:020d}.log").unlink()
+    (row,) = kdump.where("t-0@1", tmp_path)
+    assert row.answer == "missing"
+    assert row.evidence.endswith("goes on after it: it is lost: of the segment from 1 on, only indexes are there")
 
 
 def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ import shutil
 import zlib
 from pathlib import Path
 
+import pytest
+
 import kdump
 from campaigns import directories
 from kdump.checks import check as checks
 from kdump.checks.jobs import Job, jobs
 from kdump.checks.settings import DEEP, FULL, QUICK, Settings
+from kdump.cli.commands import main
 from kdump.errors import KdumpError
 from kdump.forecasts.forecast import Request, of_path
 from kdump.forecasts.outcome import KEEP
@@ -149,3 +152,15 @@ def test_a_damaged_copy_in_a_backup_folder_fails_in_both(name: str, tmp_path: Pa
 def _sound(folder: Path) -> Path:
     batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(4)]
     return write_partition(folder, topic="orders", segments={0: batches}, index_interval_bytes=0)
+
+
+def test_a_check_expects_no_start_to_destroy_what_none_destroys(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Offsets are only compared where an index gets an entry, so a short log with one twice is accepted (4.3.1)."""
+    batches = [batch(base_offset=at, records=[record(value=value)]) for at, value in ((0, b"a"), (1, b"b"), (1, b"c"), (2, b"d"))]
+    path = write_partition(tmp_path, topic="t", segments={0: batches})
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    assert kdump.verdict(path).words == ["damaged"]
+    assert _forecast(tmp_path).exit_code == 0
+    assert main(["check", str(tmp_path)]) == 1
+    out = capfd.readouterr().out
+    assert "offset-duplicate" in out and "If this broker restarts" not in out

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from shlex import quote
 
 from kdump.checks import catalogue
 from kdump.checks.catalogue.lines import matching
@@ -62,6 +64,8 @@ def explain_fault(words: Sequence[str]) -> int:
 def _explain_lines(text: str, width: int) -> int:
     page, is_known = explanation.of_lines(text, width)
     name = None if is_known else matching.class_named(text)
+    if not is_known and os.path.isfile(text):
+        raise UsageError(f"{text} is a file, whose lines stdin takes", remedy=f"tail -n 50 {quote(text)} | kdump explain -")
     if name is not None:
         page = explanation.of_class(name, width)
         print(page or f"{name} means nothing by itself: give the message that follows it, too.\n", end="")

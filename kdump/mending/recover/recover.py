@@ -227,7 +227,7 @@ class _Run:
         found = []
         for place in chosen:
             if is_deleted(place):
-                self._leave_out(place, "a directory that brokers are about to delete")
+                self._leave_out(place, "a directory that brokers no longer serve")
                 continue
             found.append(self._recovery(place, os.path.basename(place), log_directory, used))
         return found

@@ -33,7 +33,7 @@ ANSWERS = (
 
 
 class Place(Declared):
-    """Where a record stands: a file, and the position of its batch. `is_going` if brokers are about to delete the file.
+    """Where a record stands: a file, and the position of its batch. `is_going` if brokers no longer serve the file.
 
     `is_found_by_offset` unless the header of the batch does not claim the offset of the record.
     """

@@ -59,6 +59,7 @@ _MOST_LINES = 10  # further ones that have a line
 _MOST_ALIKE = 2  # of others to which the same happens
 _MAX_SAFE = 5  # directories that get a line although nothing happens to them
 _MAX_CONDITIONS = 6
+_MORE = "Nor is it safe once the log directory is mended: kdump check says why."
 _MOST_IN_FULL = 3  # kinds of fates; with more, there are fewer commands
 
 
@@ -220,7 +221,7 @@ class ForecastReport:
             if is_of_log_directory:
                 self._told_of_log_directories.add(lines[0])
             elif lines[0] in self._told_of_log_directories:
-                return [line for line in lines[1:] if line != UNDONE]
+                return [line for line in lines[1:] if line != UNDONE] or [_MORE]
         return lines
 
     def _write_conditions(self) -> None:

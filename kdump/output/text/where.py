@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, number_range
+from kdump.formats import tree
 from kdump.output.rows import fates
 from kdump.output.text.answer import write_answer
 from kdump.output.text.steps import Steps, shell_word
@@ -46,7 +47,7 @@ class WhereReport:
 
     def _add_steps(self, fate: Fate) -> None:
         for place in fate.places:
-            if place.is_going:
+            if place.is_going and not tree.is_set_aside(place.path):
                 self._steps.keep(place.path, "now: brokers delete it after a minute (file.delete.delay.ms)")
             if self._places < _MOST_PLACES:
                 self._places += 1

@@ -9,7 +9,8 @@ _WHY = "The exception that it was caused by says why: explain that one"
 PHRASES = (
     # Kafka Streams
     Phrase(
-        "error opening store|failed to lock the state directory|error while locking the state directory",
+        "rocksdbexception: {} mismatch|RocksDBException|error opening store|failed to lock the state directory|error while"
+        " locking the state directory",
         "a Streams application cannot open its local state (state.dir): another instance or thread uses it, or the files are"
         " damaged. The state is a copy of a changelog topic: with the instance stopped, its directory can be deleted,"
         " and is built"
@@ -17,7 +18,8 @@ PHRASES = (
     ),
     Phrase(
         "are corrupted and hence need to be re-initialized|detected the states of tasks {} are corrupted|did not find checkpoint"
-        " offsets while stores are not empty|wipe out the local state of task|TaskCorruptedException",
+        " offsets while stores are not empty|wipe out the local state of task|TaskCorruptedException"
+        "|marking the corresponding tasks as corrupted|deleting streamtasks stores to recreate|smaller than offsetsum",
         "a Streams application throws its local state away and builds it again from the changelog topic, as after a crash with"
         " exactly-once. This takes time, and loses nothing if the changelog has all offsets: `kdump check` of its"
         " partition says so",
@@ -40,7 +42,7 @@ PHRASES = (
     # Kafka Connect
     Phrase(
         "task threw an uncaught and unrecoverable exception|tolerance exceeded in error handler|uncaught exception in herder work"
-        " thread",
+        " thread|unrecoverable exception from producer send callback",
         f"a task or worker of Kafka Connect stopped. {_WHY}",
         is_general=True,
     ),
@@ -58,7 +60,7 @@ PHRASES = (
     Phrase(
         "failed to flush offsets to storage|workersourcetask{} failed to commit offsets|failed to flush, timed out while"
         " waiting for"
-        " producer to flush",
+        " producer to flush|timed out waiting to flush offsets to storage|already flushing",
         "a source connector could not store how far it has come. After a restart it reads some of its source again, and records"
         " may be in the topic twice; none is lost",
     ),

@@ -69,6 +69,16 @@ PHRASES = (
     ),
     # batches and records that do not parse
     Phrase(
+        "the kafka reader got an unknown error reading partition {} unexpected eof",
+        "kafka-go (0.4.24 and later) says so where a partition has no new record, too, so it is no sign of damage by itself. If"
+        " the reader stays at one offset, `kdump check` looks at the log",
+    ),
+    Phrase(
+        "does not support record headers",
+        "records with headers should become messages of magic 0 or 1, which have none: for a broker or a consumer that is too"
+        " old. The log is sound; upgrade the older side, or write without headers",
+    ),
+    Phrase(
         "unsupported message(set) magicbyte|unsupported magic byte|unsupported message version|unsupportedmagicbyte",
         "a batch has a magic that the client does not know",
         ("bad-magic", "garbage-region"),
@@ -137,12 +147,36 @@ PHRASES = (
         "the topic or partition does not exist, the client may not see it, or no broker answered. Nothing is wrong on disk",
     ),
     Phrase(
-        "since the consumer is not part of an active group|session timed out (in join-state|local: maximum application poll"
-        " interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|REBALANCE_IN_PROGRESS",
+        "since the consumer is not part of an active group|detected that the thread is being fenced|session timed out (in"
+        " join-state|local: maximum application poll interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|REBALANCE_IN_PROGRESS",
         "a consumer was too slow or lost its connection, and its group was balanced without it. Records after the last committed"
         " offset are read again by another member; none is lost in Kafka",
     ),
     # offsets
+    Phrase(
+        "unable to validate offset and epoch{} truncation detected|unable to validate offset and epoch",
+        "librdkafka could not ask the leader whether an offset is still valid; the text beside it says why (network, TLS, a"
+        " broker that is down). Its early releases with this check (2.1) then reset the offset as if the log had been truncated,"
+        " which this does not show",
+    ),
+    Phrase(
+        "no previously committed offset available|found no committed offset for partition",
+        "a group has no committed offset for this partition, and starts where auto.offset.reset says. If it had one, the offset"
+        " expired (offsets.retention.minutes) or was lost: `kdump grep --where key.group=GROUP DIR/__consumer_offsets-*` finds"
+        " its commits",
+    ),
+    Phrase(
+        "unstable_offset_commit|unstable offsets that need to be cleared|unstable offsets which are not cleared",
+        "a group asked for its offsets while a transaction that commits them is open, or not yet replicated; it asks again. If"
+        " this lasts, a transaction hangs in __consumer_offsets: `kdump triage LOG_DIRECTORY` says which",
+        ("txn-hanging",),
+    ),
+    Phrase(
+        "response did not contain all the expected topic/partition blocks",
+        "sarama received no record for a partition, often because there are only batches that the cleaner emptied, or control"
+        " records, from this offset on: update it. `kdump log --offset N` shows what is there",
+        ("batch-empty",),
+    ),
     Phrase(
         "offset out of range|offsets out of range|OFFSET_OUT_OF_RANGE|out of range and no reset policy|is out of range for"
         " partition|fetch position {} is out of range|requested offset is outside the range|requested offset is not within"

@@ -22,7 +22,9 @@ PHRASES = (
         " for many minutes, __consumer_offsets or __transaction_state is large, because it is not cleaned: look at the cleaner",
     ),
     Phrase(
-        "the coordinator is not available|COORDINATOR_NOT_AVAILABLE|not the correct coordinator|NOT_COORDINATOR",
+        "the coordinator is not available|COORDINATOR_NOT_AVAILABLE|not the correct coordinator|NOT_COORDINATOR|obsolete"
+        " coordinator information|marking the coordinator {} dead|GroupCoordinatorNotAvailableError|failed to find group"
+        " coordinator",
         "the partition of __consumer_offsets or __transaction_state that the client needs has no leader, or another one. It"
         " passes; if not, look at that partition and its replicas",
     ),

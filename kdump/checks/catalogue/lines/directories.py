@@ -98,7 +98,7 @@ PHRASES = (
     ),
     Phrase(
         "another broker is registered with that broker id|DuplicateBrokerRegistrationException|this broker id is already in use"
-        "|in advertised listeners are already registered by broker",
+        "|in advertised listeners are already registered by broker|DUPLICATE_BROKER_REGISTRATION",
         "the controller knows a live broker with this id. Wait a few seconds after a restart; if it remains, two brokers have the"
         " same node.id. Nothing is wrong on disk",
     ),
@@ -194,7 +194,7 @@ PHRASES = (
         " while truncating the entire log|exception while reading from {} in dir|error while making broker the|error while"
         " fetching offset by timestamp|exception while increasing log start offset|error flushing topic|error while"
         " deleting producer state snapshot|exception while deleting {} in dir|error while changing replica dir|error while"
-        " reading log segment",
+        " reading log segment|disk error while replicating data for|i/o exception in append to log|disk error while writing to",
         "an I/O error on this log directory, which is taken offline. A batch that was being written may be torn: the next start"
         f" removes it. {_WHY}",
         ("io-error", "permission-denied", "torn-tail"),
@@ -231,13 +231,18 @@ PHRASES = (
     ),
     Phrase(
         "cannot access the file because it is being used by another process|the requested operation cannot be performed on"
-        " a file with a user-mapped section open",
+        " a file with a user-mapped section open|accessdeniedexception: {}:\\{} ->",
         "Windows does not rename or delete files that are open or mapped, which Kafka needs. The log directory goes offline each"
         " time a segment is deleted or cleaned; no record is lost by this. Run the broker on Linux, or in WSL or a container",
     ),
     Phrase(
-        "read-only file system|structure needs cleaning|bad message (os error|stale file handle|transport endpoint is not"
-        " connected|remote i/o error|no such device or address",
+        "/.nfs{} device or resource busy",
+        "NFS keeps a deleted file that is still open, under a name with .nfs, so its directory cannot be renamed or deleted, and"
+        " the log directory goes offline. No record is lost by this; Kafka needs a local file system or a block device",
+    ),
+    Phrase(
+        "ext4-fs error|run xfs_repair|read-only file system|structure needs cleaning|bad message (os error|stale file handle"
+        "|transport endpoint is not connected|remote i/o error|no such device or address",
         "the file system is damaged, was remounted read-only, or lost its device. Look at the kernel's log (dmesg), repair"
         " the file system, then ask `kdump check` and `kdump forecast --after unclean` before you start the broker",
         ("io-error",),
@@ -264,6 +269,12 @@ PHRASES = (
         "the broker may not read or write a file: often somebody ran Kafka or a tool as root, or restored files as another user."
         " Nothing is lost; set the owner of all files in the log directory, and restart",
         ("permission-denied",),
+    ),
+    Phrase(
+        "out of memory: killed process|out of memory: kill process|OOMKilled|oom-kill|insufficient memory for the java runtime"
+        "|os::commit_memory(",
+        "the system had too little memory, so it killed a process or refused to start one. A broker that was killed has not"
+        " stopped cleanly: `kdump forecast --after unclean LOG_DIRECTORY` says what the next start does",
     ),
     Phrase(
         "outofmemoryerror: java heap space|gc overhead limit exceeded|outofmemoryerror: direct buffer memory|cannot"

@@ -127,7 +127,10 @@ EXCEPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "CoordinatorLoadInProgressException": ("a coordinator still reads its internal topic; clients ask again", ()),
     "CoordinatorNotAvailableException": ("the partition of the coordinator's topic has no leader at this moment", ()),
     "DeserializationException": ("a client's deserializer does not accept a record; the log is sound", ()),
-    "DirectoryNotEmptyException": ("something that is not Kafka's is in a directory that is to be deleted", ()),
+    "DirectoryNotEmptyException": (
+        "a directory that is to be deleted or replaced is not empty: another replica, or something that is not Kafka's, is in it",
+        (),
+    ),
     "DuplicateBrokerRegistrationException": ("two brokers have the same id, or one restarted a moment ago", ()),
     "FencedLeaderEpochException": ("a client or follower has older metadata than the leader; it refreshes it", ()),
     "FencedInstanceIdException": ("another client has the same group.instance.id", ()),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kdump.checks.catalogue.lines.phrase import Phrase
 
 PHRASES: tuple[Phrase, ...] = (
+    *applications.PHRASES,
     *companions.PHRASES,
     *segments.PHRASES,
     *quorum.PHRASES,
@@ -33,7 +34,6 @@ PHRASES: tuple[Phrase, ...] = (
     *coordinators.PHRASES,
     *controllers.PHRASES,
     *clients.PHRASES,
-    *applications.PHRASES,
     *directories.PHRASES,
 )
 """All phrases; of two with the same words of a line, the first is meant."""

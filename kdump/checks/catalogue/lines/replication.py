@@ -43,7 +43,8 @@ PHRASES = (
         "a log would be cut at an offset after its end, so nothing is cut. This is normal after a change of leader",
     ),
     Phrase(
-        "truncating to offset|deleting segments as part of log truncation|truncating partition {} with",
+        "truncating to offset|deleting segments as part of log truncation|truncating partition {} with|truncating partition {} to"
+        " leader epoch",
         "a log is cut at this offset. A follower does so after each change of leader, for records that were never"
         f" committed; this is normal. In a start, it means that a batch could not be read. {_COMPARE}",
         ("torn-tail", "replica-divergence"),

@@ -140,7 +140,8 @@ PHRASES = (
         ("offset-below-base", "offset-negative", "last-offset-delta-negative"),
     ),
     Phrase(
-        "segment overflow error|detected offset overflow|overflowed segment|integer overflow for offset",
+        "segment overflow error|detected offset overflow|overflowed segment|integer overflow for offset"
+        "|can not be safely converted to relative offset",
         "offsets are too far above the base of their segment; a start splits it",
         ("offset-overflow-int32", "uncovered-header-rot"),
     ),
@@ -320,6 +321,13 @@ PHRASES = (
     ),
     # internal topics
     Phrase(
+        "unknown group metadata version|unknown group metadata message version|unknown offset message version"
+        "|unknown offset schema version|unknown version {} from the transaction log message value",
+        "a newer Kafka wrote a record of __consumer_offsets or __transaction_state, and this one (after a downgrade) does not"
+        " load the partition, so that its groups or transactions are not served. Nothing is damaged: go back to the newer"
+        " release",
+    ),
+    Phrase(
         "error loading offsets from|error loading transactions from transaction log|failed to load metadata from {} with epoch",
         "a coordinator cannot read its internal topic (__consumer_offsets, __transaction_state), and does not serve its groups or"
         " transactions. Check that partition on the broker that says so",
@@ -327,6 +335,11 @@ PHRASES = (
         is_general=True,
     ),
     # the cleaner
+    Phrase(
+        "illegal request for non-active segments beginning at",
+        "the cleaner met a log start after the base of its newest segment, as after records were deleted (a bug of 2.3). It"
+        " leaves the partition out, which grows until the broker restarts; nothing is lost",
+    ),
     Phrase(
         "but offset map can fit only|unable to build the offset map for segment",
         "the keys of one segment do not fit into the cleaner's memory: its thread stops, or leaves the partition out, so that"

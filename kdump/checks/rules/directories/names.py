@@ -7,7 +7,7 @@ from shlex import quote
 
 from kdump.binary.java_strings import escaped
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
+from kdump.checks.catalogue.fault_kind import DELETE, DIE, IGNORE, RESCAN
 from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules.directories.leftovers import CLEANED, SWAP, is_leftover
@@ -67,7 +67,7 @@ def _check_number(partition: PartitionFacts, name: str) -> None:
         if is_of_broker:
             context.report("name-not-numeric", 0, 0, f"{message} No broker starts with it.", severity=ERROR, forecast=DIE)
         else:
-            context.report("name-not-numeric", 0, 0, message)
+            context.report("name-not-numeric", 0, 0, message, forecast=IGNORE)
     elif base_offset < 0:
         message = f"The number in {escaped(name)} is negative: a broker creates an empty segment for it, below all others."
         context.report("name-not-numeric", 0, 0, message, forecast=RESCAN)

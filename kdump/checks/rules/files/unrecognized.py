@@ -27,9 +27,11 @@ _MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_program(source: Source, path: str) -> bool:
-    """Whether a *.log that is no segment is that of a program, such as a server.log, in a log directory: a broker leaves it."""
+    """Whether a *.log that is no segment is that of a program, as a server.log, or one in a log directory: a broker leaves it."""
     try:
-        return not _is_like_log(source) and tree.is_log_directory(tree.parent(path))
+        return not _is_like_log(source) and (
+            os.path.basename(path) in tree.PROGRAM_LOGS or tree.is_log_directory(tree.parent(path))
+        )
     except Unreadable:
         return False
 

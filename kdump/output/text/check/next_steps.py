@@ -33,9 +33,10 @@ _MOST_REMEDIES = 3
 _CODES_OF_A_REMEDY = 5
 _MOST_MENDED, _MOST_MENDED_BRIEFLY = 5, 2
 _NOT_RECOGNIZED = "file-not-recognized"
-_ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
+_LOG_DIRECTORY_FILE, _PARTITION_METADATA = "log-dir-file-bad", "partition-metadata-bad"
+_ODD_NAMES = ("dir-odd", "name-not-numeric")
 _SNAPSHOT, _BAD_SNAPSHOT = "checkpoint", "checkpoint-bad-batch"
-_MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
+_MENDED_BELOW = (*_ODD_NAMES, _PARTITION_METADATA)
 """Codes whose remedy is under Next."""
 _NOT_A_SEGMENT = "not-a-segment"
 _LOST = (
@@ -57,7 +58,7 @@ _STAYS = frozenset(
         *("declared-size-forged", "lz4-legacy-header", "legacy-nested-compression", "legacy-wrapper-empty"),
         *("legacy-wrapper-offset", "legacy-inner-crc"),
         *("snapshot-gap-metadata", "not-regular", "symlink-loop", "file-vanished", "file-not-recognized", "permission-denied"),
-        *("time-limit", "check-crashed", "codec-package-missing", "foreign-segment"),
+        *("time-limit", "check-crashed", "codec-package-missing", "foreign-segment", "name-not-numeric"),
     )
 )
 """Errors in intact batches, about what is not there, or about what could not be read: `kdump recover` does not mend them."""
@@ -146,7 +147,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
         steps.look(f"# kdump where {question}", whole if is_of_metadata else "has another replica what is missing here?")
     if finding.severity != ERROR or word not in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY) or is_url(path):
         return
-    if finding.code == _ODD_DIRECTORY:
+    if finding.code in _ODD_NAMES:
         steps.take_out(path)
     elif finding.code == _LOG_DIRECTORY_FILE and os.path.basename(path) == tree.META_PROPERTIES:
         steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
@@ -186,7 +187,7 @@ def _evidence(fold: Fold) -> str | None:
     """What to copy before a restart destroys it: a partition, or a file that is in none. None for anything larger."""
     for path in (fold.group, fold.finding.path):
         if is_url(path) or not _is_directory(path) or _is_partition(path):
-            return path
+            return None if os.path.islink(path) and not os.path.exists(path) else path  # what leads nowhere cannot be copied
     return None
 
 

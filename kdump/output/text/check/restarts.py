@@ -33,18 +33,25 @@ _ORDER = (
     fault_kind.DELETE,
     fault_kind.BLIND,
 )
+_DESTROYING = (fault_kind.DIE, fault_kind.WIPE, fault_kind.CUT, fault_kind.SPLIT)
 
 
 def write_restarts(out: ReportWriter, directories: Collection[Directory], folds: Folds, *, is_crowded: bool) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
-    told_of = (one for one in directories if any(word in one.restarts for word in _ORDER) or _does_something(one))
+    names_directories = len(directories) > 1
+
+    def is_likely(one: Directory, word: str) -> bool:
+        """Whether a finding says so, and no simulated start knows better."""
+        is_refuted = names_directories and one.starts and not _does_something(one) and word in _DESTROYING
+        return word in one.restarts and not is_refuted
+
+    told_of = (one for one in directories if any(is_likely(one, word) for word in _ORDER) or _does_something(one))
     ranked = worst_first(directory for directory in told_of if directory.counts)
     if is_crowded:
         told = _told_files(folds)
         ranked = [directory for directory in ranked if _does_something(directory) and not _is_only(directory, told)]
     if not ranked:
         return
-    names_directories = len(directories) > 1
     out.line()
     out.line("If this broker restarts")
     forecast = [directory for directory in ranked if directory.starts and (_does_something(directory) or not names_directories)]
@@ -57,7 +64,7 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory], folds:
         found = [
             directory
             for directory in ranked
-            if word in directory.restarts and (word == fault_kind.BLIND or directory not in forecast)
+            if is_likely(directory, word) and (word == fault_kind.BLIND or directory not in forecast)
         ]
         if found:
             _write_likely(out, word, found)
