@@ -31,11 +31,13 @@ LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHU
 
 METADATA_TOPIC = "__cluster_metadata"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
-PROGRAM_LOGS = frozenset(  # that log4j writes for Kafka's programs, with the name of a segment's suffix
+"""A directory beside those of partitions: indexes of segments in remote storage."""
+
+PROGRAM_LOGS = frozenset(
     f"{name}.log"
     for name in ("server", "controller", "state-change", "log-cleaner", "kafka-request", "kafka-authorizer", "connect")
 )
-"""A directory beside those of partitions: indexes of segments in remote storage."""
+"""What Kafka's programs say, as their log4j files name it: no segments, though the suffix is theirs."""
 
 MAX_DEPTH = 4
 """How many levels of directories are gone through in search of log directories."""
