@@ -63,6 +63,25 @@ def topics_for(log_directory: str) -> Topics | None:
     return None
 
 
+def held_beside(log_directory: str) -> tuple[int | None, set[str]]:
+    """The id of the node that a log directory is of, and the partitions in its other log directories beside this one.
+
+    Raises Unreadable where the system does not give all of it.
+    """
+    own = _properties(log_directory)
+    held: set[str] = set()
+    if own is None or own.node_id is None:
+        return None, held
+    here = _partitions(log_directory)
+    for beside in _listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+        other = _properties(beside)
+        there = set() if other is None or other.cluster_id != own.cluster_id else _partitions(beside)
+        if there and other is not None:
+            whose = relation(own, other, shares_partitions=not here.isdisjoint(there))
+            held |= there if whose in (OF_BROKER, PERHAPS_OF_COPY) else set()
+    return own.node_id, held
+
+
 def _topics_in(log_directory: str) -> Topics | None:
     path = os.path.join(log_directory, cluster_topics.METADATA_DIRECTORY)
     try:

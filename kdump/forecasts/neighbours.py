@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kdump.binary import system
 from kdump.binary.paths import parent
 from kdump.binary.source import Source
+from kdump.checks.rules.directories.offset_checkpoints import NO_PROPERTIES
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
 from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, relation
@@ -206,7 +207,7 @@ class Neighbours:
             elif member.properties.has_reserved_directory_id:
                 self._fail(member, f"the directory.id in {_NAME} is one that Kafka reserves")
         elif self._needs_properties(member):
-            self._note(member, f"there is no {_NAME}: a KRaft broker only starts if each of its log directories has one")
+            self._note(member, NO_PROPERTIES)
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:
         """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""

@@ -10,6 +10,7 @@ from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate, Place
 from kdump.reading.damaged_offsets import FOREVER
 from kdump.searching.copies import UnreadableRange
+from kdump.searching.places import fate_of_marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Verdict:
         if any(copy not in (*below, *self._damaged) and self._offset < (copy.log_end or 0) for copy in self._served):
             return ""
         if self._marked:
-            self._evidence.append("only in a file that brokers are about to delete")
+            self._evidence.append(f"only {fate_of_marked(self._marked[0][1].batch.path)}")
             return fates.IN_DELETED_FILE
         if below:
             starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in below)
@@ -265,7 +266,7 @@ class Verdict:
     def _of_other_sightings(self) -> str:
         """A record that was seen is not missing, whatever other copies lack."""
         if self._marked:
-            self._evidence.append("only in a file that brokers are about to delete")
+            self._evidence.append(f"only {fate_of_marked(self._marked[0][1].batch.path)}")
             return fates.IN_DELETED_FILE
         if self._current:
             starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy, _ in self._current)

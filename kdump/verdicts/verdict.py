@@ -58,7 +58,7 @@ _END_STARTS = (
 _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
 """What a check of these levels leaves out, besides records."""
 
-_OPEN_TRANSACTION = "txn-open"
+_OPEN_TRANSACTION, _NO_PROPERTIES = "txn-open", "meta-properties-missing"
 _DIRECTORY = "directory"  # the type of a finding that is about one
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
@@ -86,6 +86,7 @@ class Verdict:
         self._starts_not_forecast = 0
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
+        self._lacks_properties = False
         self._unreadable: dict[str, UnreadableOffsets] = {}  # by directory
         self._lost: dict[str, int] = {}  # records, by the reason that names the start
         self._unreadable_besides = 0  # records
@@ -114,6 +115,7 @@ class Verdict:
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
             self._open_transactions += finding.code == _OPEN_TRANSACTION
+            self._lacks_properties |= finding.code == _NO_PROPERTIES
         elif finding.code == START_LOSES or ends_all_starts(finding):
             word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
             self._add_reason(word, f"{finding.path}: {finding.message}")
@@ -150,6 +152,7 @@ class Verdict:
                 self._add_reason(_word_of(code), code, count - fails - unreadable)
         else:
             self._others[severity] += count
+            self._lacks_properties |= code == _NO_PROPERTIES
 
     def add_file(self, report: FileReport) -> None:
         """Add the report of a file."""
@@ -199,10 +202,12 @@ class Verdict:
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
-        from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
+        from kdump.checks.rules.directories.offset_checkpoints import NO_PROPERTIES  # slow to load
+        from kdump.forecasts.sentences import stop, summary, verdict
 
         for row in rows:
             self._is_anything = True
+            self._lacks_properties |= NO_PROPERTIES in row.conditions
             if row.is_of_metadata:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
@@ -255,6 +260,7 @@ class Verdict:
             "files that are not Kafka's": self._files_left - self._marked_left,
             "files that brokers are about to delete or rename": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
+            "a log directory without meta.properties": self._lacks_properties,
         }
         but = " and ".join(what for what, count in left.items() if count)
         if words == [self._best] and but:

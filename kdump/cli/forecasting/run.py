@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from kdump.binary.java_strings import escaped
+from kdump.checks.rules.directories import missing_partitions
+from kdump.checks.wording import counted
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.cli.streams import say
@@ -109,6 +112,10 @@ class _Run:
         self._verdict.add_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
+        missing = [one for one in missing_partitions.find(path) if one.is_expected is not False]
+        if missing:
+            more = f" {counted(len(missing) - 1, 'more partition')} likewise." if len(missing) > 1 else ""
+            self._fail(Unreadable("file-missing", missing[0].message + more, path=os.path.join(path, missing[0].name)))
         return True
 
     def _noted(self, path: str) -> LogDirectory:
