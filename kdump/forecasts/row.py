@@ -87,6 +87,7 @@ class Forecast(Row, kind="forecast"):
     kind = places.PARTITION
     is_misnamed = False
     bad_checkpoint = duplicate = ""
+    is_only_unserved = False  # the broker and the log directory go on, without its replicas
     topic_id = cast("bytes | None", None)
     dead_logs = cast("list[str]", [])
     is_of_metadata = False  # a node replays its records once it is loaded

@@ -56,6 +56,8 @@ def sentences(row: Forecast) -> Iterator[str]:
     words = {row.outcome, *row.also}
     if row.outcome == DIE:
         yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
+    elif row.is_only_unserved:
+        yield f"The broker starts, and serves no replica of the log directory, and perhaps not all others: {row.reason}."
     elif row.outcome == OFFLINE:
         yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
     elif row.outcome == STRAY:

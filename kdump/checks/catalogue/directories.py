@@ -181,7 +181,8 @@ FAULTS: tuple[FaultKind, ...] = (
         "a checkpoint or meta.properties of a log directory cannot be read.",
         cause="power loss after an unsynced write, a full disk, a manual edit",
         kafka="a broker takes the log directory offline, or does not start; after bad numbers in recovery points or log start"
-        " offsets, newer releases (seen from 3.6.1 on) start without these",
+        " offsets, newer releases (seen from 3.6.1 on) start without these; with one in high watermarks, they start, and serve no"
+        " replica of the log directory",
         loss="recovery points, log start offsets, high watermarks: a broker can rebuild most of them",
         remedy="with the broker stopped, fix or remove the bad line; restore meta.properties from another disk",
         see=("epochs-malformed", "log-start-beyond-end"),

@@ -57,7 +57,9 @@ def check(context: FileContext) -> None:
             coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
         if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
             forecast = forecast or (without if line.is_reset else OFFLINE)
-            context.report("log-dir-file-bad", line.start, line.end, as_sentence(fault.message), forecast=forecast)
+            is_unserved = forecast == OFFLINE and line.is_reset and context.file_type == text_checkpoint.HIGH_WATERMARKS
+            then = " A broker starts with it, and serves no replica of this log directory." if is_unserved else ""
+            context.report("log-dir-file-bad", line.start, line.end, as_sentence(fault.message) + then, forecast=forecast)
     stop = checkpoint.position
     if stop < source.size:
         message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries or bad lines."
