@@ -337,7 +337,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("60-n31", "mending/slice/slicing.py", "and (not self.keep_keys or key in self.keep_keys)", "or key in self.keep_keys"),
     ("60-n32", "mending/slice/slicing.py", "and not self.has_times and not self.has_keys", "and not self.has_keys"),
     ("64-c06", "mending/slice/slicing.py", "if not header[ATTRIBUTES] & CONTROL_BIT:\n                                ", ""),
-    ("59-b3", "mending/slice/slicing.py", "if missing and not self._is_compacted:", "if missing and False:"),
+    ("59-b3", "mending/slice/slicing.py", "if missing and len(self", "if not missing and len(self"),
     ("64-d04", "messages/cluster_metadata.py", '"storedKey"', '"serverKey"'),
     ("64-d05", "messages/cluster_metadata.py", "5, default=-1)", "5)"),
     ("65-e-g04", "messages/cluster_metadata.py", "tagged_since=1),", "tagged_since=2),"),

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
+_MOST_GAPS = 1 << 16  # only the cleaner leaves more
 
 
 class Wanted(Range):
@@ -144,7 +145,7 @@ class Slicing:
         missing = Ranges()
         for first, last in self._gaps():
             missing.add(first, last)
-        if missing and not self._is_compacted:
+        if missing and len(self._seen) <= _MOST_GAPS and not self._is_compacted:
             self._look_elsewhere(missing)
 
     @property
@@ -159,13 +160,11 @@ class Slicing:
         """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
         bases = list(self._part.logs)
         next_offset = max(self._wanted.from_offset, bases[0])
-        for first, last in self._seen.merged():
-            if next_offset < first:
-                yield next_offset, first - 1
+        for first, last in (*self._seen.merged(), (bases[-1], HIGHEST_OFFSET)):
+            end = min(first - 1, self._wanted.to_offset)
+            if next_offset <= end:
+                yield next_offset, end
             next_offset = max(next_offset, last + 1)
-        last = min(self._wanted.to_offset, bases[-1] - 1)
-        if next_offset <= last:
-            yield next_offset, last
 
     def _look_elsewhere(self, missing: Ranges) -> None:
         """Raises CorruptData if a log has a batch with some of these offsets where others belong, or by its name."""
@@ -327,7 +326,7 @@ class Slicing:
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
             log.at(position, size)
             last = chunk.batches["last_offset"][row]
-            self._seen.add(self._first_of(chunk, row), last)
+            self._see(chunk, row, last)
             if log.has(last, last):
                 log.leave_out()
             elif chunk.is_legacy:
@@ -337,11 +336,15 @@ class Slicing:
             else:
                 self._take_data(log, chunk, row)
 
-    def _first_of(self, chunk: Chunk, row: int) -> int:
-        """The first offset of a batch; of old messages, which say the last one only, it follows what came before."""
-        first, last = chunk.batches.row(row).first_offset, chunk.batches["last_offset"][row]
-        before = self._seen.merged()[-1][1] if chunk.is_legacy and self._seen else last
-        return min(first, before + 1) if before < last else first
+    def _see(self, chunk: Chunk, row: int, last: int) -> None:
+        """Note the offsets of a batch; of old messages, which say the last one only, those that follow what came before."""
+        if len(self._seen) > _MOST_GAPS:
+            return
+        if not chunk.is_legacy:
+            self._seen.add(chunk.headers[row][BASE_OFFSET], last)
+            return
+        before = self._seen.merged()[-1][1] if self._seen else self._wanted.from_offset - 1
+        self._seen.add(before + 1 if before < last else last, last)
 
     def _take_control(self, log: SlicedLog, header: Sequence[int]) -> None:
         """Take a control batch if it is in the range, or if it ends a transaction that the slice holds."""
