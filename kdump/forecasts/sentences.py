@@ -80,7 +80,7 @@ def sentences(row: Forecast) -> Iterator[str]:
 def summary(row: Forecast) -> str:
     """A forecast in one line."""
     if row.outcome in (DIE, OFFLINE):
-        return f"{NO_START}{row.reason}"
+        return f"{'no replica of the log directory is served: ' if row.is_only_unserved else NO_START}{row.reason}"
     if row.outcome == STRAY:
         what = ", and its log is not served" if row.is_set_aside else "; nothing was ever written to it"
         return f"the directory is marked -stray{what}: {row.reason}"
