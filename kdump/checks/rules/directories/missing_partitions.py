@@ -54,9 +54,9 @@ class MissingPartition(Declared):
         known = f"By {self.checkpoint}, {escaped(self.name)} {story}, but it has no directory here"
         if self.is_expected is False:
             return f"{known}. By the metadata it is not this broker's: it was deleted, or moved to another one."
-        when = "By the metadata it is this broker's" if self.is_expected else "If it is this broker's"
+        whose = "By the metadata it is this broker's: if it is" if self.is_expected else "If it is this broker's, and"
         return (
-            f"{known}: its records were not examined. {when}: unless another log directory has it, a start makes an empty one"
+            f"{known}: its records were not examined. {whose} in none of its other log directories, a start makes an empty one"
             " and copies it from its leader; without another replica its records are lost."
         )
 
