@@ -352,7 +352,8 @@ def judge_slice(case: Case) -> Iterator[str]:
         about = f"offsets {low} to {high}{' with damage' if options else ''}, exit code {answer.exit_code}"
         inside = {last: batch.data for last, batch in by_last.items() if last >= low and batch.first <= high}
         is_sound = [one.batch.last for one in run if one.position == one.batch.position] == list(inside)
-        is_sound &= row == 0 or kept[row - 1].batch.last + 1 == run[0].batch.first  # else the first one is doubtful
+        next_offset = kept[row - 1].batch.last + 1 if row else min(truth.data)
+        is_sound &= next_offset == run[0].batch.first  # else the first one is doubtful
         if not files:
             if options or answer.exit_code != 3 or is_sound and "end of a transaction" not in answer.err:
                 yield f"{about}: refused: {answer.err[-300:]}"

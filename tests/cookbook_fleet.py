@@ -15,7 +15,7 @@ def write_cookbook_fleet(folder: Path) -> Path:
     """Write the log directories of all three brokers, and return where they lie."""
     orders = [_packed(offset, epoch=offset // 40) for offset in range(0, 120, 10)]
     damaged = [*orders[:7], flipped(orders[7]), *orders[8:]]
-    return write_fleet(
+    write_fleet(
         folder,
         {
             "1": {
@@ -34,6 +34,9 @@ def write_cookbook_fleet(folder: Path) -> Path:
         },
         cleaned={"1": {"customers-0": 30}, "2": {"customers-0": 5}},
     )
+    for broker in (1, 2):
+        (folder / f"broker={broker}" / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
+    return folder
 
 
 def _packed(offset: int, *, epoch: int = 0) -> bytes:

@@ -10,7 +10,7 @@ from kdump.binary.source import Source
 from kdump.checks.carried_state import CarriedState
 from kdump.checks.topic_policy import policy_of
 from kdump.errors import Unreadable
-from kdump.formats import text_checkpoint, tree
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.reading.walked_log import MOST_KEPT
 
 TYPE_CHECKING = False
@@ -72,17 +72,31 @@ class PartitionFacts:
         return True, None if entry is None else int(entry.values[-1])
 
     @property
+    def cleaned_from(self) -> int | None:
+        """The base offset of the first `.cleaned` file, from which on a restart deletes what was to replace others."""
+        cleaned = (tree.base_offset_of(name) for name in self.files.others if file_name.is_leftover(name, file_name.CLEANED))
+        return min((base for base in cleaned if base is not None), default=None)
+
+    @property
+    def put_in_place(self) -> dict[int, SegmentFacts]:
+        """The new logs that a restart puts in place of others, by base offset; known once all files have been checked."""
+        logs = self.carried.swapped_logs
+        cleaned_from = self.cleaned_from if logs else None
+        return {base: facts for base, facts in logs.items() if cleaned_from is None or base < cleaned_from}
+
+    @property
     def log_end(self) -> int | None:
         """The offset after the last readable one of the newest segment; None if that was not read at all.
 
-        Without any log a broker starts at 0.
+        One that a restart puts in place counts. Without any log a broker starts at 0.
         """
-        newest = self.files.newest_log
+        swapped = self.put_in_place
+        newest = max((*self.files.logs[-1:], *swapped), default=None)
         if newest is None:
             return 0
-        if newest not in self.segments:
+        facts = swapped.get(newest) or self.segments.get(newest)
+        if facts is None:
             return None
-        facts = self.segments[newest]
         last_offset = -1 if facts.last_offset is None else facts.plausible_offsets(None)[1]
         return newest if last_offset < 0 else last_offset + 1
 

@@ -13,6 +13,8 @@ from kdump.formats import meta_properties, properties, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.decoders.cluster_topics import Topics
     from kdump.formats.meta_properties import MetaProperties
 
@@ -43,13 +45,13 @@ def topics_for(log_directory: str) -> Topics | None:
     where the system does not give all of it.
     """
     topics = _topics_in(log_directory)
-    own = None if topics is not None else _properties(log_directory)
+    own = None if topics is not None else properties_of(log_directory)
     if own is None or own.cluster_id is None:
         return topics
     found: dict[str, MetaProperties] = {}
-    for beside in _listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+    for beside in listed(tree.parent(log_directory.rstrip("/") or log_directory)):
         if system.is_directory(os.path.join(beside, cluster_topics.METADATA_DIRECTORY)):
-            other = _properties(beside)
+            other = properties_of(beside)
             if other is not None and other.cluster_id == own.cluster_id:
                 found[beside] = other
     has_copies = sum(other.node_id == own.node_id for other in found.values()) > 1  # for a node has one metadata log
@@ -61,6 +63,25 @@ def topics_for(log_directory: str) -> Topics | None:
             if topics is not None and topics.are_of(own.node_id, own.directory_id):
                 return topics
     return None
+
+
+def held_beside(log_directory: str) -> tuple[int | None, set[str]]:
+    """The id of the node that a log directory is of, and the partitions in its other log directories beside this one.
+
+    Raises Unreadable where the system does not give all of it.
+    """
+    own = properties_of(log_directory)
+    held: set[str] = set()
+    if own is None or own.node_id is None:
+        return None, held
+    here = _partitions(log_directory)
+    for beside in listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+        other = properties_of(beside)
+        there = set() if other is None or other.cluster_id != own.cluster_id else _partitions(beside)
+        if there and other is not None:
+            whose = relation(own, other, shares_partitions=not here.isdisjoint(there))
+            held |= there if whose in (OF_BROKER, PERHAPS_OF_COPY) else set()
+    return own.node_id, held
 
 
 def _topics_in(log_directory: str) -> Topics | None:
@@ -86,7 +107,8 @@ def _state(path: str) -> tuple[int, ...]:
     return () if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _properties(log_directory: str) -> MetaProperties | None:
+def properties_of(log_directory: str) -> MetaProperties | None:
+    """What the `meta.properties` of a log directory says; None if it cannot be read. Raises Unreadable where the system fails."""
     try:
         with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
             return meta_properties.of(properties.read(source.read(0, properties.MAX_SIZE)))
@@ -98,13 +120,20 @@ def _properties(log_directory: str) -> MetaProperties | None:
         return None
 
 
+def partitions(log_directory: str) -> Iterator[tuple[str, str]]:
+    """The active partitions of a log directory, by name, each with its path; none if it cannot be listed."""
+    for path in listed(log_directory):
+        name = tree.directory_name(path)
+        if name is not None and not name.state:
+            yield f"{name.topic}-{name.partition}", path
+
+
 def _partitions(log_directory: str) -> set[str]:
-    """The names of the active partitions of a log directory."""
-    names = [(os.path.basename(path), tree.directory_name(path)) for path in _listed(log_directory)]
-    return {name for name, parsed in names if parsed is not None and not parsed.state}
+    return {name for name, _ in partitions(log_directory)}
 
 
-def _listed(path: str) -> list[str]:
+def listed(path: str) -> list[str]:
+    """The subdirectories of a directory; none if it is missing or may not be listed. Raises Unreadable for other failures."""
     try:
         return tree.partitions(path)
     except Unreadable as error:

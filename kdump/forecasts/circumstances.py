@@ -246,6 +246,7 @@ def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_i
 def _set_aside(row: Forecast, reason: str) -> None:
     row.also = [word for word in (row.outcome, *row.also) if word != KEEP]
     row.outcome = STRAY
+    row.was_never_written = tree.was_never_written(row.path)
     row.log_start = row.log_end = row.segments = None
     row.end_differs = False
     row.reason = reason

@@ -202,6 +202,7 @@ def of_partition(
     if bad is not None:
         for row in rows:
             _go_offline(row, bad)
+            row.is_only_unserved = row.outcome == outcome.OFFLINE and bad.is_only_unserved(request.rules)
     return rows
 
 

@@ -66,9 +66,13 @@ class Checkpoint:
         self.offsets = offsets
 
     def fails(self, rules: StartRules) -> bool:
-        """Whether the log directory goes offline because of it. Kafka: CheckpointFileWithFailureHandler."""
+        """Whether no log of the directory is served because of it. Kafka: CheckpointFileWithFailureHandler."""
         is_reset = self.is_reset and not rules.bad_numbers_of_epochs_are_lines
         return self.fault is not None and not (is_reset and os.path.basename(self.path) in _READ_BEFORE_LOADING)
+
+    def is_only_unserved(self, rules: StartRules) -> bool:
+        """Whether the log directory stays online: a high watermark that is not a number is met by each replica alone."""
+        return self.fails(rules) and self.is_reset and not rules.bad_numbers_of_epochs_are_lines
 
 
 _last: dict[str, tuple[tuple[object, ...], Checkpoint]] = {}  # by name, with what tells whether it is still the same

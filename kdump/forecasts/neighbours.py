@@ -13,9 +13,10 @@ from typing import NamedTuple
 from kdump.binary import system
 from kdump.binary.paths import parent
 from kdump.binary.source import Source
+from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
-from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, relation
+from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, listed, partitions, relation
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
 from kdump.forecasts.outcome import DIE, OFFLINE
@@ -55,7 +56,7 @@ class Member:
         self.fault: CorruptData | None = None
         self.partitions: dict[str, str] = {}
         self.doubles: list[tuple[str, str]] = []  # two directories of one partition, such as orders-0 and orders-00
-        for name, directory in _partitions(path):
+        for name, directory in partitions(path):
             if self.partitions.setdefault(name, directory) != directory:
                 self.doubles.append((self.partitions[name], directory))
         self.has_metadata_log = cluster_topics.METADATA_DIRECTORY in self.partitions
@@ -182,7 +183,7 @@ class Neighbours:
         beside = tree.parent(path.rstrip("/") or path)
         found = [member.path for member in others if member.has_metadata_log]
         name = cluster_topics.METADATA_DIRECTORY
-        found += [entry for entry in _listed(beside) if system.is_directory(os.path.join(entry, name))]
+        found += [entry for entry in listed(beside) if system.is_directory(os.path.join(entry, name))]
         members = [self._members.get(candidate) or Member(candidate) for candidate in dict.fromkeys(found)]
         has_copies = sum(other.broker == own.broker for other in members) > 1  # for a broker has one metadata log
         for other in members:
@@ -208,7 +209,7 @@ class Neighbours:
             elif member.properties.has_reserved_directory_id:
                 self._fail(member, f"the directory.id in {_NAME} is one that Kafka reserves")
         elif self._needs_properties(member):
-            self._note(member, f"there is no {_NAME}: a KRaft broker only starts if each of its log directories has one")
+            self._note(member, LACKS_PROPERTIES)
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:
         """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""
@@ -307,26 +308,8 @@ def _log_directory(path: str) -> str:
     return above if tree.is_log_directory(above) else ""
 
 
-def _partitions(path: str) -> Iterator[tuple[str, str]]:
-    """The active partitions of a log directory, by name; none if it cannot be listed."""
-    for directory in _listed(path):
-        name = tree.directory_name(directory)
-        if name is not None and not name.state:
-            yield f"{name.topic}-{name.partition}", directory
-
-
 def _cluster(of: MetaProperties | None) -> str | None:
     return None if of is None else of.cluster_id
-
-
-def _listed(path: str) -> list[str]:
-    """The subdirectories of a directory; none if it is missing or may not be listed. Raises Unreadable for other failures."""
-    try:
-        return tree.partitions(path)
-    except Unreadable as error:
-        if error.code == "file-io-error":
-            raise
-        return []
 
 
 def _name_both(one: Member, other: Member) -> str:

@@ -87,9 +87,11 @@ class Forecast(Row, kind="forecast"):
     kind = places.PARTITION
     is_misnamed = False
     bad_checkpoint = duplicate = ""
+    is_only_unserved = False  # the broker and the log directory go on, without its replicas
     topic_id = cast("bytes | None", None)
     dead_logs = cast("list[str]", [])
     is_of_metadata = False  # a node replays its records once it is loaded
+    was_never_written = False  # by its files, which are only asked for where it is set aside
     is_doubtful = False  # a condition is likely to hold
     is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False
@@ -99,10 +101,15 @@ class Forecast(Row, kind="forecast"):
     is_given_up = False  # what it does after many splits was not foretold
 
     @property
+    def is_set_aside(self) -> bool:
+        """Whether the directory is marked as stray, with something in it."""
+        return self.outcome == outcome.STRAY and not self.was_never_written
+
+    @property
     def is_safe(self) -> bool:
         """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
         is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
-        is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.STRAY, outcome.WIPE)
+        is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and not self.is_set_aside
         return is_served and is_lossless and not self.end_differs and not self.is_doubtful
 
     @property

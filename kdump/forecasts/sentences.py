@@ -38,7 +38,7 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
-    if row.lost_records or row.outcome == STRAY or row.losses_may_be_more:
+    if row.lost_records or row.is_set_aside or row.losses_may_be_more:
         return LOSS
     if row.is_doubtful and not row.end_differs:
         return UNSURE
@@ -56,6 +56,8 @@ def sentences(row: Forecast) -> Iterator[str]:
     words = {row.outcome, *row.also}
     if row.outcome == DIE:
         yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
+    elif row.is_only_unserved:
+        yield f"The broker starts, and serves no replica of the log directory, and perhaps not all others: {row.reason}."
     elif row.outcome == OFFLINE:
         yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
     elif row.outcome == STRAY:
@@ -78,9 +80,10 @@ def sentences(row: Forecast) -> Iterator[str]:
 def summary(row: Forecast) -> str:
     """A forecast in one line."""
     if row.outcome in (DIE, OFFLINE):
-        return f"{NO_START}{row.reason}"
+        return f"{'no replica of the log directory is served: ' if row.is_only_unserved else NO_START}{row.reason}"
     if row.outcome == STRAY:
-        return f"the directory is marked -stray, and its log is not served: {row.reason}"
+        what = ", and its log is not served" if row.is_set_aside else "; nothing was ever written to it"
+        return f"the directory is marked -stray{what}: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     if verdict(row) == UNSURE:
@@ -211,6 +214,8 @@ def _set_aside(row: Forecast) -> str:
 
 
 def _nothing_lost(row: Forecast) -> str:
+    if row.outcome == STRAY:
+        return "Nothing is lost: nothing was ever written to it."
     if row.log_end is None and row.path.endswith(_STRAY_MARK):
         return "Nothing is lost; a broker set the directory aside, and does not serve its log."
     if row.log_end is None:

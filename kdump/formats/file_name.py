@@ -27,7 +27,10 @@ UNCHECKED = (".lock", "remote_log_snapshot")
 OF_NFS = ".nfs"
 """How the name begins under which NFS keeps a deleted file until the broker closes it."""
 
-_GOING = (".deleted", ".cleaned", ".swap", ".part", ".tmp")
+CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
+"""One more suffix: of what a cleaning has not finished, of what is about to replace others, of what is about to be deleted."""
+
+_GOING = (DELETED, CLEANED, SWAP, ".part", ".tmp")
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
 _BEYOND_64_BITS = f"{1 << 63:0{_OFFSET_WIDTH}}"
@@ -75,6 +78,11 @@ def snapshot_id(name: str) -> tuple[int, int]:
 def is_going(name: str) -> bool:
     """Whether files of this name are about to be deleted, or to get another name."""
     return name.endswith(_GOING) or name.startswith(OF_NFS)
+
+
+def is_leftover(name: str, suffix: str) -> bool:
+    """Whether a name is that of a segment's file with one more suffix."""
+    return name.endswith(suffix) and not name.endswith(CHECKPOINT + suffix)
 
 
 def kraft_snapshots(names: Iterable[str]) -> list[tuple[int, int, str]]:

@@ -173,6 +173,17 @@ def is_partition(path: str) -> bool:
     return has_name and not any(map(system.leads_to_directory, entries))
 
 
+def was_never_written(path: str) -> bool:
+    """Whether nothing was ever appended to a partition, by its files: its logs are empty, and start at offset 0.
+
+    Raises Unreadable if it cannot be listed.
+    """
+    return not any(
+        (base_offset_of(entry.name) or 0) > 0 or file_name.LOG in entry.name and status.st_size
+        for entry, status in system.file_statuses(path)
+    )
+
+
 def matching(given: Sequence[str]) -> list[str]:
     """The paths that match patterns, each once; an existing path matches itself. Raises UsageError if nothing matches."""
     found: list[str] = []

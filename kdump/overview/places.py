@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
-from kdump.binary.source import Source
-from kdump.errors import KdumpError
-from kdump.formats import meta_properties, properties, tree
+from kdump.decoders.metadata_beside import properties_of
+from kdump.formats import tree
 from kdump.overview.row import CLEAN, RUNNING, UNCLEAN, Place
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ _KRAFT, _ZOOKEEPER = "KRaft", "ZooKeeper"
 
 def place_of(path: str, what: str, log_directory: str, sums: Iterable[PartitionSum]) -> Place:
     """A place in this log directory, with these partitions. What its files do not say is None."""
-    meta = _properties(log_directory)
+    meta = properties_of(log_directory)
     magics = {magic for one in sums for magic in one.magics}
     mode = broker = cluster = stop = None
     if meta is not None and meta.node_id is not None:  # an empty file says nothing of either
@@ -33,14 +32,6 @@ def place_of(path: str, what: str, log_directory: str, sums: Iterable[PartitionS
         is_running = system.is_locked(os.path.join(log_directory, tree.LOCK))
         stop = RUNNING if is_running else CLEAN if is_clean else UNCLEAN
     return Place(path, what, broker, cluster, mode, _written_by(meta, magics), stop)
-
-
-def _properties(log_directory: str) -> MetaProperties | None:
-    try:
-        with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
-            return meta_properties.of(properties.read(source.read(0, properties.MAX_SIZE)))
-    except KdumpError:
-        return None
 
 
 def _written_by(meta: MetaProperties | None, magics: set[int]) -> str | None:

@@ -328,7 +328,7 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
     for start in worst.values():
         if start.verdict == FAILS:
             failing.setdefault(start.message.removeprefix(NO_START), []).append(start)
-        elif start.message.startswith(_STRAY):
+        elif start.message.startswith(_STRAY) and start.verdict in LOSING:
             stray.append(start)
     for reason, starts_ in failing.items():
         file = _file_of_log_directory(triage, tree.parent(starts_[0].path), reason)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow.parquet as pq
 
 from kdump.checks.catalogue.fault_kind import IGNORE
-from kdump.checks.finding import ERROR, NONE, Finding
+from kdump.checks.finding import ERROR, NONE, WARNING, Finding
 from kdump.checks.wording import counted
 from kdump.errors import KdumpError, Unreadable
+from kdump.formats.partition_metadata import text_of
 from kdump.output.arrow.builder import bounded, record_batch
 from kdump.output.arrow.limits import BATCH_ROWS
 from kdump.output.arrow.rows import columns_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from kdump.pipeline.other_topics import OtherTopic
     from kdump.pipeline.planning import CheckSlice
     from kdump.pipeline.tasks import ScanTask, TaskReport
 
@@ -73,7 +75,7 @@ class Reconciliation:
     """Adds up what tasks report.
 
     `skipped` is what tables lack of a file, `disagreements` are contradictions, `parts` the files of tables, `shapes` those
-    of the keys and of the values of each topic that were decoded by schemas.
+    of the keys and of the values of each topic that were decoded by schemas. `others` are replicas that are not compared.
     """
 
     def __init__(self, folder: str) -> None:
@@ -81,6 +83,7 @@ class Reconciliation:
         self.skipped: list[tuple[FileItem, str, Skipped]] = []
         self.parts: list[Part] = []
         self.shapes: dict[str, tuple[NotedShapes, NotedShapes]] = {}
+        self.others: list[OtherTopic] = []
         self._folder = folder
         self._logs: dict[str, dict[str, SliceReport]] = {}  # by path and table
 
@@ -212,9 +215,9 @@ class Reconciliation:
 
     def _finding_columns(self) -> Iterator[tuple[dict[str, list[object]], int]]:
         """The columns of as many findings as a batch has rows, and how many these are."""
-        items: dict[str, FileItem | None] = {item.path: item for item, _, _ in self.skipped}
+        items: dict[str, FileItem | None] = {item.path: item for item, *_ in (*self.skipped, *self.others)}
         items |= {path: _item_at(path) for path in dict.fromkeys(path for path, _, _ in self.disagreements) if path not in items}
-        found = [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]
+        found = [*self._missing_rows(), *self._unread_records(), *self._disagreeing(), *self._not_compared()]
         for start in range(0, len(found), BATCH_ROWS):
             findings = found[start : start + BATCH_ROWS]
             columns: dict[str, list[object]] = {name: list(map(attrgetter(name), findings)) for name in Finding.column_names}
@@ -260,6 +263,12 @@ class Reconciliation:
             kind = os.path.splitext(path)[1].removeprefix(".") or "directory"
             text = f"The rows of this file in {_listed(tables)} do not add up: {message}."
             yield _finding("scan-tables-disagree", path, kind, 0, 0, text)
+
+    def _not_compared(self) -> Iterator[Finding]:
+        for other in self.others:
+            finding = _finding("scan-not-compared", other.item.path, other.item.kind, 0, other.item.size, other.message)
+            finding.severity, finding.expected, finding.found = WARNING, text_of(other.most), text_of(other.topic_id)
+            yield finding
 
 
 def _item_at(path: str) -> FileItem | None:

@@ -10,6 +10,7 @@ from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate, Place
 from kdump.reading.damaged_offsets import FOREVER
 from kdump.searching.copies import UnreadableRange
+from kdump.searching.places import fate_of_marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,9 +263,8 @@ class Verdict:
         self._evidence.append(f"the batch at byte {batch.position:,} of {batch.path} {verb} {offsets} and {what}")
 
     def _of_marked(self) -> str:
-        is_aside = all(tree.is_set_aside(sighting.batch.path) for _, sighting in self._marked)
-        where = "directory that a broker set aside (-stray)" if is_aside else "file that brokers are about to delete"
-        self._evidence.append(f"only in a {where}")
+        places = dict.fromkeys(fate_of_marked(sighting.batch.path) for _, sighting in self._marked)
+        self._evidence.append(f"only {' and '.join(places)}")
         return fates.IN_DELETED_FILE
 
     def _of_other_sightings(self) -> str:

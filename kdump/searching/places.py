@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from kdump.pipeline.discovery import FileItem
 
 _LOGS = ("log", "checkpoint")
-_STATES = ("deleted", "cleaned", "swap", tree.DELETE, tree.STRAY)
-"""How files and directories are marked that brokers no longer serve."""
+SWAP, _CLEANED = "swap", "cleaned"
+_STATES = ("deleted", _CLEANED, SWAP, tree.DELETE, tree.STRAY)
+"""How files and directories are marked that brokers do not serve; a start puts a log with the mark of a swap in its place."""
 
 _COMPANIONS = ("index", "timeindex", "txnindex", "snapshot")
 _OTHERS = frozenset(
@@ -49,7 +50,8 @@ class Unsearched(Declared):
 class Places:
     """What is below the paths: `logs` to search, `left_out` marked files that are not searched, `unsearched` ones that should be.
 
-    Marked files are searched if they, or the marked directory where they are, were named. With `is_proof`, all are searched, and
+    Marked files are searched if they, or the marked directory where they are, were named, and those that a start puts in place
+    of others. With `is_proof`, all are searched, and
     so are KRaft snapshots; files that are not Kafka's are unsearched.
     With `partition`, only logs of that one are searched. Raises UsageError where nothing fits a pattern.
     """
@@ -104,7 +106,7 @@ class Places:
         is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
         if is_log and self._partition is not None and item.partition not in (None, self._partition):
             self.other_partitions.add((item.topic, item.partition or 0))
-        elif is_log and (self._is_proof or is_in_named or is_served(item)):
+        elif is_log and (self._is_proof or is_in_named or is_served(item) or item.state == SWAP):
             self.logs.append(item)
         elif is_log:
             self.left_out.append(item)
@@ -151,6 +153,17 @@ def _foreign(path: str) -> str:
 def is_served(item: FileItem) -> bool:
     """Whether brokers serve a log, or will: it is not about to be deleted or replaced."""
     return item.state not in _STATES
+
+
+def fate_of_marked(path: str) -> str:
+    """What brokers do with a marked log, at the end of a sentence."""
+    if path.endswith(f".{SWAP}"):
+        return "in a .swap file, which a start puts in its place"
+    if path.endswith(f".{_CLEANED}"):
+        return "in a file of an unfinished cleaning, which a start deletes"
+    if tree.is_set_aside(path):
+        return "in a directory that a broker set aside (-stray)"
+    return "in a file that brokers are about to delete"
 
 
 def _is_companion(item: FileItem) -> bool:

@@ -53,6 +53,12 @@ class Ranges:
         row = bisect_right(merged, first, key=itemgetter(0)) - 1
         return row >= 0 and last <= merged[row][1]
 
+    def touch(self, first: int, last: int) -> bool:
+        """Whether some number from the first to the last one is in them."""
+        merged = self.merged()
+        row = bisect_right(merged, last, key=itemgetter(0)) - 1
+        return row >= 0 and first <= merged[row][1]
+
     def text(self, what: str, most: int) -> str:
         """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""
         merged = self.merged()

@@ -59,6 +59,12 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
+NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
+_EXCEPTIONS = {
+    NO_PROPERTIES: "a log directory without meta.properties",
+    NO_PARTITION: "partitions that only checkpoints name",
+}
+"""What a verdict says of codes of which nothing is known to be wrong."""
 _DIRECTORY = "directory"  # the type of a finding that is about one
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20
@@ -86,6 +92,7 @@ class Verdict:
         self._starts_not_forecast = 0
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
+        self._exceptions: set[str] = set()  # codes
         self._unreadable: dict[str, UnreadableOffsets] = {}  # by directory
         self._lost: dict[str, int] = {}  # records, by the reason that names the start
         self._unreadable_besides = 0  # records
@@ -114,6 +121,7 @@ class Verdict:
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
             self._open_transactions += finding.code == _OPEN_TRANSACTION
+            self.make_exception(finding.code)
         elif finding.code == START_LOSES or ends_all_starts(finding):
             word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
             self._add_reason(word, f"{finding.path}: {finding.message}")
@@ -124,6 +132,11 @@ class Verdict:
         else:
             place = finding.path if finding.file_type == _DIRECTORY else os.path.dirname(finding.path) or finding.path
             self._add_reason(_word_of(finding.code), finding.code, place=place)
+
+    def make_exception(self, code: str) -> None:
+        """Let the verdict, if nothing is wrong, except what a finding of this code is about, if it is such a code."""
+        if code in _EXCEPTIONS:
+            self._exceptions.add(code)
 
     def leave_out(self) -> None:
         """Count a finding that --select or --ignore leaves out."""
@@ -150,6 +163,7 @@ class Verdict:
                 self._add_reason(_word_of(code), code, count - fails - unreadable)
         else:
             self._others[severity] += count
+            self.make_exception(code)
 
     def add_file(self, report: FileReport) -> None:
         """Add the report of a file."""
@@ -199,10 +213,13 @@ class Verdict:
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
-        from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
+        from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES  # slow to load
+        from kdump.forecasts.sentences import stop, summary, verdict
 
         for row in rows:
             self._is_anything = True
+            if LACKS_PROPERTIES in row.conditions:
+                self.make_exception(NO_PROPERTIES)
             if row.is_of_metadata:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
@@ -255,6 +272,7 @@ class Verdict:
             "files that are not Kafka's": self._files_left - self._marked_left,
             "files that brokers are about to delete or rename": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
+            **{words: code in self._exceptions for code, words in _EXCEPTIONS.items()},
         }
         but = " and ".join(what for what, count in left.items() if count)
         if words == [self._best] and but:

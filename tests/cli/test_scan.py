@@ -51,7 +51,7 @@ def brokers(tmp_path: Path) -> Path:
             if (broker, partition) == (2, 1):
                 batches[3] = batches[3][:-2] + b"xx"
             write_partition(tmp_path / "data" / f"broker={broker}", topic="a", partition=partition, segments={0: batches})
-        (tmp_path / "data" / f"broker={broker}" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+        (tmp_path / "data" / f"broker={broker}" / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
     return tmp_path / "data"
 
 

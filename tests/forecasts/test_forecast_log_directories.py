@@ -518,6 +518,40 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
     assert said in row.conditions
 
 
+@each(
+    "records, beside, code",
+    [
+        *(((), (), 0), ((), ("orders-1",), 0)),
+        ((topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1)), (), 3),
+        ((topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 2)), (), 0),  # it was moved to another broker
+    ],
+)
+def test_a_partition_without_a_directory_is_not_examined(
+    tmp_path: Path, records: Sequence[bytes], beside: Sequence[str], code: int
+) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0", directory_id=DIRECTORY_IDS[0])
+    _log_directory(tmp_path / "d2", *beside, directory_id=DIRECTORY_IDS[1])
+    (path / "recovery-point-offset-checkpoint").write_text("0\n3\norders 0 1\norders 1 7\norders 2 0\n")
+    if records:
+        _with_metadata(path, *records)
+    for command in ("check", "triage", "forecast"):
+        exit_code, out, err = run_here(command, path)
+        assert (command, exit_code) == (command, code)
+        text = " ".join((out + err).decode().split())
+        said = "orders-1 was flushed up to offset 7, but it has no directory here: its records were not examined."
+        assert (said in text) == bool(code)
+        assert ("except for partitions that only checkpoints name" in text) == (not records and not beside)
+
+
+@each("base_offset, is_safe", [(0, True), (5, False)])
+def test_what_was_never_written_is_set_aside_without_a_loss(tmp_path: Path, base_offset: int, is_safe: bool) -> None:
+    path = _partition(_log_directory(tmp_path / "d1") / "orders-0", None, b"")
+    (path / f"{0:020}.log").rename(path / f"{base_offset:020}.log")
+    row = _only(path.parent)
+    assert (row.outcome, row.is_safe) == ("stray", is_safe)
+    assert [run_here(command, path.parent)[0] for command in ("check", "triage", "forecast")] == [not is_safe] * 3
+
+
 # --- owners, modes and links
 
 

@@ -743,6 +743,13 @@ def test_a_wrapper_that_a_start_cannot_open_is_left_out(magic: int, kind: str, i
     assert (left.code, left.offset_first, left.is_lost) == ("legacy-wrapper-null", 9, True)
 
 
+def test_a_damaged_wrapper_is_taken_to_start_after_the_batch_before_it(tmp_path: Path) -> None:
+    wrappers = [wrapper(messages=[message(magic=1)] * 5, magic=1, base_offset=base) for base in (0, 5, 10, 15)]
+    logs = {0: [wrappers[0], flipped(wrappers[1], -3), flipped(wrappers[2], -3), wrappers[3]]}
+    rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
+    assert [(row.offset_first, row.offset_last) for row in _of(Dropped, rows)] == [(5, 9), (10, 14)]
+
+
 def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> None:
     paths = _replicas(tmp_path, [_batch(0), _batch(1, value=b"a")], [_batch(0), _batch(1, value=b"b")])
     with pytest.raises(CorruptData) as caught:

@@ -120,6 +120,17 @@ def test_logs_whose_names_are_exchanged_are_refused_for_any_range(tmp_path: Path
     assert "kdump recover" in str(refused.value.remedy) and not (tmp_path / "out").exists()
 
 
+@each("last, is_cleaned", [(12, False), (12, True), (40, False)])
+def test_offsets_that_only_a_log_of_another_name_has_are_not_left_out(last: int, is_cleaned: bool, tmp_path: Path) -> None:
+    """A gap that the cleaner may have left is none to look into."""
+    logs = {0: (0, 10), 20: (20,), 30: (30, 5, 35)}
+    segments = {base: [batch(base_offset=first, records=[record()] * 5) for first in firsts] for base, firsts in logs.items()}
+    path = write_partition(tmp_path, topic="a", partition=0, segments=segments)
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("a", 0, 30)] if is_cleaned else []))
+    with nullcontext() if is_cleaned else pytest.raises(CorruptData, match="it has offsets 5 to 9, which are missing"):
+        kdump.slice(path, tmp_path / "out", to_offset=last)
+
+
 def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
     """Otherwise a consumer that reads committed would wait at an open transaction."""
     kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7)

@@ -1,5 +1,6 @@
 """The tables of a scan add up, or the scan says that they do not: whatever is cut, killed, missing or in two places."""
 
+import base64
 import itertools
 import json
 import os
@@ -16,7 +17,7 @@ from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import records as record_readers
-from tests.builders.files import file_name, write_partition
+from tests.builders.files import file_name, partition_metadata, write_partition
 from tests.builders.records import batch, record
 
 pytestmark = pytest.mark.slow
@@ -345,6 +346,18 @@ def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> Non
         ((message,),) = ([row["message"] for row in found.to_pylist()] for found in whole.findings())
         verb = "is" if records == 1 else "are"
         assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
+
+
+def test_replicas_of_another_topic_of_the_name_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for broker, number in enumerate((b"\1", b"\1", b"\2")):
+        segments = {0: [batch(records=[record(value=number)], base_offset=offset) for offset in range(number[0])]}
+        path = write_partition(tmp_path / "data" / f"broker={broker}", topic="a", partition=0, segments=segments)
+        topic_id = base64.urlsafe_b64encode(number * 16).decode()[:22]
+        (path / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    assert main(["scan", str(tmp_path / "data"), "--engine", "local", "--output", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["findings"] == [{"code": "scan-not-compared", "severity": "warning", "count": 1}]
+    assert shown["verdict"].endswith("but replicas of other topics were not compared")
 
 
 def test_every_code_about_tables_is_shown_by_a_test_here() -> None:

@@ -337,7 +337,9 @@ def test_a_marked_directory_that_is_named_is_searched(suffix: str, mark: str, da
 
 def test_where_no_file_was_searched_nothing_is_absent(data: Path, run: Run, tmp_path: Path) -> None:
     log = _log(data)
-    log.rename(f"{log}.deleted")
+    swap = log.rename(f"{log}.swap")  # a start puts it in its place
+    assert run("nowhere", data)[0] == 1
+    swap.rename(f"{log}.deleted")
     assert _verdict(data) == ("not proven", 3, [])
     code, _, said = run("nowhere", data)
     assert (code, "kdump: not proven: nothing was searched\n" in said) == (3, True)

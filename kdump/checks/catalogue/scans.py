@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.catalogue.fault_kind import IGNORE, FaultKind
-from kdump.checks.finding import ERROR
+from kdump.checks.finding import ERROR, WARNING
 
 _NOT_KAFKA = "nothing: this is about the tables, not about the file"
 
@@ -45,5 +45,16 @@ FAULTS = (
         remedy="scan again when nothing writes to the file, or scan a copy; if nothing did, please report it",
         see=("scan-rows-missing",),
         leaves_unexamined=True,
+    ),
+    FaultKind(
+        "scan-not-compared",
+        WARNING,
+        IGNORE,
+        "a replica was not compared with others, because it is of another topic with the same name.",
+        cause="a topic that was deleted and created again while this broker was down; or copies of different times",
+        kafka="its tool looks at one broker's files; a KRaft broker renames the directory to -stray if it is not the topic's",
+        loss="nothing that is of the topic now; what is here is of the other one",
+        remedy="compare the ids with that of `kafka-topics.sh --describe`; keep a copy if the records are still wanted",
+        see=("partition-metadata-bad", "replica-divergence"),
     ),
 )

@@ -8,10 +8,10 @@ from struct import Struct
 from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import Source
-from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import Unreadable
 from kdump.formats import entries, transaction_index
 from kdump.formats.file_name import (
+    DELETED,
     LOG,
     OFFSET_INDEX,
     PRODUCER_SNAPSHOT,
@@ -104,7 +104,7 @@ def orphans(partition: PartitionFacts) -> list[int]:
     """
     files = partition.files
     others = set(files.others)
-    swapped = put_in_place(partition)
+    swapped = partition.put_in_place
     return sorted(
         base
         for base, names in files.segments.items()

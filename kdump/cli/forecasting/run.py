@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from kdump.binary.java_strings import escaped
+from kdump.checks.rules.directories import missing_partitions
+from kdump.checks.wording import counted
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.cli.streams import say
@@ -19,7 +22,7 @@ from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.forecast import formatter_of
 from kdump.output.rows.forecast_summary import ForecastTotals
-from kdump.verdicts.verdict import Verdict
+from kdump.verdicts.verdict import NO_PARTITION, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +112,12 @@ class _Run:
         self._verdict.add_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
+        missing = list(missing_partitions.find(path))
+        if missing and not missing[0].is_expected:
+            self._verdict.make_exception(NO_PARTITION)
+        elif missing:
+            more = f" {counted(len(missing) - 1, 'more partition')} likewise." if len(missing) > 1 else ""
+            self._fail(Unreadable("file-missing", missing[0].message + more, path=os.path.join(path, missing[0].name)))
         return True
 
     def _noted(self, path: str) -> LogDirectory:

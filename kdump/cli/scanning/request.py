@@ -22,6 +22,8 @@ from kdump.spark.asked_for import has_cluster
 from kdump.workers.cores import jobs_here
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.cli.scanning.options import ScanOptions
     from kdump.pipeline.fleet.query import Query
 
@@ -100,14 +102,21 @@ class ScanRequest:
         paths = [absolute(path) for path in self.paths]
         return {**given, "paths": paths, "tables": self.tables, "savings": self.savings, "kdump": __version__}
 
-    @cached_property
-    def questions(self) -> list[Query]:
-        """The questions to the tables; none if the tables also hold deleted files, beside those that replaced them."""
+    @property
+    def asks(self) -> bool:
+        """Whether the tables are asked questions."""
+        return bool(self.questions_without(()))
+
+    def questions_without(self, replicas: Sequence[str]) -> list[Query]:
+        """The questions to the tables, which compare nothing with these replicas.
+
+        There are none if the tables also hold deleted files, beside those that replaced them.
+        """
         from kdump.pipeline.fleet import questions  # slow to load, and a scan without changes asks none
 
         if self._includes_deleted:
             return []
-        found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
+        found = questions.of_scan(int(self.given["now"]), without=replicas, reads_records=RECORDS in self.tables)
         return questions.answerable(found, self.tables)
 
     @cached_property

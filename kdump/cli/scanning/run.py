@@ -76,7 +76,7 @@ def scanned(request: ScanRequest, started: float) -> tuple[ScanSummary, dict[str
             summary = _summary_of_earlier(request, seen, seen.earlier)
             return summary, summary.json(request.tables_to, request.engine.name, time.monotonic() - started)
         _load_arrow()
-        if request.engine.name == LOCAL and request.questions:
+        if request.engine.name == LOCAL and request.asks:
             from kdump.pipeline.fleet.local import require_duckdb
 
             require_duckdb()

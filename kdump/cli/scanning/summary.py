@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _RECORDS = "records"  # the table
+_BUT = {
+    REPLICA_BEHIND: "replicas end at different offsets",  # one may be an older copy
+    "scan-not-compared": "replicas of other topics were not compared",
+}
 _WIDTH = 100  # of findings in a pipe
 
 
@@ -97,10 +101,10 @@ class ScanSummary(Declared):
 
     @property
     def _verdict_text(self) -> str:
-        """The verdict. It is never the bare word `fine` if replicas end at different offsets: one may be an older copy."""
-        text = self._verdict.text
-        differ = any(code == REPLICA_BEHIND for (code, _), _ in self.codes)
-        return f"{text}, but replicas end at different offsets" if differ and self.exit_code == exit_codes.CLEAN else text
+        """The verdict. It is never the bare word `fine` if replicas end at different offsets, or were not compared."""
+        text, codes = self._verdict.text, {code for (code, _), _ in self.codes}
+        but = [words for code, words in _BUT.items() if code in codes and self.exit_code == exit_codes.CLEAN]
+        return f"{text}, but {' and '.join(but)}" if but else text
 
     @classmethod
     def of_kept(cls, given: Mapping[str, Any], failing: Sequence[str]) -> ScanSummary:

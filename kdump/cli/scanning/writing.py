@@ -11,7 +11,7 @@ from kdump.cli.scanning.engine import LOCAL
 from kdump.cli.scanning.progress import ScanProgress
 from kdump.cli.scanning.request import BATCHES, RECORDS
 from kdump.errors import KdumpError, MissingPackage, UsageError
-from kdump.pipeline import decoded_tables, discovery
+from kdump.pipeline import decoded_tables, discovery, other_topics
 from kdump.pipeline.fleet import written
 from kdump.pipeline.options import Options
 from kdump.pipeline.reconciliation import Reconciliation
@@ -20,12 +20,13 @@ from kdump.pipeline.taking_over import take_over
 from kdump.pipeline.tasks import ATTEMPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pyarrow
 
     from kdump.cli.scanning.request import ScanRequest
     from kdump.cli.scanning.seen import Seen
+    from kdump.pipeline.fleet.query import Query
     from kdump.pipeline.kept import Kept
 
 
@@ -48,6 +49,8 @@ def write(request: ScanRequest, folder: str, seen: Seen) -> Reconciliation:
             options["filelist"] = file_list
         given.append(options)
     reconciliation = Reconciliation(folder)
+    reconciliation.others = other_topics.find(seen.items)
+    questions = request.questions_without([other.replica for other in reconciliation.others])
     for fault in seen.unlisted:
         reconciliation.miss([table for table in request.tables if table != "findings"], fault)
     is_local = request.engine.name == LOCAL
@@ -63,9 +66,9 @@ def write(request: ScanRequest, folder: str, seen: Seen) -> Reconciliation:
             all_options = [Options({**options, "parallelism": str(request.cores)}) for options in given]
             write_tables(all_options, folder, request.cores, reconciliation, progress.show, kept)
             take_over_kept()
-            answers = written.ask(folder, request.questions, request.cores)
+            answers = written.ask(folder, questions, request.cores)
         else:
-            answers = _write_with_spark(request, given, folder, reconciliation, progress, kept, take_over_kept)
+            answers = _write_with_spark(request, given, questions, folder, reconciliation, progress, kept, take_over_kept)
     reconciliation.finish()
     decoded_tables.write(folder, reconciliation.shapes)
     written.add_findings(folder, answers)
@@ -78,6 +81,7 @@ def write(request: ScanRequest, folder: str, seen: Seen) -> Reconciliation:
 def _write_with_spark(
     request: ScanRequest,
     given: list[dict[str, str]],
+    questions: Sequence[Query],
     folder: str,
     reconciliation: Reconciliation,
     progress: ScanProgress,
@@ -94,7 +98,7 @@ def _write_with_spark(
             try:
                 write_tables(session, given, folder, reconciliation, progress.show, kept)
                 take_over()
-                return ask_tables(session, request.questions, folder)
+                return ask_tables(session, questions, folder)
             except KdumpError:
                 raise
             except Exception as error:

@@ -419,7 +419,11 @@ class PartitionRecovery:
         for left in self._left_out:
             if left.code == NESTED and left.first is not None and left.last is not None and self._chain:
                 left.is_lost = left.is_lost and not filling.has_all(left.first, left.last + 1)
+        before: LeftOut | None = None
         for left in sorted(self._left_out, key=lambda left: (left.path, left.start)):
+            if left.is_wrapper:
+                _assume_first(left, before, filling)
+            before = left
             self.rows.append(dropped(left))
             if left.is_lost:
                 self.rows += _decoded(left, filling)
@@ -693,6 +697,18 @@ def _decoded(left: LeftOut, filling: Filling) -> Iterator[LostRecord]:
     for offset, timestamp, key in left.decoded:
         if not filling.has_all(offset, offset + 1):
             yield LostRecord(left.path, left.start, offset, timestamp, key)
+
+
+def _assume_first(left: LeftOut, before: LeftOut | None, filling: Filling) -> None:
+    """Let a damaged message that holds others start after the batch before it: its header says the last offset only."""
+    offsets = filling.offsets_of(left)
+    if offsets is None or left.last is None:
+        return
+    last_before = -1 if before is None or before.path != left.path or before.last is None else before.last
+    first = max(offsets[0], last_before + 1 if last_before < left.last else 0)
+    if first < left.last:
+        left.first = first
+        left.reason += "; it says its last offset only, and is taken to start after the batch before it"
 
 
 def dropped(left: LeftOut) -> Dropped:

@@ -338,6 +338,7 @@ class LeftOut(Declared):
     """Bytes of a log that are not taken over. `code` is one of the catalogue's, `reason` says why.
 
     `is_lost` is false for what is also elsewhere, such as a duplicate. `decoded` are the records that can still be read in it.
+    A damaged message that holds others (`is_wrapper`) claims the last offset only.
     """
 
     path: str
@@ -351,6 +352,7 @@ class LeftOut(Declared):
     last: int | None = None
     is_lost: bool = True
     decoded: Sequence[Lost] = ()
+    is_wrapper: bool = False
 
     @classmethod
     def of(cls, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> Self:
@@ -503,11 +505,11 @@ class Walk:
         if is_known and first <= last and not is_wrapper(header_bytes):
             self._damaged_bytes += end - start
             self._damaged_offsets += last - first + 1
-        self.left_out.append(
-            LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
-        )
-        self._decode(self.left_out[-1])
-        self._look_inside(self.left_out[-1])
+        left = LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
+        left.is_wrapper = is_known and is_wrapper(header_bytes)
+        self.left_out.append(left)
+        self._decode(left)
+        self._look_inside(left)
 
     def _is_claimed(self, piece: Piece) -> bool:
         header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)

@@ -27,7 +27,11 @@ from kdump.binary.batch_header import (
     TRANSACTIONAL_BIT,
 )
 from kdump.binary.source import Source
+from kdump.checks.settings import Settings, current_time
+from kdump.checks.topic_policy import policy_of
+from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
+from kdump.forecasts.log_directory import LogDirectory
 from kdump.formats import file_name, rewriting, tree
 from kdump.formats.message_set import Message, unwrap
 from kdump.formats.ranges import HIGHEST_OFFSET, Range
@@ -36,7 +40,7 @@ from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
-from kdump.reading.items import Damage
+from kdump.reading.items import DAMAGED, Damage
 from kdump.reading.starts import offsets_at
 from kdump.verdicts.ranges import Ranges
 
@@ -51,9 +55,13 @@ if TYPE_CHECKING:
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
 
+    Offsets = tuple[int, int]
+    """The first and the last of some offsets."""
+
     Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
+_MOST_GAPS = 1 << 16  # only the cleaner leaves more
 
 
 class Wanted(Range):
@@ -111,10 +119,15 @@ class Slicing:
         self._progress = progress
         self._open: set[int] = set()  # producers with transactions in the slice whose end is not
         self._left_out = False  # batches after the last one that was written
+        self._seen = Ranges()  # offsets of batches in the range
         self._last_offsets: set[int] = set()  # of the last batch in the range, and of that of each producer
 
     def to_end(self) -> None:
-        """Write everything. Raises CorruptData for damage in the range, and for batches whose records cannot be read."""
+        """Write everything.
+
+        Raises CorruptData for damage in the range, for batches whose records cannot be read, and where batches of the range are
+        somewhere else only.
+        """
         if self._wanted.chooses_records:
             self._last_offsets = self._found_last_offsets()
         for base, end in self._segments(self._is_done):
@@ -129,6 +142,50 @@ class Slicing:
                     self.log_end = base
                 self._left_out = log.has_gap
                 self.rows.append(log.row)
+        missing = Ranges()
+        for first, last in self._gaps():
+            missing.add(first, last)
+        if missing and len(self._seen) <= _MOST_GAPS and not self._is_compacted:
+            self._look_elsewhere(missing)
+
+    @property
+    def _is_compacted(self) -> bool:
+        """Whether the cleaner is known to work on the partition, which explains any gap."""
+        path = self._part.path
+        name = tree.directory_name(path)
+        is_cleaned = name is not None and LogDirectory(tree.parent(path)).is_cleaned(name.topic, name.partition)
+        return is_cleaned or policy_of(path, Settings(now=current_time())).is_compacted
+
+    def _gaps(self) -> Iterator[Offsets]:
+        """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
+        bases = list(self._part.logs)
+        next_offset = max(self._wanted.from_offset, bases[0])
+        for first, last in (*self._seen.merged(), (bases[-1], HIGHEST_OFFSET)):
+            end = min(first - 1, self._wanted.to_offset)
+            if next_offset <= end:
+                yield next_offset, end
+            next_offset = max(next_offset, last + 1)
+
+    def _look_elsewhere(self, missing: Ranges) -> None:
+        """Raises CorruptData if a log has a batch with some of these offsets where others belong, or by its name."""
+        for base, end in tree.with_next(list(self._part.logs)):
+            path = os.path.join(self._part.path, self._part.logs[base])
+            with Source(path) as source:
+                for position, first, last in self._batches(source, base, end):
+                    if missing.touch(first, last):
+                        message = f"it has {offset_range(first, last)}, which are missing where they belong"
+                        fault = CorruptData("offset-below-base", message, path=path, position=position)
+                        fault.remedy = f"mend it first: kdump recover {self._part.path} -o DIR"
+                        raise fault
+
+    def _batches(self, source: Source, base: int, end: int | None) -> Iterator[tuple[int, int, int]]:
+        """The position, the first and the last offset of each batch of a log whose checksum fits."""
+        self._inputs.note(source)
+        for item in salvage.walk(source, base_offset=base, next_base_offset=end):
+            if not isinstance(item, Damage) and item.status != DAMAGED:
+                batches = item.chunk.batches
+                for row, (position, last) in enumerate(zip(batches["position"], batches["last_offset"], strict=True)):
+                    yield position, batches.row(row).first_offset, last
 
     @property
     def _reaches_end(self) -> bool:
@@ -269,6 +326,7 @@ class Slicing:
         for row, (position, size) in enumerate(zip(chunk.batches["position"], chunk.batches["size"], strict=True)):
             log.at(position, size)
             last = chunk.batches["last_offset"][row]
+            self._see(chunk, row, last)
             if log.has(last, last):
                 log.leave_out()
             elif chunk.is_legacy:
@@ -277,6 +335,16 @@ class Slicing:
                 self._take_control(log, chunk.headers[row])
             else:
                 self._take_data(log, chunk, row)
+
+    def _see(self, chunk: Chunk, row: int, last: int) -> None:
+        """Note the offsets of a batch; of old messages, which say the last one only, those that follow what came before."""
+        if len(self._seen) > _MOST_GAPS:
+            return
+        if not chunk.is_legacy:
+            self._seen.add(chunk.headers[row][BASE_OFFSET], last)
+            return
+        before = self._seen.merged()[-1][1] if self._seen else self._wanted.from_offset - 1
+        self._seen.add(before + 1 if before < last else last, last)
 
     def _take_control(self, log: SlicedLog, header: Sequence[int]) -> None:
         """Take a control batch if it is in the range, or if it ends a transaction that the slice holds."""

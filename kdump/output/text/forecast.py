@@ -121,7 +121,7 @@ class ForecastReport:
         badness = by_verdict, after_how_many, *rest
         if self._worst is None or badness > self._worst[0]:
             self._worst = badness, _reason(worst)
-        self._is_failing |= any(verdict(row) == FAILS for row in rows)
+        self._is_failing |= any(verdict(row) == FAILS and not row.is_only_unserved for row in rows)
         self._alike.setdefault(_kind(rows), Alike()).add(rows)
 
     def end(self, totals: ForecastTotals) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, number_range
-from kdump.formats import tree
+from kdump.formats import file_name, tree
 from kdump.output.rows import fates
 from kdump.output.text.answer import write_answer
 from kdump.output.text.steps import Steps, shell_word
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _HEADLINES = {fates.NOT_WRITTEN: f"beyond the end ({fates.NOT_WRITTEN})"}
+_DELETED = "now: brokers delete it after a minute (file.delete.delay.ms)"
+_FATES = {file_name.SWAP: "a start puts it in place", file_name.CLEANED: "before a start, which deletes it"}
 _MOST_PLACES = 3  # that have a command
 _MAY_BE_DAMAGED = (fates.DAMAGED, fates.NOT_FOUND)
 
@@ -48,7 +50,7 @@ class WhereReport:
     def _add_steps(self, fate: Fate) -> None:
         for place in fate.places:
             if place.is_going and not tree.is_set_aside(place.path):
-                self._steps.keep(place.path, "now: brokers delete it after a minute (file.delete.delay.ms)")
+                self._steps.keep(place.path, _FATES.get(file_name.suffix(place.path), _DELETED))
             if self._places < _MOST_PLACES:
                 self._places += 1
                 here = f"--offset {fate.offset}" if place.is_found_by_offset else f"--from-position {place.position} --limit 1"

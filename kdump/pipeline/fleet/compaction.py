@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment
+from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, is_compared, moment
 from kdump.pipeline.fleet.replicas import CHECKPOINT_COLUMNS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OVERDUE_MS = 7 * 86_400_000
 """How long tombstones may stay past their time: the cleaner only runs if there is enough to clean."""
@@ -91,7 +95,7 @@ FROM late WHERE place = 1
     )
 
 
-def stalled() -> Query:
+def stalled(without: Sequence[str] = ()) -> Query:
     """Partitions in which one broker's cleaner has more than half left of segments that another broker's has finished."""
     return findings(
         "stalled",
@@ -100,11 +104,12 @@ def stalled() -> Query:
             "checkpoints": CHECKPOINT_COLUMNS,
         },
         f"""
-WITH points AS ({_POINTS}),
+WITH points AS (SELECT * FROM ({_POINTS}) AS p WHERE {is_compared(without)}),
 brokers AS (SELECT broker FROM points GROUP BY broker),
 closed AS (
   SELECT s.*, lead(segmentBase) OVER (PARTITION BY broker, topic, `partition` ORDER BY segmentBase) AS nextBase
-  FROM {{segments}} s WHERE broker IS NOT NULL AND topic IS NOT NULL AND segmentBase IS NOT NULL
+  FROM {{segments}} s
+  WHERE broker IS NOT NULL AND topic IS NOT NULL AND segmentBase IS NOT NULL AND {is_compared(without)}
 ),
 best AS (
   SELECT p.*, row_number() OVER (PARTITION BY topic, `partition` ORDER BY point DESC, broker) AS place FROM points p

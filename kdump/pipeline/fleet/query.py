@@ -96,6 +96,12 @@ def seconds(milliseconds: str) -> str:
     return f"CAST(({milliseconds} - ({milliseconds}) % 1000) / 1000 AS BIGINT)"
 
 
+def is_compared(without: Sequence[str]) -> str:
+    """A condition: a row is of none of these replicas, each as BROKER:TOPIC-PARTITION."""
+    named = text_list([name.replace("{", "{{").replace("}", "}}") for name in without])
+    return f"printf('%s:%s-%d', broker, topic, `partition`) NOT IN {named}" if without else "TRUE"
+
+
 def text_list(values: Sequence[str]) -> str:
     """Texts between parentheses, for IN; there is always one."""
     return "(" + ", ".join("'" + value.replace("'", "''") + "'" for value in ("", *values)) + ")"

@@ -16,19 +16,20 @@ def of_scan(
     *,
     retention_ms: int | None = None,
     compacted: Sequence[str] = replicas.COMPACTED,
+    without: Sequence[str] = (),
     reads_records: bool = False,
 ) -> list[Query]:
     """The questions whose answers are findings of a fleet: codes of `catalogue.FLEET`, none of which `kdump check` reports.
 
-    `now` is in milliseconds. With `reads_records`, questions to the table of records are included, which must have offsets and
-    keys.
+    `now` is in milliseconds. Nothing is compared with the replicas in `without`, each as BROKER:TOPIC-PARTITION. With
+    `reads_records`, questions to the table of records are included, which must have offsets and keys.
     """
     found = [
-        replicas.divergence(compacted),
-        replicas.behind(now),
+        replicas.divergence(compacted, without),
+        replicas.behind(now, without=without),
         transactions.missing_markers(),
         retention.blocked(now, retention_ms, compacted),
-        compaction.stalled(),
+        compaction.stalled(without),
         compaction.overdue(now),
     ]
     return [*found, compaction.duplicates()] if reads_records else found

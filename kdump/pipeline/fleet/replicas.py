@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import PLACE, Query, broker_name, counted, findings, offset_range, seconds, text_list
+from kdump.pipeline.fleet.query import PLACE, Query, broker_name, counted, findings, is_compared, offset_range, seconds, text_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +34,15 @@ BATCH_COLUMNS = (
 CHECKPOINT_COLUMNS = ("broker", "topic", "partition", "kind", "offset")
 
 
-def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
+def divergence(compacted: Sequence[str] = COMPACTED, without: Sequence[str] = ()) -> Query:
     """Where replicas differ: in the contents of batches, only in leader epochs, or in which batches exist.
 
     Compares the offsets that several brokers should hold, from the start to the end of each. A log ends with its last intact
     batch, or with a damaged one if another broker has that offset. Cleaned parts are left out, because brokers clean at
     different times. If no checkpoint marks them, but batches look cleaned or the topic is in `compacted`, a difference is a
     warning. The version that most brokers hold is taken for right, never a damaged one; of two versions, the one with the later
-    leader epoch. Spans of offsets are compared by their hashes first; batches are compared one by one only in spans that
-    differ.
+    leader epoch. Replicas in `without` are not compared. Spans of offsets are compared by their hashes first; batches are
+    compared one by one only in spans that differ.
     """
     this, that, deviating = broker_name("broker", "Broker"), broker_name("trueBroker"), broker_name("broker")
     what = (
@@ -135,7 +135,7 @@ SELECT broker, topic, `partition`, coalesce(segmentBase, baseBefore) AS segmentB
   {what} AS message
 FROM numbered WHERE place = 1
 """,
-        steps={"replicas": _replicas(compacted), "doubtful": _DOUBTFUL},
+        steps={"replicas": _replicas(compacted, without), "doubtful": _DOUBTFUL},
     )
 
 
@@ -148,7 +148,7 @@ _HELD = f"""
   FROM {{batches}} WHERE {_OF_LOGS}"""
 
 
-def _replicas(compacted: Sequence[str]) -> str:
+def _replicas(compacted: Sequence[str], without: Sequence[str]) -> str:
     """For each partition on several brokers, one row per broker with the range it should hold."""
     return f"""
 WITH logs AS (
@@ -156,7 +156,7 @@ WITH logs AS (
     max(CASE WHEN status <> 'intact' THEN 0 WHEN topic IN {text_list(compacted)} OR deleteHorizonMs IS NOT NULL THEN 1
       WHEN try_subtract(lastOffset, baseOffset) >= `count` THEN 1 ELSE 0 END) AS looksCleaned,
     max(CASE WHEN status = 'intact' THEN lastOffset END) AS sound, max(lastOffset) AS claimed
-  FROM {{batches}} WHERE {_OF_LOGS} GROUP BY broker, topic, `partition`
+  FROM {{batches}} WHERE {_OF_LOGS} AND {is_compared(without)} GROUP BY broker, topic, `partition`
 ),
 furthest AS (
   SELECT l.*, max(sound) OVER (PARTITION BY topic, `partition`) AS furthest,
@@ -166,7 +166,7 @@ furthest AS (
 ),
 cleaned AS (
   SELECT topic, `partition`, max(`offset`) AS cleaned
-  FROM {{checkpoints}} WHERE kind = '{CLEANER_OFFSETS}' GROUP BY topic, `partition`
+  FROM {{checkpoints}} WHERE kind = '{CLEANER_OFFSETS}' AND {is_compared(without)} GROUP BY topic, `partition`
 )
 SELECT f.broker, f.topic, f.`partition`, f.path, CASE WHEN c.cleaned IS NULL THEN f.isCleaned ELSE 0 END AS isCleaned,
   greatest(f.startOffset, coalesce(c.cleaned, f.startOffset)) AS startOffset,
@@ -198,7 +198,7 @@ HAVING count(*) > 1 AND (count(*) > c.brokers OR c.lowest <> c.highest OR c.fewe
 """The spans of offsets in which replicas differ, or of which one holds nothing."""
 
 
-def behind(now: int, lag_ms: int = LAG_MS) -> Query:
+def behind(now: int, lag_ms: int = LAG_MS, without: Sequence[str] = ()) -> Query:
     """Replicas whose logs end at a lower offset than those of other brokers, with both ends, which are the next offsets.
 
     It is a warning if they end more than `lag_ms` earlier, or hold nothing. Others are an info: followers of a live broker lag,
@@ -215,7 +215,7 @@ WITH ends AS (
   SELECT broker, topic, `partition`, max(segmentBase) AS segmentBase, max(path) AS path,
     max(coalesce(lastOffset, try_subtract(segmentBase, 1))) AS endOffset,
     max(CASE WHEN maxTimestamp > {now} THEN {now} WHEN maxTimestamp >= 0 THEN maxTimestamp END) AS latest
-  FROM {{segments}} WHERE broker IS NOT NULL AND topic IS NOT NULL GROUP BY broker, topic, `partition`
+  FROM {{segments}} WHERE broker IS NOT NULL AND topic IS NOT NULL AND {is_compared(without)} GROUP BY broker, topic, `partition`
 ),
 compared AS (
   SELECT e.*, first_value(broker) OVER best AS bestBroker, first_value(endOffset) OVER best AS bestOffset,

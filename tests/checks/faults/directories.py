@@ -29,17 +29,17 @@ def _with_suffix(suffix: str, *, base_offset: int = 0) -> dict[str, bytes]:
 
 def _log_dir(partition: str = "orders-3", files: Files | None = None) -> Files:
     """A log directory with one partition of the offsets 0 to 5, and files of its own."""
-    return {**(files or {}), **{f"{partition}/{name}": data for name, data in _SOUND.items()}}
+    return {"meta.properties": _META, **(files or {}), **{f"{partition}/{name}": data for name, data in _SOUND.items()}}
 
 
 def _beyond_end(code: str, kind: str, offset: int, offsets: tuple[int, int] | None = None) -> FaultCase:
     """A checkpoint has an offset beyond the end of the partition, which is 6."""
     name = f"{kind}-offset-checkpoint"
     shown, near_miss = (
-        _log_dir(files={name: checkpoint(entries=[("orders", 2, 17), ("orders", 3, at), ("orders-3", 3, 99)])})
+        _log_dir(files={name: checkpoint(entries=[("orders", 2, 0), ("orders", 3, at), ("orders-3", 3, 0)])})
         for at in (offset, 6)
     )
-    return case(code, shown, error((16, 26), file=name, offsets=offsets, expected="at most 6", found=str(offset)), near_miss)
+    return case(code, shown, error((15, 25), file=name, offsets=offsets, expected="at most 6", found=str(offset)), near_miss)
 
 
 def _between(severity: Callable[..., At], base_offset: int, first: int, last: int) -> At:
@@ -48,7 +48,10 @@ def _between(severity: Callable[..., At], base_offset: int, first: int, last: in
 
 
 _DELETED = "orders-3.0123456789abcdef0123456789abcdef-delete"
+_POINTS, _HIGH = "recovery-point-offset-checkpoint", "replication-offset-checkpoint"
 _META = b"#\n#Tue Nov 14 22:13:20 UTC 2023\nnode.id=1\nversion=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\n"
+
+_SWAPPED = {**_log_dir(files={_HIGH: checkpoint(entries=[("orders", 3, 8)])}), f"orders-3/{_log(6)}.swap": _batch(6)}
 
 CASES: tuple[FaultCase, ...] = (
     case(
@@ -82,6 +85,17 @@ CASES: tuple[FaultCase, ...] = (
     _beyond_end("log-start-beyond-end", "log-start", 7),
     _beyond_end("recovery-point-beyond-end", "recovery-point", 7, offsets=(6, 6)),
     _beyond_end("high-watermark-beyond-end", "replication", 9, offsets=(6, 8)),
+    case(
+        "high-watermark-beyond-end: of-a-swap",  # which a start puts in its place, unless a cleaning beside it was not finished
+        _SWAPPED | {f"orders-3/{_log(6)}.cleaned": b""},
+        error((4, 14), file=_HIGH, offsets=(6, 7), expected="at most 6", found="8"),
+        _SWAPPED,
+        also={
+            "leftover-swap": warning(NO_BYTES, file=f"orders-3/{_log(6)}.swap"),
+            "leftover-cleaned": info(NO_BYTES, file=f"orders-3/{_log(6)}.cleaned"),
+        },
+        near_also={"leftover-swap"},
+    ),
     _beyond_end("cleaner-offset-beyond-end", "cleaner", 9, offsets=(6, 8)),
     case("leftover-cleaned", _with_suffix(".cleaned"), info(NO_BYTES, file=_log(0) + ".cleaned"), _SOUND),
     case("leftover-swap", _with_suffix(".swap"), warning(NO_BYTES, file=_log(0) + ".swap"), _SOUND),
@@ -94,9 +108,9 @@ CASES: tuple[FaultCase, ...] = (
     case("leftover-deleted", _with_suffix(".deleted"), info(NO_BYTES, file=_log(0) + ".deleted"), _SOUND),
     case(
         "dir-odd",
-        _log_dir(_DELETED, {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""}),
+        _log_dir(_DELETED, {"lost+found/x": b"", "orders-1-delete/x": b""}),
         (info(NO_BYTES, file=_DELETED), error(NO_BYTES, file="lost+found"), error(NO_BYTES, file="orders-1-delete")),
-        _log_dir(files={"meta.properties": _META, "remote-log-index-cache/0_a.index": b""}),
+        _log_dir(files={"remote-log-index-cache/0_a.index": b""}),
     ),
     case(
         "name-not-numeric",
@@ -128,8 +142,27 @@ CASES: tuple[FaultCase, ...] = (
     ),
     case(
         "log-dir-file-bad",
-        _log_dir(files={"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80}),
-        (error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
-        _log_dir(files={"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META}),
+        _log_dir(files={_POINTS: b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80}),
+        (error(WHOLE_FILE, file=_POINTS), error(WHOLE_FILE, file="meta.properties")),
+        _log_dir(files={_POINTS: b"0\n1\norders 3 6\n"}),
+    ),
+    case(
+        "meta-properties-missing",
+        {name: data for name, data in _log_dir(files={_POINTS: b"0\n0\n"}).items() if name != "meta.properties"},
+        warning(NO_BYTES, file="meta.properties"),
+        {name: data for name, data in _log_dir().items() if name != "meta.properties"},
+    ),
+    case(
+        "partition-missing",
+        _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 40\n"}),
+        info((15, 24), file=_POINTS, found="40"),
+        _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 40\n", f"gone-1{_DELETED[8:]}/x": b""}),
+        near_also={"dir-odd"},
+    ),
+    case(
+        "partition-missing: never-flushed",
+        _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 0\n", _HIGH: b"0\n1\ngone 1 9\n"}),
+        info((4, 12), file=_HIGH, found="9"),
+        _log_dir(files={_POINTS: b"0\n1\norders 3 6\n", _HIGH: b"0\n1\ngone 1 9\n"}),  # it was deleted before the last minute
     ),
 )

@@ -27,6 +27,7 @@ _PARTITION = partition_files({0: [_BATCH], 1: [_NEXT]}, topic="orders", partitio
 _WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEXT_LOG}
 _BROKEN = _BATCH[:-1] + b"X"
 _ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
+_LOG_DIRECTORY = {".kafka_cleanshutdown": b'{"version":0}', "meta.properties": b"version=1\ncluster.id=c\nnode.id=1\n"}
 _AGED = [batch(records=[record(value=b"value", timestamp=-2)], base_offset=offset) for offset in range(2)]
 _HOLE = 2 << 20
 
@@ -198,9 +199,9 @@ CASES = (
     ),
     case(
         "file-not-recognized: of-a-program",
-        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", ".kafka_cleanshutdown": b'{"version":0}', "server.log": b"INFO well"},
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", **_LOG_DIRECTORY, "server.log": b"INFO well"},
         info(NO_BYTES, file=""),
-        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", ".kafka_cleanshutdown": b'{"version":0}', "server.log": b""},
+        {"orders-3/leader-epoch-checkpoint": b"0\n0\n", **_LOG_DIRECTORY, "server.log": b""},
     ),
     case(
         "sparse-file",

@@ -6,6 +6,7 @@ from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.context import context_in
 from kdump.checks.wording import offset_range
 from kdump.formats import file_name
+from kdump.formats.file_name import CLEANED, DELETED, SWAP
 from kdump.formats.tree import base_offset_of
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
 
-CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 _LOG_SWAP = file_name.LOG + SWAP
 
 
@@ -46,27 +46,9 @@ def check(partition: PartitionFacts) -> None:
         context_in(partition, _first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
 
 
-def put_in_place(partition: PartitionFacts) -> dict[int, SegmentFacts]:
-    """The new logs that a restart puts in place of others, by base offset; known once all files have been checked."""
-    cleaned_from = _cleaned_from(partition)
-    logs = partition.carried.swapped_logs
-    return {base: facts for base, facts in logs.items() if cleaned_from is None or base < cleaned_from}
-
-
-def _cleaned_from(partition: PartitionFacts) -> int | None:
-    """The base offset of the first `.cleaned` file, from which on a restart deletes what was to replace others."""
-    bases = (base_offset_of(name) for name in _names(partition, CLEANED))
-    return min((base for base in bases if base is not None), default=None)
-
-
 def _names(partition: PartitionFacts, suffix: str) -> list[str]:
     """Files of segments with one more suffix, without those of KRaft's snapshots."""
-    return [name for name in partition.files.others if is_leftover(name, suffix)]
-
-
-def is_leftover(name: str, suffix: str) -> bool:
-    """Whether a name is that of a segment's file with one more suffix."""
-    return name.endswith(suffix) and not name.endswith(file_name.CHECKPOINT + suffix)
+    return [name for name in partition.files.others if file_name.is_leftover(name, suffix)]
 
 
 def _first(names: list[str]) -> str:
@@ -87,14 +69,14 @@ def _forecast(partition: PartitionFacts, swaps: list[str]) -> str:
     bases = {base for name in swaps if (base := base_offset_of(name)) is not None}
     if not bases:
         return "A restart fails on their names, which contain no number."
-    cleaned_from = _cleaned_from(partition)
+    cleaned_from = partition.cleaned_from
     kept = {base for base in bases if cleaned_from is None or base < cleaned_from}
     texts = []
     if kept != bases:
         texts.append(
             f"A restart deletes those from base offset {cleaned_from:,} on, because there are .cleaned files beside them."
         )
-    new = put_in_place(partition)
+    new = partition.put_in_place
     if not kept:
         return texts[0]
     if not new:

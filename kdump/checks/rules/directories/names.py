@@ -10,9 +10,9 @@ from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DELETE, DIE, IGNORE, RESCAN
 from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.rules.directories.leftovers import CLEANED, SWAP, is_leftover
 from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
+from kdump.formats.file_name import CLEANED, SWAP, is_leftover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.java_strings import escaped
 from kdump.binary.paths import absolute
-from kdump.binary.source import Source
+from kdump.binary.source import NoSource, Source
 from kdump.checks.catalogue.fault_kind import BLIND, DIE, OFFLINE, RESCAN
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.wording import as_sentence, offset_range
 from kdump.errors import CorruptData, Unreadable
-from kdump.formats import meta_properties, properties, text_checkpoint, tree
+from kdump.formats import file_name, meta_properties, properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.checks.finding import Emit
     from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.settings import Settings
+
+LACKS_PROPERTIES = (
+    f"there is no {tree.META_PROPERTIES}: a KRaft broker only starts if each of its log directories has one, as"
+    " kafka-storage.sh makes it; one of the time before makes it at its start"
+)
+"""What a start makes of a log directory without this file."""
 
 _MAX_FILE_BYTES = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
 _IDS = ("broker.id", "node.id")
 _META_VERSIONS = ("0", "1")
+_GOING = tuple(file_name.LOG + suffix for suffix in (file_name.CLEANED, file_name.DELETED))
 _WITHOUT_ENTRIES = {text_checkpoint.RECOVERY_POINTS: RESCAN, text_checkpoint.LOG_START_OFFSETS: BLIND}
 """What a start does that takes the checkpoint for one without entries."""
 
@@ -47,7 +57,9 @@ def check(context: FileContext) -> None:
             coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
         if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
             forecast = forecast or (without if line.is_reset else OFFLINE)
-            context.report("log-dir-file-bad", line.start, line.end, as_sentence(fault.message), forecast=forecast)
+            is_unserved = forecast == OFFLINE and line.is_reset and context.file_type == text_checkpoint.HIGH_WATERMARKS
+            then = " A broker starts with it, and serves no replica of this log directory." if is_unserved else ""
+            context.report("log-dir-file-bad", line.start, line.end, as_sentence(fault.message) + then, forecast=forecast)
     stop = checkpoint.position
     if stop < source.size:
         message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries or bad lines."
@@ -64,6 +76,14 @@ def check_meta_properties(context: FileContext) -> None:
         return
     context.coverage.add(ByteCoverage.DAMAGED, len(data))
     context.report("log-dir-file-bad", 0, len(data), message, severity=ERROR, forecast=DIE)
+
+
+def check_directory(path: str, settings: Settings, emit: Emit) -> None:
+    """Report that a log directory has no `meta.properties`: another folder of partitions needs none."""
+    file = os.path.join(path, tree.META_PROPERTIES)
+    if tree.is_log_directory(path) and not system.has_name(file):
+        context = FileContext(NoSource(file), file, tree.META_PROPERTIES, settings, emit)
+        context.report("meta-properties-missing", 0, 0, as_sentence(LACKS_PROPERTIES))
 
 
 def _what_is_wrong(values: dict[str, str]) -> str:
@@ -117,9 +137,11 @@ def _log_start(context: FileContext, entry: text_checkpoint.Line, partition: Par
 
 def _report_beyond_end(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
     offset = _offset(entry)
-    code, story = _LOST[context.file_type]
-    story = story.format(f"{offset:,}")
+    code, story = _CODES[context.file_type], STORIES[context.file_type].format(f"{offset:,}")
     message = f"{_name(partition)} {story}, but {partition.end_text}. Lost: {offset_range(log_end, offset - 1)}."
+    going = [name for name in partition.files.others if name.endswith(_GOING) and log_end <= (tree.base_offset_of(name) or 0)]
+    if going:
+        message += f" {going[0]} may have some of them: a restart deletes it, so copy it first."
     context.report(
         code, entry.start, entry.end, message, offsets=(log_end, offset - 1), expected=f"at most {log_end}", found=offset
     )
@@ -129,11 +151,19 @@ def _name(partition: PartitionFacts) -> str:
     return escaped(os.path.basename(absolute(partition.path)))
 
 
-_LOST = {
-    text_checkpoint.RECOVERY_POINTS: ("recovery-point-beyond-end", "was flushed up to offset {}"),
-    text_checkpoint.HIGH_WATERMARKS: ("high-watermark-beyond-end", "had all offsets below {} committed"),
-    text_checkpoint.CLEANER_OFFSETS: ("cleaner-offset-beyond-end", "was cleaned up to offset {}"),
+STORIES = {
+    text_checkpoint.RECOVERY_POINTS: "was flushed up to offset {}",
+    text_checkpoint.HIGH_WATERMARKS: "had all offsets below {} committed",
+    text_checkpoint.CLEANER_OFFSETS: "was cleaned up to offset {}",
+    text_checkpoint.LOG_START_OFFSETS: "starts at offset {}",
 }
-"""The fault of a checkpoint whose entry is beyond the end of the log, and what the entry says."""
+"""What an entry of a checkpoint says of its partition."""
 
-_AGAINST_END = {text_checkpoint.LOG_START_OFFSETS: _log_start, **dict.fromkeys(_LOST, _report_beyond_end)}
+_CODES = {
+    text_checkpoint.RECOVERY_POINTS: "recovery-point-beyond-end",
+    text_checkpoint.HIGH_WATERMARKS: "high-watermark-beyond-end",
+    text_checkpoint.CLEANER_OFFSETS: "cleaner-offset-beyond-end",
+}
+"""The fault of a checkpoint whose entry is beyond the end of the log."""
+
+_AGAINST_END = {text_checkpoint.LOG_START_OFFSETS: _log_start, **dict.fromkeys(_CODES, _report_beyond_end)}

@@ -8,10 +8,10 @@ from bisect import bisect_left
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
-from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover, put_in_place
 from kdump.checks.settings import DEEP
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name, text_checkpoint, tree
+from kdump.formats.file_name import CLEANED, DELETED, SWAP, is_leftover
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
@@ -120,7 +120,7 @@ def _why_lost(partition: PartitionFacts, start_offset: int, first_log: int, *, l
 def _is_going(partition: PartitionFacts, start_offset: int, first_log: int) -> bool:
     """Whether a broker was deleting segments of these offsets, or replacing them: it renames their logs first."""
     deleted = [tree.base_offset_of(name) for name in partition.files.others if is_leftover(name, DELETED)]
-    return any(base is not None and start_offset <= base < first_log for base in (*deleted, *put_in_place(partition)))
+    return any(base is not None and start_offset <= base < first_log for base in (*deleted, *partition.put_in_place))
 
 
 def _report_first_lost(context: FileContext, below: str, why: str, between: tuple[int, int], start: int, end: int) -> None:

@@ -51,10 +51,12 @@ def check_missing(partition: PartitionFacts) -> None:
     if partition_metadata.NAME in partition.files.others or not partition.files.logs or name is None or name.is_going:
         return
     if name.topic != tree.METADATA_TOPIC and tree.is_of_kraft(tree.parent(partition.path)):
-        message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
-        context_in(partition, partition_metadata.NAME).report(
-            "partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY
-        )
+        message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray"
+        severity = ERROR
+        if tree.was_never_written(partition.path):
+            severity, message = INFO, f"{message}: nothing is lost, for nothing was ever written to it"
+        context = context_in(partition, partition_metadata.NAME)
+        context.report("partition-metadata-bad", 0, 0, f"{message}.", severity=severity, forecast=STRAY)
 
 
 def topic_id_of(path: str) -> bytes | None:

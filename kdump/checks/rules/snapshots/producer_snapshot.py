@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from itertools import chain, islice
 
+from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, MAGIC, PRODUCER_ID
 from kdump.binary.checksums import crc32c_for
-from kdump.binary.source import WINDOW_SIZE
+from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue.fault_kind import IGNORE
-from kdump.checks.finding import ByteCoverage
+from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.rules.order.misplaced import batch_at, misplaced, report
 from kdump.checks.wording import counted
 from kdump.formats import file_name, producer_snapshot
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kdump.formats.producer_snapshot import ProducerState
 
 _NONE = -1
+_DISAGREES = "snapshot-disagrees"
 _IDS_AT_ONCE = 1 << 18
 """Producers that are kept to notice one that comes twice. Of more, a part is kept in each pass over the file."""
 
@@ -199,7 +201,8 @@ class _Comparison:
                 continue
             if differences:
                 position = HEADER.size + row * ENTRY.size
-                self._report(state.producer_id, position, position + ENTRY.size, differences)
+                other = self._other_producer(known, state)
+                self._report(state.producer_id, position, position + ENTRY.size, differences, other)
         if start is None:
             return
         for producer_id, first_offset in expected.missing:
@@ -208,7 +211,7 @@ class _Comparison:
         if expected.more:
             what = f"{counted(expected.more, 'more producer')} with an open transaction"
             message = f"The log up to offset {self.offset:,} shows {what}; the snapshot has none of them."
-            self.context.report("snapshot-disagrees", 0, self.context.source.size, message, expected=expected.more, found=0)
+            self.context.report(_DISAGREES, 0, self.context.source.size, message, expected=expected.more, found=0)
 
     def _has_moved(self, state: ProducerState, view: View | None, known: Producers) -> bool:
         """Whether the last batch of a producer has another offset in the log, where one bit may be wrong; reported if so."""
@@ -247,11 +250,30 @@ class _Comparison:
             found.append((f"a transaction open since offset {first_offset:,}", f"since offset {opened:,}"))
         return found
 
-    def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]]) -> None:
+    def _other_producer(self, known: Producers, state: ProducerState) -> str:
+        """Whose batch has the offset of the last one of a producer, as a sentence; empty if it is its own, or not there."""
+        batch = batch_at(known.continuity.segments, state.last_offset)
+        if batch is None or state.last_offset < 0 or self.context.is_full(_DISAGREES, ERROR):
+            return ""
+        facts, row = batch
+        with Source(facts.path) as source:
+            data = source.read(facts.positions[row], BATCH_HEADER_SIZE)
+        header = BATCH_HEADER.unpack(data) if len(data) == BATCH_HEADER_SIZE else None
+        if header is None or header[MAGIC] != 2 or header[PRODUCER_ID] == state.producer_id:
+            return ""
+        whose = "no producer" if header[PRODUCER_ID] == _NONE else f"producer {header[PRODUCER_ID]:,}"
+        name = os.path.basename(facts.path)
+        return (
+            f" The batch with its last offset, {state.last_offset:,}, is of {whose} in {name}: that log or the snapshot is of"
+            " another partition, or of another time."
+        )
+
+    def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]], other: str = "") -> None:
         expected = ", ".join(difference[0] for difference in differences)
         found = ", ".join(difference[1] for difference in differences)
         message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} shows {expected}; the snapshot has {found}."
-        self.context.report("snapshot-disagrees", start, end, message, expected=expected, found=found)
+        severity = ERROR if other else None
+        self.context.report(_DISAGREES, start, end, message + other, severity=severity, expected=expected, found=found)
 
 
 def _start_of_log(known: Producers, offset: int) -> int | None:

@@ -56,7 +56,7 @@ def _check_against_metadata(
     elif known is not None:
         message = f"Topic {known} has no partition {name.partition}. A KRaft broker renames this directory to -stray."
     elif now is not None:
-        severity = ERROR
+        severity = INFO if tree.was_never_written(directory) else ERROR
         message = (
             f"The topic id is not {text_of(now)}, which topic {name.topic} has. A KRaft broker renames this directory to -stray."
         )

@@ -27,11 +27,13 @@ def _of(entries: Sequence[bytes] = _ENTRIES, **changes: int | bytes) -> Files:
     return _file(producer_snapshot(entries=entries, **changes))  # type: ignore[arg-type]  # of each its own type
 
 
-def _partition(snapshots: Mapping[int, Sequence[bytes]], *, in_txn: bool = False) -> Files:
-    """Two segments of one producer, with sequences 0 and 1, then 2."""
-    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": in_txn}
-    value = record(value=b"value")
-    written = [batch(records=[value], base_offset=offset, base_sequence=offset, **producer) for offset in range(3)]
+def _partition(snapshots: Mapping[int, Sequence[bytes]], *, in_txn: bool = False, second: int = 7) -> Files:
+    """Two segments of one producer, with sequences 0 and 1, then 2; of which the `second` batch may be of another."""
+    more: dict[str, Any] = {"producer_epoch": 0, "is_transactional": in_txn, "records": [record(value=b"value")]}
+    written = [
+        batch(base_offset=offset, base_sequence=offset, producer_id=producer_id, **more)
+        for offset, producer_id in enumerate((7, second, 7))
+    ]
     return partition_files({0: written[:2], 2: written[2:]}, producer_snapshots=snapshots)
 
 
@@ -66,6 +68,13 @@ CASES: tuple[FaultCase, ...] = (
             warning(_entry_at(0), file=_AT_3, expected="epoch 0", found="epoch 1"),
         ),
         _partition({2: [_entry(1)], 3: [_entry(2)]}),
+    ),
+    case(
+        "snapshot-disagrees: of-another",  # as where logs of two partitions were exchanged
+        _partition({2: [_entry(1)], 3: [_entry(2)]}, second=8),
+        error(_entry_at(0), file=_AT_2, expected="last sequence 0", found="last sequence 1"),
+        _partition({2: [_entry(1)], 3: [_entry(2)]}),
+        also={"sequence-gap": warning(WHOLE_FILE, file=file_name(2, ".log"), offsets=(2, 2))},
     ),
     case(
         "snapshot-stray",

@@ -1,0 +1,124 @@
+"""Partitions that the checkpoints of a log directory name, though no directory of them is there."""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+from operator import attrgetter
+
+from kdump.binary.java_strings import escaped
+from kdump.binary.source import Source
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR
+from kdump.checks.rules.directories.offset_checkpoints import STORIES
+from kdump.decoders import metadata_beside
+from kdump.errors import Unreadable
+from kdump.formats import text_checkpoint, tree
+from kdump.formats.text_checkpoint import RECOVERY_POINTS, Line, TextCheckpoint
+from kdump.tables import Declared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.checks.finding import Emit
+    from kdump.checks.settings import Settings
+    from kdump.decoders.cluster_topics import Topics
+
+    Partition = tuple[str, int]
+
+_CODE = "partition-missing"
+
+
+class MissingPartition(Declared):
+    """A partition without a directory: its topic and number, the checkpoint that names it, and the offset there.
+
+    If it `is_expected`, the metadata of the cluster say that the broker is to have it; else there are none.
+    """
+
+    topic: str
+    partition: int
+    checkpoint: str
+    offset: int
+    is_expected: bool
+
+    @property
+    def name(self) -> str:
+        """The name of its directory."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def message(self) -> str:
+        """What is not there, and what a start makes of it."""
+        story = STORIES[self.checkpoint].format(f"{self.offset:,}")
+        known = f"By {self.checkpoint}, {escaped(self.name)} {story}, but it has no directory here"
+        whose = "By the metadata it is this broker's: if it is" if self.is_expected else "If it is this broker's, and"
+        return (
+            f"{known}: its records were not examined. {whose} in none of its other log directories, a start makes an empty one"
+            " and copies it from its leader; without another replica its records are lost."
+        )
+
+
+def check(path: str, settings: Settings, emit: Emit) -> None:
+    """Report the missing partitions of a log directory, each at its entry of a checkpoint."""
+    for checkpoint, of_checkpoint in groupby(sorted(find(path), key=attrgetter("checkpoint")), key=attrgetter("checkpoint")):
+        file = os.path.join(path, checkpoint)
+        with Source(file) as source:
+            context = FileContext(source, file, checkpoint, settings, emit)
+            for missing in of_checkpoint:
+                severity = ERROR if missing.is_expected else None
+                if not context.counts_only(_CODE, 0, 0, severity):
+                    entry = text_checkpoint.entry_of(source, missing.topic, missing.partition) or Line(0, 0, 0)
+                    context.report(_CODE, entry.start, entry.end, missing.message, severity=severity, found=missing.offset)
+            context.finish()
+
+
+def find(path: str) -> Iterator[MissingPartition]:
+    """The partitions that had records by the checkpoints of a log directory, and that no log directory of its broker has.
+
+    A broker writes the recovery points of all partitions again before it removes one: what is not among them is not missing.
+    Raises Unreadable where the system does not give the checkpoints, or the names in the directory.
+    """
+    named: dict[Partition, tuple[int, str]] = {}
+    points: set[Partition] | None = None
+    for checkpoint in STORIES:
+        offsets = _offsets(os.path.join(path, checkpoint))
+        if checkpoint == RECOVERY_POINTS and offsets is not None:
+            points = set(offsets)
+        for partition, offset in (offsets or {}).items():
+            named[partition] = max(named.get(partition, (0, "")), (offset, checkpoint))
+    held = {(name.topic, name.partition) for name in map(tree.directory_name, tree.partitions(path)) if name is not None}
+    missing = {one: most for one, most in named.items() if most[0] > 0 and one not in held and (points is None or one in points)}
+    if not missing:
+        return
+    node_id, beside = metadata_beside.held_beside(path)
+    topics = metadata_beside.topics_for(path)
+    for (topic, number), (offset, checkpoint) in sorted(missing.items()):
+        is_expected = _is_expected(topics, node_id, topic, number)
+        if is_expected is not False and f"{topic}-{number}" not in beside:  # else it was deleted, or moved
+            yield MissingPartition(topic, number, checkpoint, offset, bool(is_expected))
+
+
+def _is_expected(topics: Topics | None, node_id: int | None, topic: str, number: int) -> bool | None:
+    """Whether a node is to have a partition, by the metadata; None if there are none."""
+    if topics is None or node_id is None:
+        return None
+    topic_id = topics.id_of(topic)
+    return topic_id is not None and node_id in topics.replicas.get((topic_id, number), ())
+
+
+def _offsets(path: str) -> dict[Partition, int] | None:
+    """The entries of a checkpoint; None if there is none that a broker reads."""
+    found: dict[Partition, int] = {}
+    try:
+        with Source(path) as source:
+            for line in TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS).stretches():
+                if isinstance(line, Line) and line.fault is not None:
+                    return None
+                entries = [line.values] if isinstance(line, Line) else zip(*line.columns, strict=True)
+                found.update(((str(topic), int(number)), int(offset)) for topic, number, offset in entries)
+    except Unreadable as error:
+        if error.code in ("file-io-error", "file-shrank"):
+            raise
+        return None  # the check of the file says why
+    return found
