@@ -91,7 +91,6 @@ class DamagedOffsets:
         self._last_first = base_offset - 1  # of the last batch in line
         self._last: tuple[int, int, int, int] | None = None  # likewise: where it starts and ends, its first and last offset
         self._gaps_beside = 0  # between batches in line with nothing between them
-        self._without_room: list[Stray] = []  # no gap was found that they may fill
         self._ranges: list[DamagedRange] = []
         self._open: list[DamagedRange] = []  # since the last batch that is in line
 
@@ -115,7 +114,6 @@ class DamagedOffsets:
             self._end_ranges(summary.first_offset)
             self._expect(summary.first_offset, summary.last_offset + 1)
             self._last_first = summary.first_offsets[-1]
-            self._without_room.clear()
             if summary.gaps:
                 firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
                 self._gaps.extend((last + 1, first) for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
@@ -177,11 +175,6 @@ class DamagedOffsets:
         """Go on after a batch in line, from its first offset to the one after it."""
         if self._expected < first:
             self._gaps.append((self._expected, first))
-            for stray in self._without_room:
-                stray.next_offset = first
-                moved = self._last_first + first - self._expected
-                stray.doubted = self._last_first if differ_in_a_bit(self._last_first, moved) else None
-            self._without_room.clear()
         self._last_first = first
         self._expected = self._after_damaged = offset
 
@@ -251,8 +244,6 @@ class DamagedOffsets:
                 gaps = [gap for gap in self._gaps if not has_room or gap[0] <= each.first < self._expected]
                 each.lowest, first = gaps[-1] if gaps else (self._expected, self._expected)
                 each.doubted = first if not has_room and differ_in_a_bit(each.lowest, first) else None
-                if room_end == self._expected and not gaps:
-                    self._without_room.append(each)
                 self.strays.append(each)
             else:
                 if not self._expected <= each.offset < trusted_to:

@@ -68,9 +68,10 @@ class Order:
     """Separates batches that are beyond doubt from those that were found by a search or are out of line.
 
     No checksum covers the offset and the leader epoch of a batch. A batch without which more of the next ones are in order is
-    salvaged, not intact, and the order is measured without it; of as many, those between which no offset is missing are. If
-    offsets go back and then ascend again, only the first batch after the step is out of line; two that ascend, and a third that
-    does not, are no such order.
+    salvaged, not intact, and the order is measured without it; of as many, those between which no offset is missing are. So it is
+    if its offset differs in one bit from the count of those before it, with which more of the next ones agree. If offsets go back
+    and then ascend again, only the first batch after the step is out of line; two that ascend, and a third that does not, are no
+    such order, nor are two that leave a gap and have offsets that the log cannot have.
 
     A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
     batch claims may be its payload, and are never beyond doubt.
@@ -178,7 +179,10 @@ class Order:
         """Whether neither the batches before this one nor those after it contradict it."""
         if not self.fits(extent):
             stray, self._stray = self._stray, extent
-            if stray is None or not stray[0] >= 0 or not _ascends(stray, extent) or self._size and not self._may_have(extent):
+            if stray is None or not stray[0] >= 0 or not _ascends(stray, extent):
+                return False
+            may_be_here = self._floor <= extent[0] and extent[1] < self._ceiling
+            if self._size and not may_be_here and stray[1] + 1 != extent[0]:
                 return False
             after = following()
             return not after or not self.fits(after[0]) and after[0][0] > extent[1]
@@ -206,10 +210,6 @@ class Order:
         if not self._last_offset < first <= last < self._ceiling:
             return False
         return epoch is None or epoch >= self._epoch
-
-    def _may_have(self, extent: Extent) -> bool:
-        """Whether this log may have the offsets of a batch at all."""
-        return self._floor <= extent[0] and extent[1] < self._ceiling
 
     def is_near(self, extent: Extent, count: int) -> bool:
         """Whether at most so many offsets are missing between the last batch beyond doubt and this one, which fits after it."""
