@@ -53,14 +53,15 @@ class Stray(DamagedRange):
 
     What these leave room for is from `offset` to `next_offset`, from `lowest` on if it may be one of these that is wrong: then
     `doubted` is the first offset of a batch beside a gap, if one bit of it would fill that. `is_alone` if no other such batch
-    stands there, `fills_room` if they are as many offsets as there is room for.
+    stands there, `fills_room` if they are as many offsets as there is room for. `is_last` if nothing but the only gap before it
+    speaks against it, at the end of a log in which other offsets are wrong.
     """
 
     def __init__(self, start: int, end: int, first: int, last: int) -> None:
         super().__init__(start, end, True, first, count=max(last - first + 1, 1))
         self.first = self.lowest = first
         self.last = last
-        self.is_alone = self.fills_room = False
+        self.is_alone = self.fills_room = self.is_last = False
         self.doubted: int | None = None
 
     @property
@@ -88,7 +89,8 @@ class DamagedOffsets:
         self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._is_after_wrapper = False
         self._last_first = base_offset - 1  # of the last batch in line
-        self._without_room: list[Stray] = []  # no gap was found that they may fill
+        self._last: tuple[int, int, int, int] | None = None  # likewise: where it starts and ends, its first and last offset
+        self._gaps_beside = 0  # between batches in line with nothing between them
         self._ranges: list[DamagedRange] = []
         self._open: list[DamagedRange] = []  # since the last batch that is in line
 
@@ -107,10 +109,11 @@ class DamagedOffsets:
             return
         if item.summary is not None:
             summary = item.summary
+            self._gaps_beside += summary.gaps + self._leaves_gap_beside(summary.first_offset)
+            self._last = summary.positions[-1], summary.end, summary.first_offsets[-1], summary.last_offset
             self._end_ranges(summary.first_offset)
             self._expect(summary.first_offset, summary.last_offset + 1)
             self._last_first = summary.first_offsets[-1]
-            self._without_room.clear()
             if summary.gaps:
                 firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
                 self._gaps.extend((last + 1, first) for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
@@ -134,6 +137,8 @@ class DamagedOffsets:
             self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
             return
         if section.is_intact:
+            self._gaps_beside += self._leaves_gap_beside(first)
+            self._last = start, end, first, last
             self._end_ranges(first)
             self._expect(first, last + 1)
         else:
@@ -144,7 +149,23 @@ class DamagedOffsets:
     def ranges(self, end: int | None = None) -> list[DamagedRange]:
         """All damaged ranges, once the walk has ended; `end` is an offset that the log does not reach, if one is known."""
         self._end_ranges(FOREVER if end is None else end)
+        self._doubt_last()
         return self._ranges
+
+    def _leaves_gap_beside(self, first: int) -> bool:
+        return not self._open and self._expected < first
+
+    def _doubt_last(self) -> None:
+        """Call the last batch out of line if one bit of its offset makes the only gap between batches, and others are wrong."""
+        last, self._last = self._last, None
+        for gap in self._gaps if self.strays and self._gaps_beside == 1 else ():
+            if last is None or gap[1] != last[2] or not differ_in_a_bit(*gap):
+                continue
+            stray = Stray(*last)
+            stray.offset = stray.lowest = gap[0]
+            stray.next_offset = max(gap[1], gap[0] + stray.count)
+            stray.is_last = True
+            self.strays.append(stray)
 
     @property
     def log_end(self) -> int:
@@ -155,11 +176,6 @@ class DamagedOffsets:
         """Go on after a batch in line, from its first offset to the one after it."""
         if self._expected < first:
             self._gaps.append((self._expected, first))
-            for stray in self._without_room:
-                stray.next_offset = first
-                moved = self._last_first + first - self._expected
-                stray.doubted = self._last_first if differ_in_a_bit(self._last_first, moved) else None
-            self._without_room.clear()
         self._last_first = first
         self._expected = self._after_damaged = offset
 
@@ -229,8 +245,6 @@ class DamagedOffsets:
                 gaps = [gap for gap in self._gaps if not has_room or gap[0] <= each.first < self._expected]
                 each.lowest, first = gaps[-1] if gaps else (self._expected, self._expected)
                 each.doubted = first if not has_room and differ_in_a_bit(each.lowest, first) else None
-                if room_end == self._expected and not gaps:
-                    self._without_room.append(each)
                 self.strays.append(each)
             else:
                 if not self._expected <= each.offset < trusted_to:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 from operator import itemgetter
 
 from kdump.binary.arithmetic import differ_in_a_bit
@@ -67,9 +68,10 @@ class Order:
     """Separates batches that are beyond doubt from those that were found by a search or are out of line.
 
     No checksum covers the offset and the leader epoch of a batch. A batch without which more of the next ones are in order is
-    salvaged, not intact, and the order is measured without it; of as many, those between which no offset is missing are. If
-    offsets go back and then ascend again, only the first batch after the step is out of line; two that ascend, and a third that
-    does not, are no such order.
+    salvaged, not intact, and the order is measured without it; of as many, those between which no offset is missing are. So it is
+    if its offset differs in one bit from the count of those before it, with which more of the next ones agree. If offsets go back
+    and then ascend again, only the first batch after the step is out of line; two that ascend, and a third that does not, are no
+    such order, nor are two that leave a gap and have offsets that the log cannot have.
 
     A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
     batch claims may be its payload, and are never beyond doubt.
@@ -117,7 +119,7 @@ class Order:
 
     def wants_summary(self) -> bool:
         """Whether it can take the next batches by their summary."""
-        return not self.is_in_doubt and self._stray is None and self._undecided is None
+        return not self.is_in_doubt and not self._passed and self._stray is None and self._undecided is None
 
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt.
@@ -139,7 +141,9 @@ class Order:
         if not summary.is_legacy and (summary.first_leader_epoch < self._epoch or summary.leader_epochs_back):
             return False
         last = summary.first_offset, summary.last_offset, None if summary.is_legacy else summary.last_leader_epoch
-        return all(_ascends(last, extent) for extent in self._headers_from(summary.end))
+        if not summary.gaps and summary.first_offset == self._last_offset + 1:
+            return all(_ascends(last, extent) for extent in self._headers_from(summary.end))
+        return _are_in_order([last, *self._headers_from(summary.end)])  # else what follows may say that there is no gap
 
     def header_at(self, position: int) -> Extent | None:
         """The extent in the header at this position, if it looks like one. Its CRC is not checked."""
@@ -177,16 +181,25 @@ class Order:
             stray, self._stray = self._stray, extent
             if stray is None or not stray[0] >= 0 or not _ascends(stray, extent):
                 return False
+            may_be_here = self._floor <= extent[0] and extent[1] < self._ceiling
+            if self._size and not may_be_here and stray[1] + 1 != extent[0]:
+                return False
             after = following()
             return not after or not self.fits(after[0]) and after[0][0] > extent[1]
-        expected = self._last_offset + 1
-        if extent[0] == expected and extent[2] in (None, self._epoch):
+        expected, counted = self._last_offset + 1, self._last_offset + 1 + self._passed
+        if extent[0] == expected == counted and extent[2] in (None, self._epoch):
             return True
+        after = following()
         # what is out of line itself vouches for none
-        shifted = [other for other in _shifted([extent, *following()]) if self.fits(other[0])]
-        if len(shifted) == 1 or not self._is_outlier(shifted, expected + self._passed):
+        shifted = [other for other in _shifted([extent, *after]) if self.fits(other[0])]
+        shifts = [shift for _, shift in shifted[1:]]
+        if (self._passed or not _are_in_order([extent, *after])) and differ_in_a_bit(extent[0], counted):
+            agree = shifts.count(extent[0])
+            if shifts.count(counted) > agree + bool(agree):
+                return False  # more of them leave it the offsets that are counted from the last one beyond doubt
+        if len(shifted) == 1 or not self._is_outlier(shifted, counted):
             return True
-        is_counted = shifted[1][1] == expected + self._passed != extent[0]
+        is_counted = shifts[0] == counted != extent[0]
         if len(shifted) == 2 and not is_counted and shifted[1][0][0] != expected:
             self._undecided = shifted[1][0]  # either of the two last batches may be the wrong one
         return False
@@ -283,6 +296,10 @@ def _in_order(shifted: Sequence[Shifted]) -> list[tuple[int, int]]:
         ways = [(count + 1, joins + (shift == others)) for (other, others), (count, joins) in later if _ascends(extent, other)]
         lengths.insert(0, max(ways, default=(1, 0)))
     return lengths
+
+
+def _are_in_order(extents: Sequence[Extent]) -> bool:
+    return all(_ascends(one, other) for one, other in pairwise(extents))
 
 
 def _ascends(extent: Extent, other: Extent) -> bool:

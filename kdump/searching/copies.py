@@ -378,6 +378,8 @@ class Copy:
         if stray.lowest < stray.next_offset:
             room = span(stray.lowest, stray.next_offset - 1)
             message = f"its header claims offset {stray.first:,}, and the batches around it leave only {room}"
+            if stray.is_last:
+                message = f"its header claims offset {stray.first:,}, of which one bit may be wrong, as others of this log are"
             batch = Batch(stray.log, stray.start, stray.end, stray.lowest, stray.next_offset - 1)
             self._note_unreadable(batch, stray.lowest, CorruptData("uncovered-header-rot", message), is_served=is_served)
 

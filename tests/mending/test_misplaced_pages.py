@@ -248,6 +248,7 @@ FLIPS = {
     "several bits, one after the other": {30: 96, 31: 1 << 13 | 1, 32: 5},
     "a low bit beside a high one": {30: 2, 31: 1 << 50},
     "low bits among high ones": {28: 1 << 40, 29: 2, 30: 1 << 20, 31: 4, 33: 2},
+    "bits of half of the batches": {24: 1 << 30, 25: 16, 26: 128, 28: 1 << 26, 30: 32, 33: 4, 34: 1 << 25, 35: 32},
     "high bits before the end": {94: 1 << 50, 95: 1 << 51, 96: 1 << 33},
     "high bits that ascend before the end": {93: 1 << 33, 94: 1 << 43, 95: 1 << 53},
 }

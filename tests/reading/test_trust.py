@@ -41,7 +41,7 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
     [
         (0, None, [0, (1, 3, 0, 10), 4, 9], "iiii"),
         (10, None, [9, 10], "si"),
-        (0, 10, [0, (5, 10, 0, 10), 6, 10, 9], "isisi"),
+        (0, 10, [0, (5, 10, 0, 10), 6, 10, 8], "isisi"),
         (0, None, [0, (3, 2, 0, 10), 3], "isi"),  # the last offset is before the first
         (0, 1 << 40, [0, SEGMENT_REACH - 1, SEGMENT_REACH], "iis"),
         (None, None, [0, SEGMENT_REACH], "ii"),
@@ -56,6 +56,8 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, 9, 1, 2], "isii"),  # what is too high is out of line, not what follows
         (0, 20, [0, 9, 25, 26, 10], "iissi"),  # what is too high is wrong itself, and vouches for none
         (0, 20, [0, 9, 25, 5, 6], "issii"),
+        (0, None, [0, 1 << 40, 1 << 41, 1, 4, 5], "isssii"),  # of two that may follow 0, that with as many before it
+        (0, None, [0, 1, 1 << 40, 1 << 41], "iiss"),  # what is too high is no other order
         (0, None, [*_of(5, 0), *_of(4, 1)], "ss"),
         (0, None, [*_of(5, 0), *_of(4, 1), *_of(5, 2)], "isi"),  # leader epochs do not go back
         # after damage
@@ -82,7 +84,7 @@ SUMMARY: dict[str, Any] = {
     "first_leader_epoch": 3,
     "last_leader_epoch": 4,
 }
-SUMMARY |= {"leader_epochs_back": 0, "end": 0, "positions": [0]}
+SUMMARY |= {"leader_epochs_back": 0, "gaps": 0, "end": 0, "positions": [0]}
 
 
 @each(

@@ -236,6 +236,9 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
         ([], {4: 0, 5: 4}, [4, 5]),
         ([], {3: 35, 4: 6, 6: 38}, [3, 4, 6]),
         ([], {6: -6, 7: 3, 8: 1 << 40 | 8}, [6, 7, 8]),
+        ([], {0: 1 << 29, 3: 7, 4: 1 << 33 | 4, 6: 2, 8: 12}, [0, 3, 4, 6, 8]),
+        ([], {1: 3, 2: 0, 5: 13, 6: 7, 8: 1 << 28 | 8}, [1, 2, 5, 6, 8]),
+        ([], {2: 6, 3: 1 << 19 | 3, 5: 13, 8: 1 << 14 | 8}, [2, 3, 5, 8]),
     ],
 )
 def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(

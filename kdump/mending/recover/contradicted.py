@@ -100,6 +100,8 @@ def _moved(
     head, one, rest = (None, piece, None) if piece.batches == 1 else headers.split(piece, stated_last)
     before = head or (found[-1] if found and found[-1].log is piece.log else None)
     following = rest or after
+    if said.is_assumed and not all(other is None or other.is_sure for other in (before, following)):
+        return piece
     if one.start != (0 if before is None else before.end) or one.end != (one.log.size if following is None else following.start):
         return piece
     shift = last - one.last

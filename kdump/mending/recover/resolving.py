@@ -95,12 +95,11 @@ class _Resolution:
             head, one, _ = self._headers.split(chain[-1], chain[-1].last)
             chain[-1:] = [one] if head is None else [head, one]
         start = max(1, len(chain) - MOST_FOLLOWING)
-        if any(piece.has_gaps for piece in chain[:-1]) or any(
-            not differ_in_a_bit(after.stated, after.stated + after.next_after(before) - after.first)
-            for before, after in gaps(chain)
-            if before.last + 1 + after.damaged_offsets < after.first
-        ):
-            return
+        shift = 0
+        for before, after in pairwise(chain):
+            shift = min(shift + after.next_after(before) - after.first, 0)
+            if shift and not differ_in_a_bit(after.stated, after.stated + shift) or before.has_gaps:
+                return
         for before, one in pairwise(chain[start - 1 :]):
             shift = one.next_after(before) - one.first
             if one.batches > 1 or one.changed or not one.follows(before) or not differ_in_a_bit(one.stated, one.stated + shift):
