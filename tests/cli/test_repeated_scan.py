@@ -15,11 +15,13 @@ from unittest import mock
 import pyarrow.parquet as pq  # what needs Arrow
 import pytest
 
+from kdump.binary import system
 from kdump.cli.commands import main
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline import reading
+from kdump.pipeline.reconciliation import Reconciliation
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 from tests.support import PoolHere
@@ -98,6 +100,23 @@ def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.Ca
     assert _scan_all(data, "out") == 1
     assert "No file has changed since the scan of " in capsys.readouterr().out
     assert not list(_is_left(data.parent))
+
+
+def test_what_cannot_be_listed_now_is_a_change_and_an_incomplete_scan_is_not_repeated(data: Path) -> None:
+    _scan(data)
+    (data / "a-9").mkdir()
+    entries = system.entries
+
+    def fails(path: str) -> list[system.Entry]:
+        if path.endswith("a-9"):
+            raise Unreadable("file-io-error", "Input/output error", path=path)
+        return entries(path)
+
+    with mock.patch.object(system, "entries", fails):
+        assert _scan(data) == NOT_EXAMINED
+    with mock.patch.object(Reconciliation, "incomplete_tables", return_value=["batches"]):
+        _scan(data, "incomplete")
+    assert not (data.parent / "incomplete" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("table", ["batches", "findings", "txn_index"])

@@ -4,10 +4,13 @@ import json
 import random
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from kdump.cli.commands import main
+from kdump.formats import record as formats_record
+from kdump.formats import record_columns
 from tests import kernels
 from tests.builders import files
 from tests.builders.compression import Codec
@@ -99,6 +102,9 @@ def test_old_messages_inside_of_wrappers_are_counted_and_found(tmp_path: Path, l
         assert listed("--deep", "--tail", count, path) == (CLEAN, list(range(9 - count, 9)))
     for offset in range(9):
         assert (listed("--deep", "--offset", offset, path), listed.err) == ((CLEAN, [offset]), "")
+    unread = wrapper(offset=5, payload=b"no gzip")
+    path = write_log(tmp_path, message_set(messages=[message()]), unread, message_set(messages=[message()], base_offset=6))
+    assert listed("--deep", "--offset", 4, path) == (FINDINGS, [None])
 
 
 def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(partition: Path, listed: Lister) -> None:
@@ -130,6 +136,11 @@ def test_an_index_hides_no_batch_that_is_in_the_wrong_place(tmp_path: Path, list
         assert sorted(offset for offset in found if offset is not None) == asked
         assert {*listed("--from-offset", first, path)[1]} >= {*asked}
     assert listed("--offset", 64, path)[1] == [64]
+    write_log(path, *batches[:10], batches[64], *batches[10:64], *batches[65:])
+    assert {*listed("--from-offset", 60, "--to-offset", 70, path)[1]} == {*range(60, 71)}
+    old = [message_set(messages=[message(value=b"v")], base_offset=n) for n in range(30)]  # which do not say their first offsets
+    path = files.write_partition(tmp_path / "old", segments={0: old}, index_interval_bytes=3 * len(old[0]))
+    assert listed("--from-offset", 15, "--to-offset", 16, path) == (CLEAN, [15, 16])
 
 
 @each("wrong", [[3], [3, 4], [3, 4, 5]])
@@ -187,6 +198,8 @@ def test_a_tail_has_as_many_rows_as_are_asked_for_whatever_headers_claim(tmp_pat
         assert listed("--deep", path) == (FINDINGS, whole)
         for count in range(1, 10):
             assert listed("--deep", "--tail", count, path)[1] == whole[-count:]
+    with mock.patch.object(record_columns, "_MAX_BATCH_ROWS", 1), mock.patch.object(formats_record, "MAX_ROWS", 2):  # in parts
+        assert listed("--deep", "--tail", 4, write_log(tmp_path, _batch(0, 5), _batch(5)))[1] == [2, 3, 4, 5]
 
 
 # --- one offset
@@ -217,6 +230,8 @@ def test_what_is_around_a_missing_offset_is_reported(tmp_path: Path, listed: Lis
     path = files.write_partition(tmp_path, segments={5: [_batch(5), _batch(6), _batch(9)], 20: [_batch(22)]})
     assert listed("--offset", offset, path) == (CLEAN, [])
     assert listed.err == f"kdump: {path / file_name(file, '.log')}: no batch has offset {offset}: {words}\n"
+    (path / file_name(40, ".log")).mkdir()  # what cannot be read may have it
+    assert listed("--offset", offset, path)[0] == NOT_EXAMINED
 
 
 @each(

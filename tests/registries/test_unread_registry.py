@@ -12,6 +12,7 @@ import pytest
 
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
+from kdump.decoding.schemas_of_logs import SchemasOfLogs
 from kdump.errors import Unreadable
 from kdump.schemas import topic
 from tests.registries import unpack
@@ -56,6 +57,7 @@ def test_a_scan_says_that_schemas_may_be_missing(partition: Path, tmp_path: Path
     missing = "Decoded keys and values of this file may be missing in the table records: schemas may be missing"
     assert finding["message"].startswith(f"{missing}: {partition.parent / '_schemas-0'}: ")
     assert pq.read_table(tmp_path / "out" / "records").num_rows == 7
+    assert not (tmp_path / "out" / "manifest.json").exists(), "schemas may change while files do not"
 
 
 def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partition: Path) -> None:
@@ -64,6 +66,14 @@ def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partit
     with mock.patch.object(topic, "TolerantSource", return_value=source):
         registry = topic.read(str(partition.parent / topic.NAME))
     assert (registry.is_read, registry.problems) == (False, [f"{0:020}.log cannot be read completely from the device"])
+
+
+def test_a_registry_with_a_malformed_record_is_read(partition: Path) -> None:
+    schemas = SchemasOfLogs("", "", None)
+    registry = schemas.collection_of(str(partition / "x.log")).registry
+    assert registry is not None
+    registry.note("the record with offset 7 is not one of a schema registry")
+    assert schemas.unread(str(partition / "x.log")) is None
 
 
 def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
