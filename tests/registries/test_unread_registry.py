@@ -12,7 +12,6 @@ import pytest
 
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.commands import main
-from kdump.decoding.schemas_of_logs import SchemasOfLogs
 from kdump.errors import Unreadable
 from kdump.schemas import topic
 from tests.registries import unpack
@@ -66,14 +65,6 @@ def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partit
     with mock.patch.object(topic, "TolerantSource", return_value=source):
         registry = topic.read(str(partition.parent / topic.NAME))
     assert (registry.is_read, registry.problems) == (False, [f"{0:020}.log cannot be read completely from the device"])
-
-
-def test_a_registry_with_a_malformed_record_is_read(partition: Path) -> None:
-    schemas = SchemasOfLogs("", "", None)
-    registry = schemas.collection_of(str(partition / "x.log")).registry
-    assert registry is not None
-    registry.note("the record with offset 7 is not one of a schema registry")
-    assert schemas.unread(str(partition / "x.log")) is None
 
 
 def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:

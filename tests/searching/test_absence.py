@@ -350,13 +350,14 @@ def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_p
 
 def test_a_proof_looks_at_names_of_headers_and_at_chosen_partitions_that_are_to_be_deleted(run: Run, tmp_path: Path) -> None:
     _partition(tmp_path / "data", batch(records=[record(headers=[(NEEDLE, b"v")])]))
-    going = write_partition(tmp_path / "data", topic="a", partition=1, segments={0: [_batch(0, NEEDLE)]})
-    going.rename(going.with_name(f"a-1.{'0' * 32}-delete"))
+    for partition, state in ((1, "delete"), (2, "stray")):
+        going = write_partition(tmp_path / "data", topic="a", partition=partition, segments={0: [_batch(0, NEEDLE)]})
+        going.rename(going.with_name(f"a-{partition}.{'0' * 32}-{state}"))
     words = ("--topics", "a", "--output", "ndjson", "needle", tmp_path / "data")
     rows = map(json.loads, run("--prove-absent", "--certificate", tmp_path / "c.json", *words)[1].splitlines())
     matched = [(row["partition"], row["matched"]) for row in rows if row["kind"] == "hit"]
-    assert sorted(matched) == [(0, ["header-name:needle"]), (1, ["value"])]
-    assert run(*words)[0] == 1, "a search without a proof leaves both out"
+    assert sorted(matched) == [(0, ["header-name:needle"]), (1, ["value"]), (2, ["value"])]
+    assert run(*words)[0] == 1, "a search without a proof leaves all of this out"
 
 
 # --- offsets of what was not read
