@@ -621,6 +621,7 @@ def test_a_difference_ends_with_exit_code_1(tmp_path: Path, capfd: pytest.Captur
     assert main(["redact", str(source), "-o", str(tmp_path / "out")]) == 1
     said = capfd.readouterr().out
     assert "log-start-beyond-end" in said and "is found only in the original" in said and "Exit status 1." in said
+    assert not redactions.leaked(tmp_path / "out", redactions.windows([b"customer-0", b"abcdefgh", SECRET]))
 
 
 @pytest.mark.parametrize(

@@ -357,7 +357,6 @@ def test_a_proof_looks_at_names_of_headers_and_at_chosen_partitions_that_are_to_
     rows = map(json.loads, run("--prove-absent", "--certificate", tmp_path / "c.json", *words)[1].splitlines())
     matched = [(row["partition"], row["matched"]) for row in rows if row["kind"] == "hit"]
     assert sorted(matched) == [(0, ["header-name:needle"]), (1, ["value"]), (2, ["value"])]
-    assert run(*words)[0] == 1, "a search without a proof leaves all of this out"
 
 
 # --- offsets of what was not read
