@@ -180,7 +180,7 @@ class RecordReader:
     def _show_messages(self, chunk: Chunk, row: int, end: int, status: str) -> None:
         """Pass the uncompressed messages from this row up to `end` to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
-        ordinary = self._ordinary if status == salvage.INTACT and chunk.window else None
+        ordinary = self._ordinary if status != salvage.DAMAGED and chunk.window else None
         begin = first = tried = row
         starts: list[int] = []
         if ordinary is not None:

@@ -74,6 +74,8 @@ class Start:
         is_stray = name is not None and name.state == tree.STRAY
         if is_stray and not rules.knows_strays:
             raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
+        if rules.lists_snapshots_first:
+            self.directory.snapshots()
         self._epochs = LeaderEpochs(self.directory, rules)
         self._producers = ProducerStates(self.directory, self.directory.snapshots().copy(), rules)
         self._load()

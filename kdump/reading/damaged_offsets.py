@@ -121,10 +121,11 @@ class DamagedOffsets:
 
     def _take_batch(self, section: Section) -> None:
         """Note a single batch."""
-        batch, is_legacy = section.chunk.batches.row(0), section.chunk.is_legacy
-        first, last = batch.first_offset, batch.last_offset
-        start, end = batch.position, batch.position + batch.size
-        is_wrapper = is_legacy and batch.compresscodec != CODECS[NONE]
+        batches, is_legacy = section.chunk.batches, section.chunk.is_legacy
+        start, last = batches["position"][0], batches["last_offset"][0]
+        first = last if is_legacy else batches["base_offset"][0]
+        end = start + batches["size"][0]
+        is_wrapper = is_legacy and batches["compresscodec"][0] != CODECS[NONE]
         if section.status == DAMAGED or section.claimed_length is not None:
             offset, count = first, last - first + 1
             # the header of a wrapper has the last of its offsets; that it is not compressed may be wrong

@@ -22,6 +22,9 @@ SWAPS_BY_RENAMING = {FIRST: False, "3.9.1": True}
 NOTES_EPOCHS_OF_RESCANS = {FIRST: False, "3.9.1": True}
 """Whether the leader epochs of a segment recovered because of its index are stored."""
 
+LISTS_SNAPSHOTS_FIRST = {FIRST: True, "3.9.1": False}
+"""Whether producer snapshots are listed, by the offsets in their names, before the leader epochs are read. Kafka: up to 2.8."""
+
 TELLS_OF_EVERY_RESCAN = {FIRST: True, "3.9.1": False}
 """Whether the broker logs a missing index even for segments that are recovered anyway."""
 
@@ -74,6 +77,7 @@ class StartRules:
         self.checks_marker_size = then.at(CHECKS_MARKER_SIZE)
         self.swaps_by_renaming = then.at(SWAPS_BY_RENAMING)
         self.notes_epochs_of_rescans = then.at(NOTES_EPOCHS_OF_RESCANS)
+        self.lists_snapshots_first = then.at(LISTS_SNAPSHOTS_FIRST)
         self.tells_of_every_rescan = then.at(TELLS_OF_EVERY_RESCAN)
         self.goes_offline = then.at(GOES_OFFLINE)
         self.bad_numbers_of_epochs_are_lines = then.at(BAD_NUMBERS_OF_EPOCHS_ARE_LINES)

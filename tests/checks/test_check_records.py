@@ -41,13 +41,11 @@ def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Pa
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
     old, new = encode_record(record()), encode_record(record(timestamp=TIMESTAMP + 9))
-    payload = new + old * 70_000
-
-    fields: dict[str, Any] = {"payload": payload, "records_count": 70_001, "last_offset_delta": 70_000}
-    for latest, after, codes in (
-        (TIMESTAMP + 9, b"", []),
-        (TIMESTAMP, b"", ["max-timestamp-mismatch"]),
-        (TIMESTAMP, _AFTER, ["max-timestamp-mismatch"]),
+    first, last = new + old * 70_000, old * 70_000 + new
+    fields: dict[str, Any] = {"records_count": 70_001, "last_offset_delta": 70_000}
+    for fields["payload"], latest, after, codes in (
+        *((first, TIMESTAMP + 9, b"", []), (last, TIMESTAMP + 9, _AFTER, [])),
+        *((first, TIMESTAMP, b"", ["max-timestamp-mismatch"]), (first, TIMESTAMP, _AFTER, ["max-timestamp-mismatch"])),
     ):
         assert codes_of(_found(tmp_path, batch(max_timestamp=latest, **fields) + after)) == codes
 

@@ -59,11 +59,11 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -
 
 
 def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
-    pieces = [_in_txn(0, 0, producer_epoch=5), _marker(1, producer_epoch=3)]
+    pieces = [_in_txn(0, 0, producer_epoch=5), _marker(1, producer_epoch=4)]
     found = _of(tmp_path, pieces)
-    assert _told(found) == [("producer-epoch-regression", "warning", *place(pieces, 1), 1, 1, "5", "3")]
+    assert _told(found) == [("producer-epoch-regression", "warning", *place(pieces, 1), 1, 1, "5", "4")]
     assert found[0].message == (
-        "Producer 7 had epoch 5 before, its last batch of which ends at offset 0; the marker at offset 1 has epoch 3."
+        "Producer 7 had epoch 5 before, its last batch of which ends at offset 0; the marker at offset 1 has epoch 4."
     )
     for epoch in (5, 6):
         assert _of(tmp_path, [pieces[0], _marker(1, producer_epoch=epoch)]) == []
@@ -75,8 +75,10 @@ def test_a_marker_is_not_a_last_batch_of_its_producer(tmp_path: Path) -> None:
 
 
 def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
-    pieces = [_in_txn(0, 0, producer_epoch=1), _marker(1, producer_epoch=4), _data(2, 1, producer_epoch=3)]
-    assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *place(pieces, 2), 2, 2, "4", "3")]
+    for epoch in (3, -1):
+        pieces = [_in_txn(0, 0, producer_epoch=1), _marker(1, producer_epoch=4), _data(2, 1, producer_epoch=epoch)]
+        told = [("producer-epoch-regression", "warning", *place(pieces, 2), 2, 2, "4", str(epoch))]
+        assert _told(_of(tmp_path, pieces)) == told
     for sequence, epoch in ((77, 4), (1, 5)):  # after a marker with a new epoch any sequence may follow
         assert _of(tmp_path, [*pieces[:2], _data(2, sequence, producer_epoch=epoch)]) == []
     assert _of(tmp_path, [_data(0, 0), _data(1, 9, producer_epoch=1), _data(2, 10, producer_epoch=1)]) == []
@@ -196,6 +198,7 @@ def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_
     for middle, is_certain in (
         ([_plain(1), _plain(2), _plain(3), _plain(4)], True),
         ([_plain(3), _plain(4)], False),
+        ([_plain(1), _plain(2), b"no batch " * 20, _plain(3), _plain(4)], False),
         ([b"no batch " * 20], False),
     ):
         (directory / LOG).write_bytes(b"".join([first, *middle, last]))

@@ -101,7 +101,7 @@ def peculiar(chance: random.Random, magic: int, offset: int) -> bytes:
 
 
 def logs() -> Iterator[bytes]:
-    """Logs of ordinary and peculiar messages and wrappers."""
+    """Logs of ordinary and peculiar messages and wrappers, in every third of them some after bytes that are none."""
     for seed in range(LOGS):
         chance = random.Random(seed)
         share = chance.choice((0.1, 0.5, 1))
@@ -116,6 +116,8 @@ def logs() -> Iterator[bytes]:
                 data += wrapper(messages=inner, magic=magic, codec=chance.choice(CODECS), base_offset=offset)
             offset += 10
             magic = 1 - magic if chance.random() < 0.1 else magic
+            if seed % 3 == 0 and chance.random() < 0.3:
+                data += chance.randbytes(chance.randrange(1, 40))
         yield data
 
 

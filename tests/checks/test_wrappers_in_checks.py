@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import kdump
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import write_log
-from tests.builders.records import encode_message, message, message_set, wrapper
+from tests.builders.fleets import flipped
+from tests.builders.records import Record, batch, encode_message, message, message_set, wrapper
 from tests.checks.findings import findings_of
 from tests.loops import each
 
@@ -50,6 +52,12 @@ def test_a_gap_between_wrappers_is_exact_where_they_are_opened(tmp_path: Path, c
         (gaps,) = findings_of(path, "offset-gap", level="deep")
         assert (gaps.severity, gaps.offset_first, gaps.offset_last, gaps.found) == ("info", 3, 11, "3")
         assert _found(path, level="full", cleanup_policy="delete") == []  # what nobody has read
+
+
+def test_records_that_nobody_read_are_counted_as_far_as_headers_say_how_many_there_are(tmp_path: Path) -> None:
+    plain, odd = batch(records=[Record(value=b"v")] * 3), batch(base_offset=9, records_count=-7)
+    path = write_log(tmp_path, plain, flipped(batch(base_offset=3, records=[Record(value=b"v")])), _wrapper(4, 2), odd)
+    assert "; at least 4 records not read" in kdump.verdict(path, level="full").text
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -113,9 +113,8 @@ def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) 
     for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
         found, given = listed("log", "--from-position", str(position), path)
         assert (found, len(given)) == (status, count), position
-    unknown = batch(records=[record()], base_offset=2, attributes=5)  # a codec that nobody can read
-    path = write_log(tmp_path, _batch(0), unknown, _flipped(1), _batch(9))  # a damaged header says nothing of what is before it
-    assert listed.only("baseOffset", "log", "--from-offset", "5", path) == (FINDINGS, [2, 9])
+    path = write_log(tmp_path, _batch(0), batch(records=[record()], base_offset=2, attributes=5), _flipped(1), _batch(9))
+    assert listed.only("baseOffset", "log", "--from-offset", "5", path) == (FINDINGS, [2, 9]), "nobody can read this codec"
     path = write_log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
     assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
 

@@ -228,8 +228,9 @@ def _change(data: Path, chance: random.Random) -> None:
 
 def test_another_scan_and_other_directories_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _scan(data)
-    assert _scan(data, "out", "--topics", "b") == 2
-    assert "holds the tables of a scan with another topics" in capsys.readouterr().err
+    for name, value in (("topics", "b"), ("level", "quick")):
+        assert _scan(data, "out", f"--{name}", value) == 2
+        assert f"holds the tables of a scan with another {name}" in capsys.readouterr().err
     for name in ("notes.txt", "batches/mine.parquet"):
         (data.parent / "out" / name).touch()
         assert _scan(data) == 2

@@ -26,7 +26,7 @@ from tests import restarts
 from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
-from tests.builders.records import batch, record
+from tests.builders.records import batch, message, message_set, record
 from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
@@ -272,6 +272,12 @@ def test_a_swap_that_starts_where_a_cleaned_log_does_is_of_an_unfinished_split(t
 REBUILT: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
 
 
+def test_data_outside_a_transaction_that_is_open_from_offset_0_ends_a_start(tmp_path: Path) -> None:
+    fields = [{"producer_id": 7, "producer_epoch": 0, "base_sequence": row, "is_transactional": not row} for row in range(2)]
+    batches = [_batch(row, **of_batch) for row, of_batch in enumerate(fields)]
+    assert _only(_partition(tmp_path, (0, batches)), **REBUILT).outcome == "die"
+
+
 def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
     """Of two batches with the same offset the second is refused where there is an index entry for both."""
     size = len(_batch(0))
@@ -287,14 +293,6 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, ou
     (path / "partition.metadata").write_text(f"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ{padding}\n")
     row = _only(path, after="clean")
     assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
-
-
-def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
-    for options in ({"broker": "9.9.9"}, {"after": "soon"}, {"recovery_point": "here"}, {"config": {"retention.ms": "1"}}):
-        with pytest.raises(UsageError):
-            kdump.forecast(tmp_path, **options)
-    with pytest.raises(Unreadable):
-        list(kdump.forecast(tmp_path / "nowhere"))
 
 
 def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Path) -> None:
@@ -345,11 +343,13 @@ def test_the_answer_names_what_fails_after_any_stop_before_what_fails_after_one(
 
 def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "notes.log").write_bytes(b"")
+    (path / "notes.log").write_bytes(bytes(8))
     run = _run("--after", "clean", str(path))
     assert run.returncode == 1 and "fails  after a clean stop" in run.stdout
     remedy = f"mv {path}/notes.log KEEP/notes.log   # with the broker stopped: then a start after a clean stop loses nothing"
     assert remedy in run.stdout
+    (path / "notes.log").rename(path / "leader-epoch-checkpoint")  # which keeps all starts from it
+    assert _run(str(path)).stdout.count(f"mv {path}/leader-epoch-checkpoint") == 2, "once, and in the last line"
 
 
 @pytest.mark.slow
@@ -411,6 +411,9 @@ def test_one_directory_that_loses_data_is_enough_for_exit_code_1(tmp_path: Path)
 
 def test_exit_codes_distinguish_usage_from_what_cannot_be_examined(tmp_path: Path) -> None:
     assert _run("--config", "x", str(tmp_path)).returncode == 2
+    for options in ({"broker": "9.9.9"}, {"after": "soon"}, {"recovery_point": "here"}, {"config": {"retention.ms": "1"}}):
+        with pytest.raises(UsageError):
+            kdump.forecast(tmp_path, **options)
     run = _run(str(tmp_path / "nowhere"))
     assert (run.returncode, run.stdout) == (3, "")
     assert run.stderr == f"kdump: {tmp_path}/nowhere: no such file or directory\n"
@@ -588,6 +591,10 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
     row = _only(path, after="unclean", recovery_point=3)
     assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
+    (path / "00000000000000000000.index").unlink()
+    assert list(_only(path, after="clean").events.rescan_cuts) == [0]
+    large = message_set(messages=[message(value=bytes(2 << 20), magic=1)])  # which is not read at once
+    assert _only(_partition(tmp_path / "old", (0, [flipped(large)])), broker="2.8.2", **REBUILT).outcome == "cut"
 
 
 @each(
@@ -613,6 +620,9 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     row = _only(path, after="clean")
     assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
+    two = _partition(tmp_path / "other", (0, [flipped(_batch(0, last_offset_delta=1)), _batch(2)]))
+    (tmp_path / "other" / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    assert _only(two, after="clean").consumers_stop_at == 1
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert _only(path, after="clean").consumers_stop_at is None
 
@@ -649,6 +659,13 @@ def test_odd_lines_of_leader_epochs_are_read_as_by_java(tmp_path: Path, line: by
     assert (row.outcome, row.exception) == expected
 
 
+def test_before_3_0_a_snapshot_without_a_number_ends_a_start_before_the_leader_epochs_are_read(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "x.snapshot").write_bytes(b"")
+    (path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n0 \xff\n")
+    assert [_only(path, broker=release, after="clean").outcome for release in SEEN] == ["die", "offline", "offline"]
+
+
 @each(
     "data, outcomes",
     [
@@ -683,13 +700,6 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     assert commands_ == [f"  mkdir -p KEEP && mv {file} KEEP/{file.name}"]
     file.unlink()
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
-
-
-def test_a_command_that_helps_after_each_stop_is_there_once(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "leader-epoch-checkpoint").write_bytes(bytes(8))
-    text = _run(str(path)).stdout
-    assert text.count(f"mv {path}/leader-epoch-checkpoint") == 2  # in the last line, too
 
 
 # --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2

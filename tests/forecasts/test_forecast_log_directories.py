@@ -330,13 +330,13 @@ GONE = f"no topic has the id {ORDERS} of its partition.metadata; the cluster has
     "name, records, reason",
     [
         ("orders-9", [], "topic orders has no partition 9"),
-        ("orders-1", [replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 1"),
+        ("orders-1", [replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 0"),
         ("orders-0", [removed(ORDERS)], GONE),
     ],
 )
 def test_what_is_no_replica_of_the_broker_is_set_aside(tmp_path: Path, name: str, records: list[bytes], reason: str) -> None:
-    _log_directory(tmp_path / "d1", name)
-    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
+    _log_directory(tmp_path / "d1", name, node_id="0")
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 0), *records)
     row = _by_name(tmp_path / "d1")[name]
     assert (row.outcome, row.reason) == ("stray", reason)
     run = _run("--after", "clean", tmp_path / "d1")
@@ -590,6 +590,8 @@ def test_a_file_that_the_broker_may_not_open_as_it_does_takes_the_log_directory_
     reason = f"{user} may not {refused} {name} (owner 999, mode {mode:04o})" if refused else None
     assert (first.outcome, first.is_safe, first.reason) == ("offline" if refused else "keep", not refused, reason)
     assert second.outcome == "keep"
+    path.with_name("00000000000000000000.log").write_bytes(b"torn")
+    assert {row.outcome for row in kdump.forecast(path.parent, after="unclean")} == {"offline" if refused else "cut"}
 
 
 @each(

@@ -511,6 +511,7 @@ def _zeros(data: bytes) -> bytes:
 
 LOST, TWO_LOST = [("zero-tail", True)], [(4, 5, True)]
 THREE_AND_ZEROS: Logs = {0: LARGE[:3], 3: [_zeros(_batch(3))]}
+OF_TWO_INDEXES = {f"{FIRST}.index": b"", f"{FIRST}.timeindex": bytes(11) + b"\1"}
 KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
     "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
     "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
@@ -540,6 +541,7 @@ KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tupl
         [],
         [],
     ),
+    "a log that one of two indexes knows": ({5: [_batch(5)]}, OF_TWO_INDEXES, [("segment-missing", True)], [(0, 4, True)]),
     "a log that is gone": ({5: [_batch(5)]}, {f"{FIRST}.index": KNOWS_1}, [("segment-missing", True)], [(0, 4, True)]),
     "all logs": ({}, {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1}, [("segment-missing", True)], []),
     "nothing that another log has": ({0: [_batch(0)], 1: [_batch(1)]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\0\x08"}, [], []),

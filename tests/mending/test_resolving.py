@@ -1,14 +1,17 @@
 """Which of two batches stays, and which leader epochs are put right, where only one reading of the pieces is possible."""
 
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kdump.mending.recover.contradicted import Known
+from kdump.mending.recover.filling import Filling
+from kdump.mending.recover.left_out import Losses
 from kdump.mending.recover.lone_epochs import with_doubts
-from kdump.mending.recover.pieces import Headers, Log, Piece
-from kdump.mending.recover.resolving import _Resolution, resolve
+from kdump.mending.recover.pieces import Headers, LeftOut, Log, Piece
+from kdump.mending.recover.resolving import _Resolution, gaps, resolve
 from tests.builders.records import batch, record
 from tests.loops import each
 
@@ -38,6 +41,18 @@ def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[
     for order in ((kept, left), (left, kept)):
         resolution = _Resolution(order, Headers(), Known())
         assert resolution._decided(*order) == (kept, left)
+
+
+def test_what_is_missing_in_a_log_is_what_no_batch_has_and_lost_where_something_was_left_out() -> None:
+    held = [(0, 3), (4, 6), (9, 9), (12, 15)]
+    chain = [_piece(offsets, 1) for offsets in held]
+    there = {offset for first, last in held for offset in range(first, last + 1)}
+    filling = Filling(chain, Headers(), [], [])
+    for first, last in combinations_with_replacement(range(18), 2):
+        assert filling.has_all(first, last + 1) == there.issuperset(range(first, last + 1)), (first, last)
+        losses = Losses([LeftOut("b.log", 0, 9, "", "", first=first, last=last)])
+        for before, after in gaps(chain):
+            assert losses.are_between(before, after) == (first < after.first and before.last < last), (first, last)
 
 
 EPOCHS = [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3), ((7, 25, 9), 9), ((7, 71, 9), 7), ((None, -(1 << 31) + 3, 3), 3)]

@@ -125,21 +125,16 @@ def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Pat
     kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7)
     assert _batches(tmp_path / "out") == [(0, 4, 5), (5, 9, 5), (10, 10, 1), (26, 26, 1)]
     assert _aborted(tmp_path / "out") == [(8, 5, 10), (7, 0, 26)]
+    both = [batch for base in (0, 6) for batch in (_data(base, 7), transaction_marker(base_offset=base + 5, producer_id=7))]
+    kdump.slice(write_partition(tmp_path / "two", segments={0: both}), tmp_path / "one", to_offset=4)
+    assert _batches(tmp_path / "one") == [(0, 4, 5), (5, 5, 1)], "not the marker of the next one"
 
 
 def test_a_slice_starts_at_the_log_start_offset(partition: Path, tmp_path: Path) -> None:
     (partition.parent / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 13)]))
-    kdump.slice(partition, tmp_path / "out", exact=True)
-    assert next(one.offset for one in _read(tmp_path / "out")) == 13
-
-
-def test_nothing_is_made_of_an_empty_range(partition: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing is in this range"):
-        kdump.slice(partition, tmp_path / "out", from_offset=30)
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
-# --- keys
+    for first in (None, 5):
+        kdump.slice(partition, tmp_path / f"{first}", from_offset=first, exact=True)
+        assert next(one.offset for one in _read(tmp_path / f"{first}")) == 13
 
 
 # --- damage
@@ -319,6 +314,13 @@ def test_an_excerpt_is_of_offsets(words: list[str], partition: Path, tmp_path: P
         kdump.slice(partition, tmp_path / "out", from_offset=900, with_damage=True)
 
 
+def test_an_excerpt_is_of_all_logs_that_have_an_offset_of_the_range(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, topic="orders", segments={0: _PLAIN[:5], 10: _PLAIN[5:]})
+    for first, last, bases in ((0, 9, [0]), (9, 10, [8, 10]), (10, 10, [10])):
+        kdump.slice(path, tmp_path / f"{first}-{last}", from_offset=first, to_offset=last, with_damage=True)
+        assert _names(tmp_path / f"{first}-{last}", "log") == bases
+
+
 def test_damage_where_a_transaction_may_end_is_refused(partition: Path, tmp_path: Path) -> None:
     _damage(partition, "00000000000000000026.log", 70)
     with pytest.raises(CorruptData, match="the end of a transaction that the slice holds may have been here"):
@@ -366,7 +368,7 @@ def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, c
 def test_wrong_usage_is_said(words: str, said: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["slice", str(partition), *words.format(tmp_path).split()]) == 2
     assert said in capfd.readouterr().err
-    assert not (tmp_path / "out").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 # --- random partitions

@@ -177,6 +177,9 @@ def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
         log.write_bytes(whole[: 3 * size] + header + whole[4 * size :])
         assert kdump.info(tmp_path / "t-0").partitions[0].broken_at == f"{log}, byte {3 * size}", (at, field)
         assert kdump.triage(tmp_path / "t-0", level="headers").exit_code == 1, (at, field)
+    for rest, is_broken in ((b"\1" * 5, True), (bytes(15), False), (batches[9][:17], True)):  # of which one is a header cut
+        log.write_bytes(whole + rest)
+        assert (kdump.info(tmp_path / "t-0").partitions[0].broken_at is not None) == is_broken, rest
     log.write_bytes(whole[: 9 * size] + flipped(batches[9]))  # headers alone do not show it
     assert kdump.info(tmp_path / "t-0").partitions[0].broken_at is None
     one = kdump.info(tmp_path / "t-0", level="full").partitions[0]
@@ -192,14 +195,16 @@ def test_damage_in_an_older_log_is_met_and_where_no_end_is_found_topics_have_no_
     (tmp_path / "meta.properties").write_text(META)
     for number in range(2):
         write_partition(tmp_path, topic="t", partition=number, segments={0: batches[:5], 5: batches[5:], 10: []})
+    write_partition(tmp_path, topic="t", partition=2, segments={0: batches})
     (topic,) = kdump.info(tmp_path).topics
-    assert (topic.offsets, topic.records, topic.partitions_broken) == (20, None, 0)  # the log between was not read
+    assert (topic.offsets, topic.records, topic.partitions_broken) == (30, None, 0)  # logs between were not read
     log = tmp_path / "t-1" / file_name(0, ".log")
     log.write_bytes(b"".join(batches[:2]) + b"\xff" * 300)
     found = kdump.info(tmp_path)
     assert [(one.broken_at, one.end_offset) for one in found.partitions] == [
         (None, 10),
         (f"{log}, byte {2 * len(batches[0])}", 10),
+        (None, 10),
     ]
     (tmp_path / "t-1" / file_name(10, ".log")).write_bytes(data(10) + b"\xff" * 300)
     (topic,) = kdump.info(tmp_path).topics

@@ -114,6 +114,8 @@ def test_a_wrapper_that_ends_inside_a_message_proves_nothing(magic: int, left: i
 def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_nothing(magic: int, tmp_path: Path) -> None:
     data = wrapper(messages=[message(magic=magic, value=b"v"), message(magic=magic, value=b"w", crc=1)], magic=magic)
     assert _searched(_partition(tmp_path, data)) == ([], "not proven", ["crc-mismatch"])
+    salvaged = _searched(_partition(tmp_path / "salvaged", _batch(0), b"\xff" * 300, data))
+    assert salvaged == ([], "not proven", ["garbage-region", "crc-mismatch"])
 
 
 @pytest.mark.parametrize("change", ["io-error", "appended", "rewritten", "file-shrank", "file-missing"])
@@ -124,14 +126,14 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
     code = {"appended": "file-changed", "rewritten": "file-changed"}.get(change, change)
 
     def walked(source: Any, **given: Any) -> Iterator[Any]:
+        if code == "file-shrank":
+            raise Unreadable(code, "shrank", path=source.path)
         yield from walk(source, **given)
         if code == "io-error":
             source.bad_ranges.append((70, 80))
         elif code == "file-changed":
             with Path(source.path).open("ab" if change == "appended" else "r+b") as file:
                 file.write(b"more")
-        else:
-            raise Unreadable(code, "shrank", path=source.path)
 
     monkeypatch.setattr(salvage, "walk", walked)
     path = _partition(tmp_path, batch(records=[record(value=b"v")]))
@@ -143,6 +145,7 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
         next(path.glob("*.log")).unlink()
     assert list(search) == []
     assert (search.verdict.verdict, [gap.code for gap in search.not_read]) == ("not proven", [code])
+    assert search.verdict.not_read_bytes == {"io-error": 10}.get(code, search.verdict.bytes)
 
 
 @pytest.mark.both_kernels
@@ -187,6 +190,7 @@ def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> 
     search = Search([str(tmp_path)], Query(NEEDLE))
     assert (len(list(search)), search.verdict.is_whole, search.verdict.not_read_bytes) == (2, True, 3 * len(bad))
     assert [gap.start for gap in search.not_read] == [len(hit), len(hit) + len(bad), 0]
+    assert [file.not_read for file in search.files] == [2, 1, 0]
 
 
 def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(
@@ -264,7 +268,7 @@ def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
     assert _searched(path) == ([], "not proven", ["file-link-outside"])
 
 
-def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
+def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _partition(tmp_path, _batch(0))
     cache = tmp_path / "remote-log-index-cache"
     cache.mkdir()
@@ -272,6 +276,19 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path) -> None:
     (cache / "5_id.index").write_bytes(bytes(8))
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
     assert _searched(tmp_path) == ([], "absent", [])
+    _let_listing_fail(monkeypatch, cache)
+    assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
+
+
+def _let_listing_fail(monkeypatch: pytest.MonkeyPatch, *locked: Path) -> None:
+    scandir = os.scandir
+
+    def scanned(path: Any = ".") -> Any:
+        if path in map(str, locked):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
 
 
 @pytest.mark.parametrize(
@@ -301,14 +318,7 @@ def test_directories_that_cannot_be_listed_prove_nothing_however_deep(
     locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
     for path in locked:
         path.mkdir(parents=True)
-    scandir = os.scandir
-
-    def scanned(path: Any = ".") -> Any:
-        if path in map(str, locked):
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", scanned)
+    _let_listing_fail(monkeypatch, *locked)
     search = kdump.grep(NEEDLE, tmp_path)
     assert (list(search), search.verdict.verdict) == ([], "not proven")
     assert {(gap.file, gap.code) for gap in search.not_read} == {(str(path), "directory-unlisted") for path in locked}
@@ -344,8 +354,7 @@ def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_p
     assert not list(data.glob("**/*.json"))
     beside = tmp_path / "data.json"  # its name begins alike
     assert run("--prove-absent", "--certificate", beside, "-i", "x", data)[0] == 1
-    body = json.loads(beside.read_text())
-    assert (body["verdict"], body["options"]["ignoresCase"]) == ("absent", True)
+    assert (body := json.loads(beside.read_text()))["verdict"] == "absent" and body["options"]["ignoresCase"]
 
 
 def test_a_proof_looks_at_names_of_headers_and_at_chosen_partitions_that_are_to_be_deleted(run: Run, tmp_path: Path) -> None:

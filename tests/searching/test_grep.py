@@ -240,7 +240,8 @@ def test_matches_whose_offsets_may_be_wrong_are_said(magic: int, tmp_path: Path,
     (tmp_path / f"{0:020}.log").write_bytes(b"".join(batches))
     search = kdump.grep("v11", tmp_path)
     assert [(hit.offset, hit.status) for hit in search] == [(11 + (1 << 16), "salvaged")]
-    assert search.verdict.salvaged_hits == 1
+    (tmp_path / f"{20:020}.log").write_bytes(two(20))
+    assert kdump.grep("v", tmp_path).verdict.salvaged_hits == 0 == search.verdict.salvaged_hits - 1
     assert main(["grep", "v11", str(tmp_path)]) == 0
     assert "1 match lies in batches out of line, whose offsets may be wrong" in capfd.readouterr().err
 
@@ -574,6 +575,7 @@ def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypa
     assert [hit.offset for hit in search] == [1, 4, 7]
     assert (search.verdict.verdict, search.verdict.hits, search.verdict.exit_code) == ("found", 3, 3)
     assert [gap.code for gap in search.not_read] == ["worker-died"] * 9
+    assert [gap.end for gap in search.not_read] == [file.size for file in search.files]
 
 
 def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(

@@ -133,6 +133,7 @@ def test_a_schema_that_is_missing_leaves_the_verdict_open(run: Run, registry: Pa
     assert "no schema has the id 4, because no _schemas-0 is beside the data; --schemas DIR says where one is (schema-id" in said
     assert "kdump: not proven: no record matches" in said
     assert run("--where", "x=-4", "--decode", "none", partition)[0] == 3, "values that are JSON: there is none"
+    assert run("--in", "decoded", "-e", "no such text", partition)[0] == 3
 
 
 def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) -> None:
@@ -198,6 +199,8 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
     assert list(search) == []
     open_ones = {5: "schema-missing", 6: "schema-fingerprint-unknown", 7: "schema-id-unknown"}
     assert [(gap.offset, gap.code) for gap in search.not_read] == list(open_ones.items())
+    both = _partition(tmp_path / "both", record(key=b'{"a":1}', value=values[-1]))
+    assert [hit.matched for hit in kdump.grep('"a"', both, fields=["decoded"])] == [["key"]], "whatever its value is"
     for options in ({"decode": False}, {"value_decoder": "string"}):
         search = kdump.grep(None, path, where=["a=2"], **options)
         assert (list(search), search.verdict.verdict) == ([], "absent")

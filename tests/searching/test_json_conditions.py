@@ -128,6 +128,8 @@ def test_where_no_value_was_looked_at_no_field_is_unknown(tmp_path: Path) -> Non
     assert _found(write_partition(tmp_path, topic="a", segments={0: [tombstone, marker]}), "x=1") == ([], "absent", 1)
     search = kdump.grep(None, _partition(tmp_path / "two", record(key=b"k", value=b'{"y":1}')), key="other", where=["x=1"])
     assert (list(search), search.verdict.verdict) == ([], "absent")
+    write_partition(tmp_path / "two", topic="a", partition=1, segments={0: [tombstone]})
+    assert _found(tmp_path / "two", "x=1") == ([], "not proven", 3), "whatever the last file has"
 
 
 def test_a_value_that_cannot_be_read_does_not_hide_that_a_key_matches(tmp_path: Path) -> None:

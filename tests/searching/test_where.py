@@ -155,6 +155,8 @@ def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(
     assert (fate.answer, fate.copies, fate.log_end) == ("present", [str(earlier)], 1)
     fate = _fate("a-0@0", now)
     assert (fate.answer, fate.log_start, fate.log_end) == ("below-log-start", 1, 1)
+    (now / "a-0" / f"{5:020}.log.deleted").write_bytes(_batch(5))
+    assert [_fate(f"a-0@{offset}", now).answer for offset in (3, 5)] == ["not-written", "present-in-deleted-file"]
 
 
 @each("count", [2, 3])
@@ -296,6 +298,8 @@ def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: P
     fate = _fate("a-0@1", before, now)
     assert (fate.answer, fate.copies) == ("only-on", [str(before)])
     assert fate.evidence.endswith(f"it may be lost in {now}")
+    (now / "a-0" / f"{FIRST}.log").write_bytes(rows[0] + flipped(rows[1]) + rows[2])
+    assert _fate("a-0@1", now).answer == "damaged"
 
 
 def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path) -> None:
@@ -308,6 +312,16 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
     (fate,) = found
     assert (fate.answer, found.is_certain) == ("not-found", False)
     assert fate.evidence == "no log of this partition is below these paths, but of a-0"
+    both = _partition(_partition(tmp_path / "both", flipped(_batch(0))), _batch(0), topic="b")
+    found = kdump.where(None, both, key="k")
+    (fate,) = found
+    assert (fate.answer, fate.damaged_on, found.is_certain) == ("not-found", [str(both)], False)
+
+
+def test_sequences_that_a_producer_skips_are_named_where_no_record_was_written(tmp_path: Path) -> None:
+    batches = [_batch(at, producer_id=7, producer_epoch=0, base_sequence=one) for at, one in enumerate((0, 1, 1, 5))]
+    missing = [{"producerId": 7, "producerEpoch": 0, "first": 2, "last": 4}]
+    assert _fate("a-0@9", _partition(tmp_path / "one", *batches)).missing_sequences == missing
 
 
 CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/leader-epoch-checkpoint")

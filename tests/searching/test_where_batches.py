@@ -55,6 +55,9 @@ def test_a_record_after_the_end_that_its_batch_claims_is_present(codec: Codec, t
     assert f"at byte {len(batches[0])} of " in fate.evidence and fate.evidence.endswith(" claims only offset 7")
     assert _fate(7, path).evidence == ""
     assert [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k9")] == [(9, "present")]
+    later = batch(base_offset=8, records=[record()], partition_leader_epoch=1)  # where a broker goes on, by that header
+    leader = _partition(tmp_path / "leader", batches[0], later)
+    assert [_fate(offset, path, leader).answer for offset in (7, 8, 9)] == ["present", "present", "only-on"]
 
 
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:

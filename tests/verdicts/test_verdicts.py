@@ -28,13 +28,14 @@ from kdump.verdicts.report import Report
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
-from tests.builders.files import file_name, write_partition
+from tests.builders.files import file_name, producer_entry, producer_snapshot, write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
 
 LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
 Capture = pytest.CaptureFixture[str]
+OPEN = producer_entry(current_txn_first_offset=5)
 
 
 def _finding(code: str = "crc-mismatch", severity: str = "error", message: str = "Wrong.", **changed: object) -> Finding:
@@ -119,9 +120,10 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     [(("error",), "warning", 0), (("error", "warning"), "warning", 1), (("error", "warning"), "info", 0)],
 )
 def test_findings_count_from_the_chosen_severity_on(failing: tuple[str, ...], severity: str, code: int) -> None:
-    verdict = _verdict(_finding(severity=severity), failing=failing)
-    assert verdict.exit_code == code
-    assert verdict.reasons == (["damaged: /: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
+    for fault in ("crc-mismatch", "check-crashed"):
+        verdict = _verdict(_finding(fault, severity), failing=failing)
+        assert verdict.exit_code == code
+        assert verdict.reasons == ([f"damaged: /: {fault}"] if code else [f"not counted: 1 {severity}"])
 
 
 def test_clean_names_what_it_does_not_count() -> None:
@@ -452,6 +454,7 @@ def _owned(path: Path, log_start: str | None = None) -> None:
         (lambda path: (path / "x").mkdir(), False),
         (lambda path: (path / file_name(9, ".index")).write_bytes(b""), False),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
+        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[OPEN])), False),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
         (_owned, True),
@@ -788,7 +791,7 @@ def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp
     (path / ".kafka_cleanshutdown").unlink()
     (path / "recovery-point-offset-checkpoint").write_text("of nobody")
     log = path / "a-0" / file_name(0, ".log")
-    log.write_bytes(log.read_bytes()[:70] + b"\xff" + log.read_bytes()[71:])
+    log.write_bytes(log.read_bytes()[:65] + b"\xff" + log.read_bytes()[66:])  # which only a start after a crash reads
     assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
 
 
@@ -818,6 +821,7 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     found = list(kdump.check(tmp_path))
     assert {finding.code for finding in found} == {"start-loses"}
     assert all(message in finding.message for finding in found)
+    assert {Path(finding.path).relative_to(tmp_path).parts[0] for finding in found} == {"d1", "d2"}
     assert kdump.verdict(tmp_path).words == ["does not start"]
     assert main(["check", str(tmp_path)]) == 1
     assert f"  kdump forecast {tmp_path}/d1 {tmp_path}/d2   # what a start does" in capfd.readouterr().out
@@ -832,6 +836,9 @@ def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_pa
     log.chmod(0o400)
     found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
     assert [(finding.path, LOG in finding.message) for finding in found] == [(str(log.parent), True)]
+    forecast = Verdict(level=None)
+    forecast.add_forecasts(kdump.forecast(tmp_path / "d1"))
+    assert forecast.words[0] == "does not start"
     (tmp_path / "d1" / "meta.properties").write_text("version=1\ncluster.id=c\n")
     found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
     assert [finding.path for finding in found] == [str(tmp_path / "d1")]

@@ -248,59 +248,77 @@ class BatchOrder(SegmentRule):
         suspect, self._suspect = self._suspect, None
         if suspect is None:
             return
-        last = self._last
-        before = last.last if last is not None else (self._base_offset() or 0) - 1
         if following is not None and following.first < 0:
             following = None
-        has_epochs = suspect.epoch >= 0 and following is not None and following.epoch >= 0
-        offsets_fit = suspect.first > before and (following is None or suspect.last < following.first)
-        epochs_fit = suspect.epoch >= self._epoch or suspect.epoch == _NO_EPOCH
-        if offsets_fit and epochs_fit and not (has_epochs and following is not None and following.epoch < suspect.epoch):
+        last, before = self._last, self._last_offset
+        offsets_fit = before < suspect.first and (following is None or suspect.last < following.first)
+        if offsets_fit and self._epochs_fit(suspect, following):
             self._accept(suspect)
             return
-        if following is not None and following.first > before:
-            room, needed = following.first - before - 1, suspect.last - suspect.first + 1
-            if not offsets_fit and room >= needed:
-                fits = before + 1 if last is not None else following.first - needed
-                fits += suspect.stated - suspect.first
-                self._report_rot(suspect, "base offset", fits, suspect.stated, is_exact=room == needed)
-                self._follows_damage = True  # the offsets in between are these
+        if following is not None and before < following.first:  # these are in line with each other
+            is_told = self._is_flipped_epoch(suspect, following) if offsets_fit else self._has_no_room(suspect, following)
+            if is_told:
                 return
-            is_epoch_odd = suspect.epoch < self._epoch or following.epoch < suspect.epoch
-            if offsets_fit and has_epochs and is_epoch_odd and following.epoch >= self._epoch:
-                self._report_rot(
-                    suspect, "leader epoch", max(self._epoch, 0), suspect.epoch, is_exact=following.epoch == self._epoch
-                )
-                self._last = suspect
-                return
-            is_between = last is not None and room == 0 and (suspect.first > following.last or suspect.last < last.first)
-            if not offsets_fit and is_between and not self._is_duplicate(suspect):
-                message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
-                self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to come from another partition.")
-            if not offsets_fit and is_between:
-                return
-        if suspect.first > before and not offsets_fit:
+        if offsets_fit:
+            self._report_epoch(suspect)
+        elif last is None or before < suspect.first:
             self._accept(suspect)  # it is the one after it that goes back
             return
-        if last is None and not offsets_fit:
-            self._accept(suspect)
-            return
-        if not offsets_fit and last is not None and suspect.first <= before:
+        else:
             if not self._is_duplicate(suspect) and not self._is_return(last, suspect):
                 self._report_regression(last, suspect)
-            if following is None or following.first > before:
+            if following is None or before < following.first:
                 return
             self._break = (last, suspect)
-        elif not epochs_fit:
-            if not self._counts_only("leader-epoch-regression", suspect):
-                epochs = (
-                    f" follows epoch {self._epoch:,}" if last is not None else f"; an earlier segment has epoch {self._epoch:,}"
-                )
-                message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,}{epochs}."
-                self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
-            self._epoch = suspect.epoch
         self._last = suspect
         self._follows_damage = False
+
+    @property
+    def _last_offset(self) -> int:
+        """That of the last batch in line, or the one before the base offset."""
+        return (self._base_offset() or 0) - 1 if self._last is None else self._last.last
+
+    def _epochs_fit(self, suspect: Batch, following: Batch | None) -> bool:
+        """Whether the leader epoch does not go back, neither at the suspect nor after it."""
+        if suspect.epoch == _NO_EPOCH:
+            return True
+        goes_back_after = following is not None and 0 <= following.epoch < suspect.epoch
+        return self._epoch <= suspect.epoch and not goes_back_after
+
+    def _is_flipped_epoch(self, suspect: Batch, following: Batch) -> bool:
+        """Whether only the leader epoch of the suspect does not fit those on both sides; reported if so."""
+        if suspect.epoch < 0 or following.epoch < max(self._epoch, 0):
+            return False
+        self._report_rot(suspect, "leader epoch", max(self._epoch, 0), suspect.epoch, is_exact=following.epoch == self._epoch)
+        self._last = suspect
+        return True
+
+    def _has_no_room(self, suspect: Batch, following: Batch) -> bool:
+        """Whether the suspect, whose offsets do not fit, has others, or is from elsewhere, as what is on both sides says."""
+        last, before = self._last, self._last_offset
+        room, needed = following.first - before - 1, suspect.last - suspect.first + 1
+        if room >= needed:
+            fits = before + 1 if last is not None else following.first - needed
+            fits += suspect.stated - suspect.first
+            self._report_rot(suspect, "base offset", fits, suspect.stated, is_exact=room == needed)
+            self._follows_damage = True  # the offsets in between are these
+            return True
+        is_elsewhere = last is not None and room == 0 and (following.last < suspect.first or suspect.last < last.first)
+        if is_elsewhere and not self._is_duplicate(suspect):
+            message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
+            self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to come from another partition.")
+        return is_elsewhere
+
+    def _report_epoch(self, suspect: Batch) -> None:
+        """Report that the leader epoch goes back at the suspect, if it does; it goes on from there."""
+        if not _NO_EPOCH < suspect.epoch < self._epoch:
+            return
+        if not self._counts_only("leader-epoch-regression", suspect):
+            is_first = self._last is None
+            where = f"; an earlier segment has epoch {self._epoch:,}" if is_first else f" follows epoch {self._epoch:,}"
+            message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,}{where}."
+            self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
+        self._epoch = suspect.epoch
 
     def _report_rot(self, suspect: Batch, field: str, fits: int, found: int, *, is_exact: bool) -> None:
         if self._counts_only("uncovered-header-rot", suspect):
