@@ -157,10 +157,6 @@ class RecordChunk(Declared):
                     found[row] = wrong
         return found
 
-    def with_records(self, records: Table[Record]) -> RecordChunk:
-        """The same with other records in the places of these."""
-        return RecordChunk(self.batches, self.counts, records, self.continues, self.faults, self.first_offsets, self.magics)
-
 
 def read(
     source: Source,

@@ -74,16 +74,6 @@ class PartitionFiles:
         self.newest_snapshot = max(snapshots, default=None)
         """The offset of the newest producer snapshot."""
 
-    def add(self, name: str) -> None:
-        """Add a file that was made since; nothing if it is there. It must not be a log."""
-        suffix, base_offset = file_name.suffix(name), base_offset_of(name)
-        if name in self.others or base_offset is not None and self.segments.get(base_offset, {}).get(suffix) == name:
-            return
-        self._place(name)
-        self.others.sort()
-        if base_offset is not None and suffix == file_name.PRODUCER_SNAPSHOT:
-            self.newest_snapshot = max(base_offset, -1 if self.newest_snapshot is None else self.newest_snapshot)
-
     def _place(self, name: str) -> None:
         suffix = file_name.suffix(name)
         base_offset = base_offset_of(name) if suffix in SEGMENT_SUFFIXES else None

@@ -48,6 +48,8 @@ REPORT = "please report it, with what KDUMP_DEBUG=1 shows"
         ("odd", OSError("odd"), 4, "cannot write the output: odd"),
         ("unknown", ValueError("what nobody knows"), 3, f"internal error: ValueError: what nobody knows; {REPORT}"),
         ("memory", MemoryError(), 3, "out of memory"),
+        ("pipe to a worker", BrokenPipeError("cut"), 3, "internal error: cut between processes; please report it"),
+        ("what drives a terminal", UsageError("\x1b[2Jx"), 2, r"\x1b[2Jx"),
     ],
 )
 def test_whatever_happens_has_an_exit_code(

@@ -113,6 +113,8 @@ def test_damage_before_a_range_is_not_requested(tmp_path: Path, listed: Listed) 
     for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
         found, given = listed("log", "--from-position", str(position), path)
         assert (found, len(given)) == (status, count), position
+    path = write_log(tmp_path, _batch(0), batch(records=[record()], base_offset=2, attributes=5), _flipped(1), _batch(9))
+    assert listed.only("baseOffset", "log", "--from-offset", "5", path) == (FINDINGS, [2, 9]), "nobody can read this codec"
     path = write_log(tmp_path, _batch(0), _torn(1))  # with nothing after it, it may be requested
     assert listed.only("status", "log", "--from-offset", "7", path) == (FINDINGS, ["damaged"])
 
@@ -498,6 +500,8 @@ def test_a_transaction_of_another_version_is_a_finding(tmp_path: Path, listed: L
     path.write_bytes(files.transaction_index(entries=[files.aborted_transaction(version=1), files.aborted_transaction()]))
     assert listed.only("status", "txnindex", path) == (FINDINGS, ["damaged", "intact"])
     assert listed.err == f"kdump: {path}: entry of producer 1 has version 1, only 0 is known\n"
+    path.write_bytes(files.transaction_index(entries=[files.aborted_transaction()], trailing=b"\0"))
+    assert (listed.text("txnindex", path), "35 bytes are not a multiple of 34" in listed.err) == (FINDINGS, True)
 
 
 def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) -> None:
@@ -524,12 +528,14 @@ def test_a_checkpoint_may_be_listed_as_a_log_and_a_log_as_a_checkpoint(tmp_path:
     assert listed.text("index", tmp_path / LOG) == USAGE
 
 
-def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, listed: Listed) -> None:
+def test_directories_without_such_files_do_not_spoil_a_pattern_but_broken_links_do(tmp_path: Path, listed: Listed) -> None:
     for name in ("a-0", "a-1"):
         (tmp_path / name).mkdir()
     (tmp_path / "a-1" / LOG).write_bytes(_batch(0))
     for pattern, status in (("a-*", CLEAN), ("a-0", NOT_EXAMINED), ("a-0*", NOT_EXAMINED), ("b-*", NOT_EXAMINED)):
         assert listed("log", f"{tmp_path}/{pattern}")[0] == status, pattern
+    (tmp_path / "a-2").symlink_to("nowhere")
+    assert listed.only("baseOffset", "log", tmp_path) == (NOT_EXAMINED, [0])
 
 
 # --- edges of ranges and limits

@@ -15,11 +15,13 @@ from unittest import mock
 import pyarrow.parquet as pq  # what needs Arrow
 import pytest
 
+from kdump.binary import system
 from kdump.cli.commands import main
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline import reading
+from kdump.pipeline.reconciliation import Reconciliation
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 from tests.support import PoolHere
@@ -98,6 +100,16 @@ def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.Ca
     assert _scan_all(data, "out") == 1
     assert "No file has changed since the scan of " in capsys.readouterr().out
     assert not list(_is_left(data.parent))
+
+
+def test_what_cannot_be_listed_now_is_a_change_and_an_incomplete_scan_is_not_repeated(data: Path) -> None:
+    _scan(data)
+    (data / "a-9").mkdir()
+    with mock.patch.object(system, "entries", lambda path, was=system.entries: was(__file__ if path.endswith("a-9") else path)):
+        assert _scan(data) == NOT_EXAMINED
+    with mock.patch.object(Reconciliation, "incomplete_tables", return_value=["batches"]):
+        _scan(data, "incomplete")
+    assert not (data.parent / "incomplete" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("table", ["batches", "findings", "txn_index"])
@@ -216,8 +228,9 @@ def _change(data: Path, chance: random.Random) -> None:
 
 def test_another_scan_and_other_directories_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _scan(data)
-    assert _scan(data, "out", "--topics", "b") == 2
-    assert "holds the tables of a scan with another topics" in capsys.readouterr().err
+    for name, value in (("topics", "b"), ("level", "quick")):
+        assert _scan(data, "out", f"--{name}", value) == 2
+        assert f"holds the tables of a scan with another {name}" in capsys.readouterr().err
     for name in ("notes.txt", "batches/mine.parquet"):
         (data.parent / "out" / name).touch()
         assert _scan(data) == 2

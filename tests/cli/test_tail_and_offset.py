@@ -99,6 +99,9 @@ def test_old_messages_inside_of_wrappers_are_counted_and_found(tmp_path: Path, l
         assert listed("--deep", "--tail", count, path) == (CLEAN, list(range(9 - count, 9)))
     for offset in range(9):
         assert (listed("--deep", "--offset", offset, path), listed.err) == ((CLEAN, [offset]), "")
+    unread = wrapper(offset=5, payload=b"no gzip")
+    path = write_log(tmp_path, message_set(messages=[message()]), unread, message_set(messages=[message()], base_offset=6))
+    assert listed("--deep", "--offset", 4, path) == (FINDINGS, [None])
 
 
 def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(partition: Path, listed: Lister) -> None:
@@ -217,6 +220,8 @@ def test_what_is_around_a_missing_offset_is_reported(tmp_path: Path, listed: Lis
     path = files.write_partition(tmp_path, segments={5: [_batch(5), _batch(6), _batch(9)], 20: [_batch(22)]})
     assert listed("--offset", offset, path) == (CLEAN, [])
     assert listed.err == f"kdump: {path / file_name(file, '.log')}: no batch has offset {offset}: {words}\n"
+    (path / file_name(40, ".log")).mkdir()  # what cannot be read may have it
+    assert listed("--offset", offset, path)[0] == NOT_EXAMINED
 
 
 @each(

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from kdump.binary import codecs
 from kdump.formats import message_set as reader
+from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
 from tests.builders.records import Message, batch, encode_message, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, read_records
+from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, opened, read_records
 
 pytestmark = pytest.mark.both_kernels
 
@@ -63,6 +64,12 @@ def test_a_message_too_short_for_its_key_is_shown_as_far_as_it_goes() -> None:
     short = struct.pack(">qiIbb", 0, 14, 0, 1, 0) + bytes(8)  # what magic 0 needs, said to be magic 1
     (row,) = read_records(short).rows
     assert (row["timestamp"], row["key_size"], row["value"]) == (0, _NO_ROOM, _NO_ROOM)
+
+
+def test_a_message_is_damaged_whose_checksum_or_a_field_is_wrong() -> None:
+    with opened(message_set(messages=[message(value=b"a"), message(key_length=1000), message(crc=7)])) as source:
+        (part,) = (part for chunk in Log(source).chunks() for part in reader.read(source, chunk))
+    assert part.statuses("intact", "damaged") == ["intact", "damaged", "damaged"]
 
 
 # --- wrappers

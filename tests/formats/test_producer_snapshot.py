@@ -41,7 +41,9 @@ def _fault(data: bytes) -> CorruptData:
 def test_bytes_after_the_entries_are_covered_by_the_checksum_but_not_read() -> None:
     assert len(_read(build(entries=[ONE], trailing=b"more"))) == 1
     assert len(_read(build(entries=[ONE], trailing=bytes(1 << 20)))) == 1, "more than is read at once"
-    assert len(_read(build(entries=[ONE, ONE], entry_count=1))) == 1
+    data = build(entries=[ONE, ONE], entry_count=1)
+    with opened(data) as source:
+        assert (len(_read(data)), list(producer_snapshot.ids(source))) == (1, [1])
     fault = _fault(build(entries=[ONE], crc=7))
     assert (fault.code, fault.values) == ("snapshot-crc-mismatch", {"stored": 7, "computed": 1097471697})
     assert _fault(build(entries=[ONE]) + b"more").code == "snapshot-crc-mismatch"

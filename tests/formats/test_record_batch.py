@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kdump.binary.arithmetic import as_int64, decrement_sequence
 from kdump.formats.record_batch import codec_name
+from tests.builders.checksums import crc32c
 from tests.builders.compression import CODEC_IDS
 from tests.builders.records import batch, message, message_set, record
 from tests.loops import each
@@ -85,8 +86,9 @@ def test_a_codec_that_is_not_taken_is_reported_by_its_id() -> None:
     ],
 )
 def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_delta: int, last_sequence: int) -> None:
-    row = _only_row(batch(records=[record()], base_sequence=base_sequence, last_offset_delta=last_offset_delta))
-    assert row["last_sequence"] == last_sequence
+    without = batch(records=[record()], last_offset_delta=last_offset_delta)
+    after = batch(records=[record()], base_sequence=base_sequence, last_offset_delta=last_offset_delta)
+    assert [row["last_sequence"] for row in walk(without + after).rows] == [-1, last_sequence]
     if base_sequence >= 0:
         assert decrement_sequence(last_sequence, last_offset_delta) == base_sequence
 
@@ -95,7 +97,7 @@ def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_d
 
 
 def test_a_batch_shorter_than_its_header_is_never_valid() -> None:
-    first = walk(batch(batch_length=14, crc=0) + bytes(40)).rows[0]
+    first = walk(batch(batch_length=14, crc=crc32c(batch()[21:26])) + bytes(40)).rows[0]
     assert (first["size"], first["isvalid"]) == (26, False)
 
 

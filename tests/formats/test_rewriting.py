@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any  # options of builders
 
 import pytest
 
@@ -78,6 +79,9 @@ def test_fields_that_kafka_does_not_use_are_not_kept() -> None:
     records = [record(key=b"a", attributes=0x7F), record(key=b"b", attributes=0x7F, headers=[("h", b"\xff")])]
     expected = batch(records=[Record(key=b"b", headers=[("h", b"\xff")], offset_delta=1)], last_offset_delta=1)
     assert _written(batch(records=records), [1]) == expected
+    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 3}
+    empty = batch(last_offset_delta=1, base_timestamp=-1, max_timestamp=TIMESTAMP, **fields)
+    assert _written(batch(records=[record(timestamp=TIMESTAMP)] * 2, codec="gzip", **fields), []) == empty, "without a codec"
 
 
 @each("codec", COMPRESSED)

@@ -30,12 +30,13 @@ def _sure(data: bytes) -> BatchSummary:
 
 
 def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
-    summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
+    summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (3, 4, 8, 9, 19, 23)))
     assert (summary.gaps, summary.missing) == (3, 3 + 9 + 3)
     assert (summary.before_first_gap, summary.after_first_gap) == (1 * SIZE, 2 * SIZE)
     assert (summary.before_last_gap, summary.after_last_gap) == (4 * SIZE, 5 * SIZE)
-    summary = summary.with_first_offsets((0, 1, 2, 6, 14, 20))  # as records say them
-    assert (summary.gaps, summary.missing, summary.after_first_gap, summary.before_last_gap) == (2, 7 + 3, 4 * SIZE, 4 * SIZE)
+    summary = summary.with_first_offsets((1, 4, 6, 9, 17, 23))  # as records say them
+    assert (summary.first_offset, summary.gaps, summary.missing) == (1, 3, 1 + 7 + 3)
+    assert (summary.after_first_gap, summary.before_last_gap) == (2 * SIZE, 4 * SIZE)
 
 
 @each(

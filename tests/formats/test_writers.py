@@ -28,10 +28,10 @@ def test_no_index_stores_an_offset_that_does_not_fit() -> None:
     assert offset_index.packed([100 + 0x7FFFFFFF], [0], 100).hex() == "7fffffff00000000"
     for offset, code in ((101 + 0x7FFFFFFF, "offset-overflow-int32"), (99, "offset-below-base")):
         with pytest.raises(CorruptData) as caught:
-            offset_index.packed([offset], [0], 100)
+            offset_index.packed([100, offset, 101], [0, 71, 142], 100)
         assert caught.value.code == code
         with pytest.raises(CorruptData) as caught:
-            time_index.packed([T], [offset], 100)
+            time_index.packed([T, T, T], [100, offset, 101], 100)
         assert caught.value.code == code
 
 

@@ -57,10 +57,10 @@ def test_an_entry_of_an_unknown_version_is_damage(tmp_path: Path) -> None:
 
 def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:
     """More entries than are read at once."""
-    data = aborted_transaction() * 31_000 + aborted_transaction(version=1) + aborted_transaction()
+    data = aborted_transaction() * 62_000 + aborted_transaction(version=1) + aborted_transaction()
     *_, damage, last = kdump.open(_file(tmp_path, f"{BASE}.txnindex", data), "txnindex").salvage()
     assert isinstance(damage, kdump.Damage) and isinstance(last, kdump.AbortedTransaction)
-    assert (damage.start, damage.end) == (31_000 * 34, 31_001 * 34)
+    assert (damage.start, damage.end) == (62_000 * 34, 62_001 * 34)
 
 
 @each(

@@ -16,6 +16,7 @@ from tests.builders.records import (
     batch,
     leader_change_record,
     message,
+    message_set,
     record,
     transaction_marker,
     wrapper,
@@ -77,15 +78,15 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
         transaction_marker(base_offset=1),
         batch(records=[abort_record()], base_offset=2, is_transactional=True, is_control=True, producer_id=1),
         batch(records=[leader_change_record()], base_offset=3, is_control=True),
-        batch(records=[record(key=b"\0\0\xff\xff"), record(key=b"\0\0\0\x7f")], base_offset=4, is_control=True),
+        batch(records=[record(key=key) for key in (b"\0\0\xff\xff", b"\0\0\0\x7f", b"\0\0\0")], base_offset=4, is_control=True),
     )
     rows = list(kdump.open(path).records())
     assert _shown(rows, "offset", "is_transactional", "is_control", "control_type") == [
         *((0, True, False, None), (1, True, True, "COMMIT"), (2, True, True, "ABORT"), (3, False, True, "LEADER_CHANGE")),
-        *((4, False, True, "-1"), (5, False, True, "127")),
+        *((4, False, True, "-1"), (5, False, True, "127"), (6, False, True, None)),
     ]
     assert rows[1].key == b"\0\0\0\1"
-    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1]
+    assert [row.producer_id for row in rows] == [1, 1, 1, -1, -1, -1, -1]
 
 
 @each(
@@ -176,6 +177,9 @@ def test_a_bad_message_in_a_sound_wrapper_is_damage_and_the_next_one_is_not(tmp_
     items = list(kdump.open(path).salvage_records())
     found = [item.value if isinstance(item, kdump.Record) else item.code for item in items]
     assert found == [b"a", "crc-mismatch", b"c", "crc-mismatch"]
+    path = _log(tmp_path, message_set(messages=[message(value=b"a"), message(key_length=1000)]))  # the CRC of both fits
+    found = [item.value if isinstance(item, kdump.Record) else item.code for item in kdump.open(path).salvage_records()]
+    assert found == [b"a", "message-field-past-end"]
 
 
 @given(

@@ -550,12 +550,13 @@ def test_contents_in_the_place_of_a_checksum_do_not_stay(tmp_path: Path) -> None
     assert _differences(rows) == [] and SECRET[:4] not in log
 
 
-def test_an_index_follows_a_log_whose_name_has_fewer_digits(tmp_path: Path) -> None:
-    path = _partition(tmp_path, "zstd")
-    kdump.reindex(path, tmp_path / "sound", config={"index.interval.bytes": 1})
+def test_an_index_follows_a_log_whose_name_has_fewer_digits_but_not_that_of_a_log_that_is_gone(tmp_path: Path) -> None:
+    kdump.reindex(_partition(tmp_path, "zstd"), tmp_path / "sound", config={"index.interval.bytes": 1})
+    shutil.copy(tmp_path / "sound" / f"{FIRST}.index", tmp_path / "sound" / f"{FIRST}.index.deleted")
     (tmp_path / "sound" / f"{FIRST}.log").rename(tmp_path / "sound" / "0.log")
     assert _differences(kdump.redact(tmp_path / "sound", tmp_path / "out")) == []
-    assert (tmp_path / "out" / f"{FIRST}.index").read_bytes() != (tmp_path / "sound" / f"{FIRST}.index").read_bytes()
+    for name, has_moved in ((f"{FIRST}.index", True), (f"{FIRST}.index.deleted", False)):
+        assert ((tmp_path / "out" / name).read_bytes() != (tmp_path / "sound" / name).read_bytes()) == has_moved, name
 
 
 def test_a_position_stays_at_the_start_of_its_batch_or_inside_whatever_the_size_of_that_is_now() -> None:
@@ -614,12 +615,12 @@ def test_a_check_finds_faults_at_the_same_places_in_recorded_directories(tmp_pat
 
 
 def test_a_difference_ends_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Here of a finding that comes from a checkpoint beside the partition."""
     source = _partition(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 500)]))
     assert main(["redact", str(source), "-o", str(tmp_path / "out")]) == 1
     said = capfd.readouterr().out
     assert "log-start-beyond-end" in said and "is found only in the original" in said and "Exit status 1." in said
+    assert not redactions.leaked(tmp_path / "out", redactions.windows([b"customer-0", b"abcdefgh", SECRET]))
 
 
 @pytest.mark.parametrize(

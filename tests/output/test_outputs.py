@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.formats.record import Record
+from kdump.messages.kafka_json import Json as JsonText
 from kdump.output.rows import listing
 from kdump.output.rows.csv import CsvFormatter
-from kdump.output.rows.formatters import FORMATTERS
+from kdump.output.rows.hits import NotRead, VerifiedFile
+from kdump.output.rows.json import JsonFormatter
+from kdump.output.rows.json_text import json_text
 from kdump.output.rows.ndjson import NdjsonFormatter
 from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
@@ -145,5 +148,13 @@ def test_a_long_table_is_shown_in_pages() -> None:
     assert len(_table(_batches(2500)).splitlines()) == 1 + 2500 + 3 * 2
 
 
-def test_all_outputs_are_known_by_name() -> None:
-    assert list(FORMATTERS) == ["ndjson", "json", "csv", "table"]
+def test_json_has_all_rows_of_further_classes_and_nothing_drives_a_terminal() -> None:
+    pieces: list[str] = []
+    formatter = JsonFormatter(pieces.append)
+    formatter.start(VerifiedFile, NotRead)
+    for name in ("a", "b"):
+        formatter.write(Table.of(NotRead, [[name, None, None, None, None, "code", "message"]]))
+    formatter.end()
+    assert [row["file"] for row in json.loads("".join(pieces))["notReads"]] == ["a", "b"]
+    assert json_text(JsonText('"\x1b[2J"')) == r'"\u001b[2J"'
+    assert _table(_listed([((), b"k", b"v")], file="\x1b[2J.log")).startswith(r"\x1b[2J.log")

@@ -220,6 +220,7 @@ def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypa
     (broker / "recovery-point-offset-checkpoint").unlink()
     monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", len(data(0)) + 3 * len(data(0, 10)))
     assert [path for path, _ in _triage().left] == ["kafka/orders-1"]  # those that scan least come first
+    assert "starts of 1 partition, which scan" in " ".join(_screen(_triage()))
 
 
 def test_a_start_that_cannot_be_forecast_ends_with_3(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +281,7 @@ def test_only_what_was_stopped_starts_after_that_stop(
 def test_a_timestamp_in_the_future_is_told(broker: Path) -> None:
     for topic, ahead, told in (("past", -HOUR, []), ("soon", HOUR, []), ("late", 49 * HOUR, [("also wrong", "kafka/late-0")])):
         write_partition(broker, topic=topic, segments={0: [data(0, at=current_time() + ahead)]})
-        assert _headings(_triage()) == told
+        assert (_headings(triage := _triage()), "NOTHING WRONG" in " ".join(_screen(triage))) == (told, not told)
 
 
 def test_a_screen_has_24_lines_and_the_worst_of_them_first(broker: Path) -> None:

@@ -178,6 +178,24 @@ def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
             _rows("segments", tmp_path, mode="FAILFAST")
 
 
+def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
+    report = SliceReport("x.log")
+    report.cover(100, 150)
+    report.cover(150, 200)
+    assert (report.first, report.last) == (100, 200)
+    for start, words in (
+        (150, r"x\.log: the walk went from byte 200 to byte 150, so batches would be there twice"),
+        (201, "from byte 200 to byte 201, so batches would be lost"),
+    ):
+        with pytest.raises(KdumpError, match=words):
+            report.cover(start, 220)
+    for records in (3, None, 5):
+        report.count(1, records)
+    assert (report.batches, report.records) == (3, None), "old messages do not say how many they are"
+    skipped = report.skip(CorruptData("crc-mismatch", "the CRC differs"), records=3)
+    assert report.of_sums().skipped == [skipped]
+
+
 def test_damage_is_counted_over_all_windows_of_a_log(tmp_path: Path) -> None:
     crcs = [None, 1, None, None, 1, None]
     batches = [batch(records=[record(value=b"v" * 700_000)], base_offset=row, crc=crc) for row, crc in enumerate(crcs)]

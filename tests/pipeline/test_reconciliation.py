@@ -15,7 +15,7 @@ import pytest
 
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
-from kdump.errors import CorruptData, KdumpError, MissingPackage
+from kdump.errors import KdumpError, MissingPackage
 from kdump.formats import records as record_readers
 from tests.builders.files import file_name, partition_metadata, write_partition
 from tests.builders.records import batch, record
@@ -256,21 +256,6 @@ def test_rows_that_get_lost_on_their_way_are_found(data: Path) -> None:
         assert _scan(data) == 3
     assert {code for code, _, _ in _found(data)} == {"scan-tables-disagree"}
     assert (data.parent / "out" / "batches.incomplete").exists()
-
-
-def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
-    report = SliceReport("x.log")
-    report.cover(100, 150)
-    report.cover(150, 200)
-    assert (report.first, report.last) == (100, 200)
-    for start, words in (
-        (150, r"x\.log: the walk went from byte 200 to byte 150, so batches would be there twice"),
-        (201, "from byte 200 to byte 201, so batches would be lost"),
-    ):
-        with pytest.raises(KdumpError, match=words):
-            report.cover(start, 220)
-    skipped = report.skip(CorruptData("crc-mismatch", "the CRC differs"), records=3)
-    assert report.of_sums().skipped == [skipped]
 
 
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:

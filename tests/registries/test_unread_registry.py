@@ -56,6 +56,7 @@ def test_a_scan_says_that_schemas_may_be_missing(partition: Path, tmp_path: Path
     missing = "Decoded keys and values of this file may be missing in the table records: schemas may be missing"
     assert finding["message"].startswith(f"{missing}: {partition.parent / '_schemas-0'}: ")
     assert pq.read_table(tmp_path / "out" / "records").num_rows == 7
+    assert not (tmp_path / "out" / "manifest.json").exists(), "schemas may change while files do not"
 
 
 def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partition: Path) -> None:

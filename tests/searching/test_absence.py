@@ -353,8 +353,19 @@ def test_a_certificate_is_not_written_anywhere_into_what_is_read(run: Run, tmp_p
             assert run("--prove-absent", "--certificate", folder / "c.json", "x", searched)[0] == 2
     assert not list(data.glob("**/*.json"))
     beside = tmp_path / "data.json"  # its name begins alike
-    assert run("--prove-absent", "--certificate", beside, "x", data)[0] == 1
-    assert json.loads(beside.read_text())["verdict"] == "absent"
+    assert run("--prove-absent", "--certificate", beside, "-i", "x", data)[0] == 1
+    assert (body := json.loads(beside.read_text()))["verdict"] == "absent" and body["options"]["ignoresCase"]
+
+
+def test_a_proof_looks_at_names_of_headers_and_at_chosen_partitions_that_are_to_be_deleted(run: Run, tmp_path: Path) -> None:
+    _partition(tmp_path / "data", batch(records=[record(headers=[(NEEDLE, b"v")])]))
+    for partition, state in ((1, "delete"), (2, "stray")):
+        going = write_partition(tmp_path / "data", topic="a", partition=partition, segments={0: [_batch(0, NEEDLE)]})
+        going.rename(going.with_name(f"a-{partition}.{'0' * 32}-{state}"))
+    words = ("--topics", "a", "--output", "ndjson", "needle", tmp_path / "data")
+    rows = map(json.loads, run("--prove-absent", "--certificate", tmp_path / "c.json", *words)[1].splitlines())
+    matched = [(row["partition"], row["matched"]) for row in rows if row["kind"] == "hit"]
+    assert sorted(matched) == [(0, ["header-name:needle"]), (1, ["value"]), (2, ["value"])]
 
 
 # --- offsets of what was not read

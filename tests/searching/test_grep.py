@@ -511,6 +511,8 @@ def test_context_is_shown_once_and_matches_nowhere(run: Run, data: Path) -> None
     _, shown, _ = run("--context", 1, "--output", "ndjson", "needle", data)
     rows = [json.loads(line) for line in shown.splitlines() if '"hit"' in line]
     assert [(row["offset"], bool(row["matched"])) for row in rows] == [(1, False), (2, True), (3, False)]
+    said = run("--context", 1, "--limit", 1, "needle", data)[2]
+    assert said.endswith(f" searched\nDo: kdump log --deep --output table --offset 2 {_log(data)}\n"), "not whole, so not intact"
 
 
 def test_stdin_is_searched(data: Path) -> None:

@@ -104,9 +104,10 @@ def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
         *(_batch(offset, attributes=0x10, **of_producer) for offset, of_producer in enumerate(fields)),
         transaction_marker(base_offset=3, producer_id=7, producer_epoch=0, is_commit=False),
         transaction_marker(base_offset=4, producer_id=8, producer_epoch=0, is_commit=True),
+        batch(records=[record(key=b"\0")], base_offset=5, is_control=True, producer_id=9, producer_epoch=0),
     )
-    answers = [_fate(f"a-0@{offset}", data).answer for offset in range(6)]
-    assert answers == ["aborted", "present", "open-transaction", "control", "control", "not-written"]
+    answers = [_fate(f"a-0@{offset}", data).answer for offset in range(7)]
+    assert answers == ["aborted", "present", "open-transaction", *["control"] * 3, "not-written"], "what the last says is unknown"
 
 
 OF_TRANSACTION = _batch(0, producer_id=7, producer_epoch=0, is_transactional=True)

@@ -128,7 +128,6 @@ class Decoding:
             where = "at" if faults.count == 1 else "the first at"
             text = f"{records} not decoded, {where} offset {faults.offset}: {faults.message} ({code})"
             if is_finding:
-                self._run.finding_count += faults.count - 1
                 self._run.find(self._path, text)
             else:
                 self._run.say(f"{self._path}: {text}")
