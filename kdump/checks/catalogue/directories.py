@@ -189,7 +189,7 @@ FAULTS: tuple[FaultKind, ...] = (
     ),
     FaultKind(
         "meta-properties-missing",
-        WARNING,
+        INFO,
         DIE,
         "a log directory has no meta.properties.",
         cause="a copy without it, a file that was removed by hand, or a directory that was never formatted",

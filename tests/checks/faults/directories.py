@@ -149,7 +149,7 @@ CASES: tuple[FaultCase, ...] = (
     case(
         "meta-properties-missing",
         {name: data for name, data in _log_dir(files={_POINTS: b"0\n0\n"}).items() if name != "meta.properties"},
-        warning(NO_BYTES, file="meta.properties"),
+        info(NO_BYTES, file="meta.properties"),
         {name: data for name, data in _log_dir().items() if name != "meta.properties"},
     ),
     case(

@@ -10,8 +10,9 @@ from kdump.binary.paths import absolute
 from kdump.binary.source import NoSource, Source
 from kdump.checks.catalogue.fault_kind import BLIND, DIE, OFFLINE, RESCAN
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, ByteCoverage
+from kdump.checks.finding import ERROR, WARNING, ByteCoverage
 from kdump.checks.wording import as_sentence, offset_range
+from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, meta_properties, properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
@@ -79,11 +80,12 @@ def check_meta_properties(context: FileContext) -> None:
 
 
 def check_directory(path: str, settings: Settings, emit: Emit) -> None:
-    """Report that a log directory has no `meta.properties`: another folder of partitions needs none."""
+    """Report that a log directory has no `meta.properties`: another folder of partitions needs none, nor does a copy."""
     file = os.path.join(path, tree.META_PROPERTIES)
     if tree.is_log_directory(path) and not system.has_name(file):
         context = FileContext(NoSource(file), file, tree.META_PROPERTIES, settings, emit)
-        context.report("meta-properties-missing", 0, 0, as_sentence(LACKS_PROPERTIES))
+        severity = WARNING if system.has_name(os.path.join(path, METADATA_DIRECTORY)) else None
+        context.report("meta-properties-missing", 0, 0, as_sentence(LACKS_PROPERTIES), severity=severity)
 
 
 def _what_is_wrong(values: dict[str, str]) -> str:
