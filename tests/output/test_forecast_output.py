@@ -283,9 +283,6 @@ HEADING = "/data/orders-0   1 segment, 700 bytes"
 SAFE_LINES = [f"       {NOTHING}"]
 STOPPED = "with the broker stopped"
 KEEP = f"  mkdir -p KEEP && cp -a /data/orders-0 KEEP/orders-0.damaged   # before any restart, {STOPPED}"
-RECOVER = "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved"
-
-
 NOTHING_READ = "The CRCs of all batches match; records were not read: kdump check reads all."
 LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
 
