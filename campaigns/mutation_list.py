@@ -141,7 +141,6 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("missing-among-several-maps", "cli/looking/run.py", "if len(places) == 1 and path != ", "if path != "),
     ("no-maps-is-clean", "cli/looking/run.py", "return exit_codes.NOT_EXAMINED", "return exit_code"),
     ("unread-map-is-clean", "cli/looking/run.py", "))\n            exit_code = exit_codes.NOT_EXAMINED", "))"),
-    ("rate-of-each-process", "cli/looking/run.py", "=1 if options.rate else options.jobs or ", "=options.jobs or "),
     ("evidence-unasked", "cli/looking/run.py", ", has_evidence=options.has_evidence)", ", has_evidence=True)"),
     ("61-b20", "cli/main.py", "in (CLEAN, FINDINGS) and sys.stdout is not None", "== CLEAN and sys.stdout is not None"),
     ("66-e08", "cli/main.py", "or arguments[:1] and arguments[0] in _SCREENS", "or arguments[:1]"),

@@ -455,6 +455,9 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     assert {one.broker_forecast for one in findings_of(directory, "crc-mismatch")} <= {"ignore"}  # which cuts a segment only
     text = run_here("check", directory)[1].decode()
     assert ("the metadata that only this snapshot holds" in text, "possibly only one of them" in text) == (bool(ends), False)
+    for name in ("leader-epoch-checkpoint", "partition.metadata"):
+        (directory / name).unlink(missing_ok=True)
+    assert run_here("forecast", directory)[0] == 1
     other = _partition(tmp_path, {7: [_batch(7)]})
     assert findings_of(other, "snapshot-gap-metadata") == []  # which other topics do not need
     (other / "quorum-state").write_bytes(b"")  # a copy of the metadata log under another name
