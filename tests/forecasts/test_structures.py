@@ -13,7 +13,6 @@ from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.leader_epochs import LeaderEpochs
-from kdump.forecasts.outcome import STRAY
 from kdump.forecasts.producer_state import ProducerStates
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings
@@ -161,12 +160,12 @@ def test_what_is_appended_after_a_segment_was_cut_has_a_place_in_its_index(tmp_p
 
 def _start(**fields: Any) -> Any:  # as much of a Forecast as its verdict depends on
     nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
-    more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1}
+    more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1, "is_set_aside": False}
     return SimpleNamespace(**{**nothing, **more, **fields})
 
 
 def test_starts_that_may_lose_are_worse_and_records_count_before_bytes() -> None:
-    losing: list[dict[str, Any]] = [{"lost_records": 1}, {"outcome": STRAY}, {"losses_may_be_more": True}]
+    losing: list[dict[str, Any]] = [{"lost_records": 1}, {"is_set_aside": True}, {"losses_may_be_more": True}]
     assert [sentences.verdict(_start(is_doubtful=True, **fields)) for fields in losing] == [sentences.LOSS] * 3
     lighter = [
         _start(),

@@ -159,6 +159,8 @@ class Slicing:
     def _gaps(self) -> Iterator[Offsets]:
         """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
         bases = list(self._part.logs)
+        if not bases:
+            return
         next_offset = max(self._wanted.from_offset, bases[0])
         for first, last in (*self._seen.merged(), (bases[-1], HIGHEST_OFFSET)):
             end = min(first - 1, self._wanted.to_offset)
