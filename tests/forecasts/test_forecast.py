@@ -108,10 +108,8 @@ WITNESSES: dict[tuple[str, str], Sequence[tuple[str, str, int] | None]] = {
     ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
 }
 
-NOT_RECORDED = {
-    *(("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1"), ("KNOWS_METADATA_LOG", "3.9.1")),
-    ("LISTS_SNAPSHOTS_FIRST", "3.9.1"),
-}
+SINCE_3_9 = ("BAD_PROPERTIES_ARE_OFFLINE", "KNOWS_METADATA_LOG", "LISTS_SNAPSHOTS_FIRST")
+NOT_RECORDED = {*((name, "3.9.1") for name in SINCE_3_9), ("IS_ALWAYS_KRAFT", "4.3.1")}
 """Rules that no recorded start shows: tests of whole brokers do, in test_forecast_log_directories.py, and one below."""
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1", "4.4.0")
