@@ -31,6 +31,11 @@ class Ranges:
         return len(self.merged())
 
     @property
+    def held(self) -> int:
+        """How many ranges are held, some of which may become one."""
+        return len(self._ranges)
+
+    @property
     def total(self) -> int:
         """The number of all numbers in them."""
         return sum(last - first + 1 for first, last in self.merged())

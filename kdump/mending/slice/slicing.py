@@ -119,7 +119,8 @@ class Slicing:
         self._progress = progress
         self._open: set[int] = set()  # producers with transactions in the slice whose end is not
         self._left_out = False  # batches after the last one that was written
-        self._seen = Ranges()  # offsets of batches in the range
+        self._seen: Ranges | None = Ranges()  # offsets of batches in the range, as long as they are few ranges
+        self._seen_to = wanted.from_offset - 1  # the highest of these
         self._last_offsets: set[int] = set()  # of the last batch in the range, and of that of each producer
 
     def to_end(self) -> None:
@@ -143,9 +144,9 @@ class Slicing:
                 self._left_out = log.has_gap
                 self.rows.append(log.row)
         missing = Ranges()
-        for first, last in self._gaps():
+        for first, last in self._gaps(self._seen) if self._seen is not None else ():
             missing.add(first, last)
-        if missing and len(self._seen) <= _MOST_GAPS and not self._is_compacted:
+        if missing and not self._is_compacted:
             self._look_elsewhere(missing)
 
     @property
@@ -156,13 +157,13 @@ class Slicing:
         is_cleaned = name is not None and LogDirectory(tree.parent(path)).is_cleaned(name.topic, name.partition)
         return is_cleaned or policy_of(path, Settings(now=current_time())).is_compacted
 
-    def _gaps(self) -> Iterator[Offsets]:
+    def _gaps(self, seen: Ranges) -> Iterator[Offsets]:
         """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
         bases = list(self._part.logs)
         if not bases:
             return
         next_offset = max(self._wanted.from_offset, bases[0])
-        for first, last in (*self._seen.merged(), (bases[-1], HIGHEST_OFFSET)):
+        for first, last in (*seen.merged(), (bases[-1], HIGHEST_OFFSET)):
             end = min(first - 1, self._wanted.to_offset)
             if next_offset <= end:
                 yield next_offset, end
@@ -340,13 +341,12 @@ class Slicing:
 
     def _see(self, chunk: Chunk, row: int, last: int) -> None:
         """Note the offsets of a batch; of old messages, which say the last one only, those that follow what came before."""
-        if len(self._seen) > _MOST_GAPS:
+        if self._seen is None:
             return
-        if not chunk.is_legacy:
-            self._seen.add(chunk.headers[row][BASE_OFFSET], last)
-            return
-        before = self._seen.merged()[-1][1] if self._seen else self._wanted.from_offset - 1
-        self._seen.add(before + 1 if before < last else last, last)
+        self._seen.add(min(self._seen_to + 1, last) if chunk.is_legacy else chunk.headers[row][BASE_OFFSET], last)
+        self._seen_to = max(self._seen_to, last)
+        if self._seen.held > _MOST_GAPS:
+            self._seen = None
 
     def _take_control(self, log: SlicedLog, header: Sequence[int]) -> None:
         """Take a control batch if it is in the range, or if it ends a transaction that the slice holds."""
