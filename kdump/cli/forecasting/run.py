@@ -112,12 +112,14 @@ class _Run:
         self._verdict.add_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
-        missing = list(missing_partitions.find(path))
-        if missing and not missing[0].is_expected:
+        found = missing_partitions.find(path)
+        missing = next(found, None)
+        if missing is not None and not missing.is_expected:
             self._verdict.make_exception(NO_PARTITION)
-        elif missing:
-            more = f" {counted(len(missing) - 1, 'more partition')} likewise." if len(missing) > 1 else ""
-            self._fail(Unreadable("file-missing", missing[0].message + more, path=os.path.join(path, missing[0].name)))
+        elif missing is not None:
+            others = sum(1 for _ in found)
+            more = f" {counted(others, 'more partition')} likewise." if others else ""
+            self._fail(Unreadable("file-missing", missing.message + more, path=os.path.join(path, missing.name)))
         return True
 
     def _noted(self, path: str) -> LogDirectory:

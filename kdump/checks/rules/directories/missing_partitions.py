@@ -61,7 +61,7 @@ class MissingPartition(Declared):
 
 def check(path: str, settings: Settings, emit: Emit) -> None:
     """Report the missing partitions of a log directory, each at its entry of a checkpoint."""
-    for checkpoint, of_checkpoint in groupby(sorted(find(path), key=attrgetter("checkpoint")), key=attrgetter("checkpoint")):
+    for checkpoint, of_checkpoint in groupby(find(path), key=attrgetter("checkpoint")):
         file = os.path.join(path, checkpoint)
         with Source(file) as source:
             context = FileContext(source, file, checkpoint, settings, emit)
@@ -76,27 +76,28 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
 def find(path: str) -> Iterator[MissingPartition]:
     """The partitions that had records by the checkpoints of a log directory, and that no log directory of its broker has.
 
+    They come by checkpoint: that with their highest offset.
     A broker writes the recovery points of all partitions again before it removes one: what is not among them is not missing.
     Raises Unreadable where the system does not give the checkpoints, or the names in the directory.
     """
-    named: dict[Partition, tuple[int, str]] = {}
-    points: set[Partition] | None = None
-    for checkpoint in STORIES:
-        offsets = _offsets(os.path.join(path, checkpoint))
-        if checkpoint == RECOVERY_POINTS and offsets is not None:
-            points = set(offsets)
-        for partition, offset in (offsets or {}).items():
-            named[partition] = max(named.get(partition, (0, "")), (offset, checkpoint))
     held = {(name.topic, name.partition) for name in map(tree.directory_name, tree.partitions(path)) if name is not None}
-    missing = {one: most for one, most in named.items() if most[0] > 0 and one not in held and (points is None or one in points)}
-    if not missing:
+    points = _offsets(os.path.join(path, RECOVERY_POINTS))
+    named = {one: offset for one, offset in (points or {}).items() if one not in held}
+    told_by: dict[Partition, str] = {}  # of those of which another checkpoint has a higher offset
+    for checkpoint in STORIES:
+        for one, offset in (_offsets(os.path.join(path, checkpoint)) or {}).items() if checkpoint != RECOVERY_POINTS else ():
+            if (one in named or points is None and one not in held) and offset > named.get(one, 0):
+                named[one], told_by[one] = offset, checkpoint
+    if not any(offset > 0 for offset in named.values()):
         return
     node_id, beside = metadata_beside.held_beside(path)
     topics = metadata_beside.topics_for(path)
-    for (topic, number), (offset, checkpoint) in sorted(missing.items()):
-        is_expected = _is_expected(topics, node_id, topic, number)
-        if is_expected is not False and f"{topic}-{number}" not in beside:  # else it was deleted, or moved
-            yield MissingPartition(topic, number, checkpoint, offset, bool(is_expected))
+    for checkpoint in STORIES:
+        missing = (one for one in named if named[one] > 0 and told_by.get(one, RECOVERY_POINTS) == checkpoint)
+        for topic, number in sorted(missing):
+            is_expected = _is_expected(topics, node_id, topic, number)
+            if is_expected is not False and f"{topic}-{number}" not in beside:  # else it was deleted, or moved
+                yield MissingPartition(topic, number, checkpoint, named[topic, number], bool(is_expected))
 
 
 def _is_expected(topics: Topics | None, node_id: int | None, topic: str, number: int) -> bool | None:
