@@ -58,8 +58,7 @@ class Checkpoint:
                     self.fault = found.fault
                     self.is_reset = found.is_reset
                 return
-            entries = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
-            for topic, partition, offset in entries:
+            for topic, partition, offset in found.entries():
                 key = str(topic), int(partition)
                 if existing is None or key in existing:
                     offsets[key] = int(offset)

@@ -11,6 +11,7 @@ Kafka: CheckpointFileWithFailureHandler, since 3.8.0 CheckpointFile.
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 
 from kdump.errors import CorruptData
 from kdump.formats import file_name
@@ -86,6 +87,10 @@ class Line(Declared):
         """
         return self.is_number_wanted or (self.fault is not None and self.fault.values.get("expected", 0) < 0)
 
+    def entries(self) -> Iterator[Values]:
+        """The values of the entry, if it is one."""
+        return iter((self.values,) if self.values else ())
+
 
 class PlainLines(Declared):
     """Entries in ASCII with short numbers, one after the other: the number of the first line, and a list for each field."""
@@ -99,6 +104,10 @@ class PlainLines(Declared):
         words = data.decode().split()
         columns = (words[row :: len(fields)] for row in range(len(fields)))
         return cls(first, [list(map(int, column)) if bits else column for column, (_, bits) in zip(columns, fields, strict=True)])
+
+    def entries(self) -> Iterator[Values]:
+        """The values of each entry."""
+        return zip(*self.columns, strict=True)
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -123,11 +132,7 @@ class TextCheckpoint:
 
     def entries(self) -> Iterator[Values]:
         """The values of all entries; lines that are none are left out."""
-        for found in self.stretches():
-            if isinstance(found, PlainLines):
-                yield from zip(*found.columns, strict=True)
-            elif found.values:
-                yield found.values
+        return chain.from_iterable(found.entries() for found in self.stretches())
 
     def _read(self, plain: re.Pattern[bytes] | None) -> Iterator[Line | PlainLines]:
         version: int | None = None

@@ -88,8 +88,8 @@ class DamagedOffsets:
         self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
         self._is_after_message = False  # of magic 0 or 1: the header of a wrapper has the last of its offsets
         self._is_after_wrapper = False
-        self._last_first = base_offset - 1  # of the last batch in line
-        self._last: tuple[int, int, int, int] | None = None  # likewise: where it starts and ends, its first and last offset
+        # where the last batch in line starts and ends, its first and last offset
+        self._last: tuple[int, int, int, int] | None = None
         self._gaps_beside = 0  # between batches in line with nothing between them
         self._ranges: list[DamagedRange] = []
         self._open: list[DamagedRange] = []  # since the last batch that is in line
@@ -113,7 +113,6 @@ class DamagedOffsets:
             self._last = summary.positions[-1], summary.end, summary.first_offsets[-1], summary.last_offset
             self._end_ranges(summary.first_offset)
             self._expect(summary.first_offset, summary.last_offset + 1)
-            self._last_first = summary.first_offsets[-1]
             if summary.gaps:
                 firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
                 self._gaps.extend((last + 1, first) for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
@@ -176,7 +175,6 @@ class DamagedOffsets:
         """Go on after a batch in line, from its first offset to the one after it."""
         if self._expected < first:
             self._gaps.append((self._expected, first))
-        self._last_first = first
         self._expected = self._after_damaged = offset
 
     def _note_damage(self, damage: Damage) -> None:

@@ -65,6 +65,7 @@ _EXCEPTIONS = {
     NO_PARTITION: "partitions that only checkpoints name",
 }
 """What a verdict says of codes of which nothing is known to be wrong."""
+
 _DIRECTORY = "directory"  # the type of a finding that is about one
 _STUCK = ("txn-hanging", "txn-marker-missing")
 _MAX_REASONS = 20

@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
 
-    Offsets = tuple[int, int]
-    """The first and the last of some offsets."""
-
     Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
@@ -143,11 +140,10 @@ class Slicing:
                     self.log_end = base
                 self._left_out = log.has_gap
                 self.rows.append(log.row)
-        missing = Ranges()
-        for first, last in self._gaps(self._seen) if self._seen is not None else ():
-            missing.add(first, last)
-        if missing and not self._is_compacted:
-            self._look_elsewhere(missing)
+        if self._seen is not None:
+            missing = self._missing(self._seen)
+            if missing and not self._is_compacted:
+                self._look_elsewhere(missing)
 
     @property
     def _is_compacted(self) -> bool:
@@ -157,17 +153,18 @@ class Slicing:
         is_cleaned = name is not None and LogDirectory(tree.parent(path)).is_cleaned(name.topic, name.partition)
         return is_cleaned or policy_of(path, Settings(now=current_time())).is_compacted
 
-    def _gaps(self, seen: Ranges) -> Iterator[Offsets]:
+    def _missing(self, seen: Ranges) -> Ranges:
         """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
-        bases = list(self._part.logs)
+        missing, bases = Ranges(), list(self._part.logs)
         if not bases:
-            return
+            return missing
         next_offset = max(self._wanted.from_offset, bases[0])
         for first, last in (*seen.merged(), (bases[-1], HIGHEST_OFFSET)):
             end = min(first - 1, self._wanted.to_offset)
             if next_offset <= end:
-                yield next_offset, end
+                missing.add(next_offset, end)
             next_offset = max(next_offset, last + 1)
+        return missing
 
     def _look_elsewhere(self, missing: Ranges) -> None:
         """Raises CorruptData if a log has a batch with some of these offsets where others belong, or by its name."""
@@ -186,9 +183,8 @@ class Slicing:
         self._inputs.note(source)
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
             if not isinstance(item, Damage) and item.status != DAMAGED:
-                batches = item.chunk.batches
-                for row, (position, last) in enumerate(zip(batches["position"], batches["last_offset"], strict=True)):
-                    yield position, batches.row(row).first_offset, last
+                batches, lasts = item.chunk.batches, item.chunk.batches["last_offset"]
+                yield from zip(batches["position"], lasts if item.chunk.is_legacy else batches["base_offset"], lasts, strict=True)
 
     @property
     def _reaches_end(self) -> bool:

@@ -76,16 +76,16 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
 def find(path: str) -> Iterator[MissingPartition]:
     """The partitions that had records by the checkpoints of a log directory, and that no log directory of its broker has.
 
-    They come by checkpoint: that with their highest offset.
-    A broker writes the recovery points of all partitions again before it removes one: what is not among them is not missing.
+    They come by checkpoint, that with their highest offset. A broker writes the recovery points of all partitions again before it
+    removes one: what is not among them is not missing.
     Raises Unreadable where the system does not give the checkpoints, or the names in the directory.
     """
     held = {(name.topic, name.partition) for name in map(tree.directory_name, tree.partitions(path)) if name is not None}
     points = _offsets(os.path.join(path, RECOVERY_POINTS))
     named = {one: offset for one, offset in (points or {}).items() if one not in held}
     told_by: dict[Partition, str] = {}  # of those of which another checkpoint has a higher offset
-    for checkpoint in STORIES:
-        for one, offset in (_offsets(os.path.join(path, checkpoint)) or {}).items() if checkpoint != RECOVERY_POINTS else ():
+    for checkpoint in (one for one in STORIES if one != RECOVERY_POINTS):
+        for one, offset in (_offsets(os.path.join(path, checkpoint)) or {}).items():
             if (one in named or points is None and one not in held) and offset > named.get(one, 0):
                 named[one], told_by[one] = offset, checkpoint
     if not any(offset > 0 for offset in named.values()):
@@ -116,8 +116,7 @@ def _offsets(path: str) -> dict[Partition, int] | None:
             for line in TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS).stretches():
                 if isinstance(line, Line) and line.fault is not None:
                     return None
-                entries = [line.values] if isinstance(line, Line) else zip(*line.columns, strict=True)
-                found.update(((str(topic), int(number)), int(offset)) for topic, number, offset in entries)
+                found.update(((str(topic), int(number)), int(offset)) for topic, number, offset in line.entries())
     except Unreadable as error:
         if error.code in ("file-io-error", "file-shrank"):
             raise
