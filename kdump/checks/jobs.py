@@ -36,4 +36,4 @@ def is_place(job: Job) -> bool:
 
 def directory_of(job: Job) -> str:
     """The directory that the path of a task is in."""
-    return tree.parent(job.path.rstrip("/") or job.path)
+    return tree.parent(job.path)

@@ -106,7 +106,7 @@ def forecast(
 
 def log_directory_of(path: str) -> str:
     """The parent directory of a partition directory, with or without a trailing slash."""
-    return tree.parent(path.rstrip("/") or path)
+    return tree.parent(path)
 
 
 def of_path(path: str, request: Request) -> Iterator[Forecast]:
