@@ -1,1 +1,0 @@
-"""Short forms of the campaigns: a few of their random cases, the same each time."""
