@@ -27,16 +27,6 @@ def test_both_kernels_print_the_same_of_damaged_files(tmp_path: Path, all_cases:
     assert not found, "\n\n".join([f"{len(found)} runs differ", *found[:3]])
 
 
-def test_a_difference_is_seen_and_described() -> None:
-    skip_if(kernels.why_no_c())
-    reference = kernels.Printed(0, b"same\none\n", b"")
-    answers = iter([reference, kernels.Printed(1, b"same\ntwo\n", b"")])
-    text = campaign.difference(lambda: reference, lambda: next(answers))
-    assert text == "with the kernel c:\n  exit_code\n  - 0\n  + 1\n  stdout at byte 5\n  - b'one\\n'\n  + b'two\\n'"
-    assert campaign.difference(lambda: reference, lambda: reference) == ""
-    assert "ZeroDivisionError" in campaign.difference(lambda: reference, lambda: kernels.Printed(1 // 0, b"", b""))
-
-
 @pytest.mark.slow
 def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
     skip_if(kernels.why_no_c())

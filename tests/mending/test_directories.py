@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from campaigns import directories  # what needs Arrow
-from campaigns.directories import GOLDEN, REPLICAS, WRITTEN, nonsense
-from tests.loops import each, of_all_cases
+from campaigns.directories import GOLDEN, REPLICAS, WRITTEN
+from tests.loops import of_all_cases
 from tests.oracle.restarts import why_not_available
 from tests.support import skip_if
 
@@ -34,14 +34,3 @@ def test_damaged_directories_are_judged_and_mended_without_a_slip(
 def test_log_managers_keep_what_was_recovered(release: str) -> None:
     skip_if(why_not_available(release))
     assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
-
-
-@each(
-    "text",
-    [
-        *("Its length says 58 and should be 58.", "1 records can be read.", "offsets 20 to 20 have room", "-3 bytes are lost"),
-        *("2 byte follows", "at byte None", "codec {name}", "bytes 90 to 70", "lost: , and more"),
-    ],
-)
-def test_nonsense_is_recognized(text: str) -> None:
-    assert list(nonsense(text))
