@@ -248,7 +248,7 @@ class Search:
     def verdict(self) -> SearchVerdict:
         """The verdict, once the iteration has ended."""
         unknown = [] if self._known_fields is None or self._hits else self._known_fields.unknown(self.query.paths)
-        is_proven = self.files and self._is_whole and not self.not_read and not unknown
+        is_proven = self.files and self._is_whole and not (self.not_read or self.places.left_out or unknown)
         word = FOUND if self._hits else ABSENT if is_proven else NOT_PROVEN
         code = exit_codes.CLEAN if self._hits else exit_codes.FINDINGS
         if self.not_read or word == NOT_PROVEN:

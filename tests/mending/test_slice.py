@@ -120,15 +120,16 @@ def test_logs_whose_names_are_exchanged_are_refused_for_any_range(tmp_path: Path
     assert "kdump recover" in str(refused.value.remedy) and not (tmp_path / "out").exists()
 
 
-@each("last, is_cleaned", [(12, False), (12, True), (40, False)])
-def test_offsets_that_only_a_log_of_another_name_has_are_not_left_out(last: int, is_cleaned: bool, tmp_path: Path) -> None:
-    """A gap that the cleaner may have left is none to look into."""
+@each("last, is_cleaned, is_excerpt", [(12, 0, 0), (12, 1, 0), (40, 0, 0), (12, 0, 1), (12, 1, 1), (40, 0, 1)])
+def test_what_a_log_of_another_name_has_is_not_left_out(last: int, is_cleaned: bool, is_excerpt: bool, tmp_path: Path) -> None:
+    """A gap that the cleaner may have left is none to look into; an excerpt of all logs has what is in any."""
+    is_taken = is_cleaned or is_excerpt and last == 40
     logs = {0: (0, 10), 20: (20,), 30: (30, 5, 35)}
     segments = {base: [batch(base_offset=first, records=[record()] * 5) for first in firsts] for base, firsts in logs.items()}
     path = write_partition(tmp_path, topic="a", partition=0, segments=segments)
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("a", 0, 30)] if is_cleaned else []))
-    with nullcontext() if is_cleaned else pytest.raises(CorruptData, match="it has offsets 5 to 9, which are missing"):
-        kdump.slice(path, tmp_path / "out", to_offset=last)
+    with nullcontext() if is_taken else pytest.raises(CorruptData, match="it has offsets 5 to 9, which are missing"):
+        kdump.slice(path, tmp_path / "out", to_offset=last, with_damage=is_excerpt)
 
 
 def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
@@ -314,7 +315,6 @@ def test_an_excerpt_says_where_its_damage_is(tmp_path: Path, capfd: pytest.Captu
     end = f"with all bytes. There are no indexes: no broker is to start with this. Next kdump check {made} "
     assert f"Damaged: 1 place, {end}" in out and out.endswith(f" Complete: {made}. Exit status 1.")
     assert sorted(file.name for file in made.iterdir()) == ["00000000000000000008.log", "partition.metadata"]
-    assert main(["check", str(made)]) == 1
 
 
 @pytest.mark.parametrize("words", [["--exact", "--to-offset", "3"], ["--from-time", "2024-01-01"], ["--keep-key", "k"]])

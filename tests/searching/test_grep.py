@@ -316,7 +316,7 @@ def test_files_that_are_about_to_be_deleted_are_searched_for_a_proof(data: Path)
     gone.mkdir()
     (gone / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"secret")]))
     search = kdump.grep("secret", data)
-    assert (list(search), search.verdict.verdict, search.verdict.left_out) == ([], "absent", 2)
+    assert (list(search), search.verdict.verdict, search.verdict.exit_code, search.verdict.left_out) == ([], "not proven", 3, 2)
     search = kdump.grep("secret", data, prove_absent=True)
     assert [hit.topic for hit in search] == ["old"]
     assert {file.state for file in search.files} == {None, "deleted", "delete"}
@@ -343,7 +343,7 @@ def test_where_no_file_was_searched_nothing_is_absent(data: Path, run: Run, tmp_
     assert _verdict(data) == ("not proven", 3, [])
     code, _, said = run("nowhere", data)
     assert (code, "kdump: not proven: nothing was searched\n" in said) == (3, True)
-    assert "1 file about to be deleted not searched; --prove-absent searches them" in said
+    assert "1 file about to be deleted or set aside was not searched: it may be there all the same; --prove" in said
     write_partition(tmp_path / "more", topic="keys", segments={0: [batch(records=[record(key=b"21")])]})
     other = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 2) == 1)
     search = kdump.grep(None, tmp_path / "more", key=other, partition_count=2)

@@ -13,9 +13,10 @@ from kdump.formats import file_name, tree
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
 from kdump.mending.row import Hole, SlicedSegment
-from kdump.mending.slice.slicing import extent
+from kdump.mending.slice.slicing import MOST_GAPS, extent, require_here
 from kdump.reading import salvage
 from kdump.reading.items import DAMAGED, INTACT, Damage
+from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Excerpt:
         self.log_end = 0
         self._wanted = wanted
         self._directory = directory
+        self._seen = Ranges()  # offsets of batches that were copied, as long as they are few ranges
         for base, end in tree.with_next(list(part.logs)):
             if base > wanted.to_offset or end is not None and end <= wanted.from_offset:
                 continue
@@ -41,6 +43,8 @@ class Excerpt:
                 inputs.note(source)
                 self._take(source, base, end)
                 progress.advance(source.size)
+        if self._seen.held <= MOST_GAPS:
+            require_here(part, wanted, self._seen, inputs)
         if not self.bases:
             raise UsageError(f"{part.path}: nothing is in this range, so there is nothing to write")
         metadata = os.path.join(part.path, tree.PARTITION_METADATA)
@@ -51,7 +55,7 @@ class Excerpt:
 
     def _take(self, source: Source, base: int, end: int | None) -> None:
         """Copy the bytes from after the last intact batch before the range to before the first one after it."""
-        log = _Log(base)
+        log = _Log(base, self._seen)
         for item in salvage.walk(source, base_offset=base, next_base_offset=end):
             if isinstance(item, Damage):
                 log.damage(item.start, item.end)
@@ -60,6 +64,9 @@ class Excerpt:
         start, stop = log.start, source.size if log.stop is None else log.stop
         if start >= stop:
             return
+        for position, first, last in log.doubtful:
+            if start <= position < stop:
+                self._seen.add(first, last)
         path = f"{log.offset:020}{file_name.LOG}"
         file = self._directory.create(path)
         file.copy(source, start, stop)
@@ -106,9 +113,9 @@ class _Place:
 
 
 class _Log:
-    """Where the range lies in one log, found batch by batch."""
+    """Where the range lies in one log, found batch by batch. `seen` gets the offsets of batches that are surely in it."""
 
-    def __init__(self, base: int) -> None:
+    def __init__(self, base: int, seen: Ranges) -> None:
         self.start = 0
         self.stop: int | None = None
         self.offset = base
@@ -116,6 +123,9 @@ class _Log:
         self.last = self.last_taken = base - 1
         self.batches = self.taken = self.records = 0
         self.damaged: list[_Place] = []
+        self.doubtful: list[tuple[int, int, int]] = []
+        """Position and offsets of batches of the range that are out of line, and copied only with what is around them."""
+        self._seen = seen
         self._closed = 0  # places before this one have their last offset
         self._is_found = False  # an intact batch of the range
 
@@ -143,14 +153,19 @@ class _Log:
             elif status == INTACT and (last < wanted.from_offset or first > wanted.to_offset):
                 self._pass(first, last, position, position + size, 1, is_after=first > wanted.to_offset)
                 continue
-            elif self.last < last and (status == INTACT or first <= wanted.to_offset):  # else it is there already
-                self._close(first)
-                if status == INTACT:  # only what is intact says where the range starts and ends
-                    self.stop, self._is_found = None, True
-                if last >= wanted.from_offset:
-                    self.taken += 1
-                    self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
-                self.last = self.last_taken = last
+            else:
+                if status == INTACT and self.last < last or len(self.doubtful) == MOST_GAPS:
+                    self._seen.add(first, last)
+                else:
+                    self.doubtful.append((position, first, last))
+                if self.last < last and (status == INTACT or first <= wanted.to_offset):  # else it is there already
+                    self._close(first)
+                    if status == INTACT:  # only what is intact says where the range starts and ends
+                        self.stop, self._is_found = None, True
+                    if last >= wanted.from_offset:
+                        self.taken += 1
+                        self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
+                    self.last = self.last_taken = last
             self.batches += 1
 
     def _pass(self, first: int, last: int, start: int, end: int, count: int, *, is_after: bool) -> None:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     Damaged = tuple[CorruptData, int, int]  # and the first and last of the offsets that may have been there
 
 _COPIED_AT_ONCE = 256 << 20
-_MOST_GAPS = 1 << 16  # only the cleaner leaves more
+MOST_GAPS = 1 << 16  # only the cleaner leaves more
 
 
 class Wanted(Range):
@@ -141,50 +141,7 @@ class Slicing:
                 self._left_out = log.has_gap
                 self.rows.append(log.row)
         if self._seen is not None:
-            missing = self._missing(self._seen)
-            if missing and not self._is_compacted:
-                self._look_elsewhere(missing)
-
-    @property
-    def _is_compacted(self) -> bool:
-        """Whether the cleaner is known to work on the partition, which explains any gap."""
-        path = self._part.path
-        name = tree.directory_name(path)
-        is_cleaned = name is not None and LogDirectory(tree.parent(path)).is_cleaned(name.topic, name.partition)
-        return is_cleaned or policy_of(path, Settings(now=current_time())).is_compacted
-
-    def _missing(self, seen: Ranges) -> Ranges:
-        """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
-        missing, bases = Ranges(), list(self._part.logs)
-        if not bases:
-            return missing
-        next_offset = max(self._wanted.from_offset, bases[0])
-        for first, last in (*seen.merged(), (bases[-1], HIGHEST_OFFSET)):
-            end = min(first - 1, self._wanted.to_offset)
-            if next_offset <= end:
-                missing.add(next_offset, end)
-            next_offset = max(next_offset, last + 1)
-        return missing
-
-    def _look_elsewhere(self, missing: Ranges) -> None:
-        """Raises CorruptData if a log has a batch with some of these offsets where others belong, or by its name."""
-        for base, end in tree.with_next(list(self._part.logs)):
-            path = os.path.join(self._part.path, self._part.logs[base])
-            with Source(path) as source:
-                for position, first, last in self._batches(source, base, end):
-                    if missing.touch(first, last):
-                        message = f"it has {offset_range(first, last)}, which are missing where they belong"
-                        fault = CorruptData("offset-below-base", message, path=path, position=position)
-                        fault.remedy = f"mend it first: kdump recover {self._part.path} -o DIR"
-                        raise fault
-
-    def _batches(self, source: Source, base: int, end: int | None) -> Iterator[tuple[int, int, int]]:
-        """The position, the first and the last offset of each batch of a log whose checksum fits."""
-        self._inputs.note(source)
-        for item in salvage.walk(source, base_offset=base, next_base_offset=end):
-            if not isinstance(item, Damage) and item.status != DAMAGED:
-                batches, lasts = item.chunk.batches, item.chunk.batches["last_offset"]
-                yield from zip(batches["position"], lasts if item.chunk.is_legacy else batches["base_offset"], lasts, strict=True)
+            require_here(self._part, self._wanted, self._seen, self._inputs)
 
     @property
     def _reaches_end(self) -> bool:
@@ -341,7 +298,7 @@ class Slicing:
             return
         self._seen.add(min(self._seen_to + 1, last) if chunk.is_legacy else chunk.headers[row][BASE_OFFSET], last)
         self._seen_to = max(self._seen_to, last)
-        if self._seen.held > _MOST_GAPS:
+        if self._seen.held > MOST_GAPS:
             self._seen = None
 
     def _take_control(self, log: SlicedLog, header: Sequence[int]) -> None:
@@ -439,6 +396,52 @@ def require_named(part: PartitionPlan) -> None:
             fault = CorruptData("offset-below-base", message, path=path, position=0)
             fault.remedy = f"mend it first: kdump recover {part.path} -o DIR"
             raise fault
+
+
+def require_here(part: PartitionPlan, wanted: Wanted, seen: Ranges, inputs: Inputs) -> None:
+    """Raises CorruptData if a log has offsets of the range that are not `seen` where they belong, unless it is compacted."""
+    missing = _missing(part, wanted, seen)
+    if not missing or _is_compacted(part.path):
+        return
+    for base, end in tree.with_next(list(part.logs)):
+        path = os.path.join(part.path, part.logs[base])
+        with Source(path) as source:
+            inputs.note(source)
+            for position, first, last in _batches(source, base, end):
+                if missing.touch(first, last):
+                    message = f"it has {offset_range(first, last)}, which are missing where they belong"
+                    fault = CorruptData("offset-below-base", message, path=path, position=position)
+                    fault.remedy = f"mend it first: kdump recover {part.path} -o DIR"
+                    raise fault
+
+
+def _is_compacted(path: str) -> bool:
+    """Whether the cleaner is known to work on the partition, which explains any gap."""
+    name = tree.directory_name(path)
+    is_cleaned = name is not None and LogDirectory(tree.parent(path)).is_cleaned(name.topic, name.partition)
+    return is_cleaned or policy_of(path, Settings(now=current_time())).is_compacted
+
+
+def _missing(part: PartitionPlan, wanted: Wanted, seen: Ranges) -> Ranges:
+    """The offsets of the range that no batch has in the logs that were read, up to the last one that some log may have."""
+    missing, bases = Ranges(), list(part.logs)
+    if not bases:
+        return missing
+    next_offset = max(wanted.from_offset, bases[0])
+    for first, last in (*seen.merged(), (bases[-1], HIGHEST_OFFSET)):
+        end = min(first - 1, wanted.to_offset)
+        if next_offset <= end:
+            missing.add(next_offset, end)
+        next_offset = max(next_offset, last + 1)
+    return missing
+
+
+def _batches(source: Source, base: int, end: int | None) -> Iterator[tuple[int, int, int]]:
+    """The position, the first and the last offset of each batch of a log whose checksum fits."""
+    for item in salvage.walk(source, base_offset=base, next_base_offset=end):
+        if not isinstance(item, Damage) and item.status != DAMAGED:
+            batches, lasts = item.chunk.batches, item.chunk.batches["last_offset"]
+            yield from zip(batches["position"], lasts if item.chunk.is_legacy else batches["base_offset"], lasts, strict=True)
 
 
 class SlicedLog:

@@ -69,7 +69,8 @@ class SearchVerdict(Row, kind="search-verdict"):
     """The verdict of a search, and what was searched."""
 
     verdict: Text = column(
-        "found; absent, if files were searched, all bytes were read intact and none match; not proven otherwise.", VERDICTS
+        "found; absent, if files were searched, none was left out, all bytes were read intact and none match; else not proven.",
+        VERDICTS,
     )
     hits: Int64 = column("The number of records that match.")
     damaged_hits: Int64 = column(
@@ -84,7 +85,7 @@ class SearchVerdict(Row, kind="search-verdict"):
     claimed_records: Int64 = column("The number of records that the headers of these batches claim.")
     not_read: Int64 = column("The number of ranges, files and directories that were not read intact.")
     not_read_bytes: Int64 = column("The size of these ranges.")
-    left_out: Int64 = column("Files that brokers are about to delete, and that were not searched.")
+    left_out: Int64 = column("Files about to be deleted or set aside, which were not searched.")
     unknown_fields: list[Text] = column(
         "A sentence for each PATH of --where that no key or value has, so that nothing is proven."
     )

@@ -31,8 +31,8 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
     for hits, what in doubtful:
         if hits:
             yield f"{counted(hits, 'match', 'matches')} {'lies' if hits == 1 else 'lie'} in {what}"
+    more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
     if not_read:
-        more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
         was = "was" if verdict.not_read == 1 else "were"
         ranges = counted(verdict.not_read, "file or directory", "files or directories")
         if verdict.not_read_bytes:
@@ -42,7 +42,8 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
     if verdict.misplaced:
         yield f"{counted(verdict.misplaced, 'key')} not in the partition of the default partitioner"
     if verdict.left_out:
-        yield f"{counted(verdict.left_out, 'file')} about to be deleted not searched; --prove-absent searches them"
+        files, were = counted(verdict.left_out, "file"), "was" if verdict.left_out == 1 else "were"
+        yield f"{files} about to be deleted or set aside {were} not searched: {more}; --prove-absent searches them"
     if verdict.certificate is not None:
         yield f"certificate: {verdict.certificate}"
     found = (
