@@ -16,7 +16,6 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import ClassVar
 
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
@@ -31,8 +30,7 @@ _MAX_TEXT_KEYS = 1000  # remembered: records mostly have the same few headers
 class RecordFields(SegmentRule):
     """Reports attributes, lengths, varints and header keys that readers accept, but no client of Kafka writes."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

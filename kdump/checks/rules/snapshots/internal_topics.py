@@ -37,7 +37,6 @@ class InternalTopic(SegmentRule):
 
     reads_records = True
     reads_contents = True
-    reads_damaged = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
