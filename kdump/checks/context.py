@@ -18,7 +18,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import TypedDict
 
     from kdump.binary.source import Source
@@ -251,19 +251,6 @@ class FileContext:
             return False
         self.report(code, start, end, "", severity=severity)
         return True
-
-    def is_flooded(self, code: str) -> bool:
-        """Whether findings of this code, of its severity in the catalogue, are only counted, and some were."""
-        return code in self._suppressed and self.is_full(code)
-
-    def further(self, code: str) -> Further | None:
-        """Where findings of a code that `is_flooded` are counted; None for any other."""
-        return self._suppressed[code] if self.is_flooded(code) else None
-
-    def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
-        """Count findings of a code that `is_full`, each of `size` bytes from its start."""
-        if starts:
-            self.count_further(code, len(starts), starts[0], min(starts[-1] + size, self.source.size))
 
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""

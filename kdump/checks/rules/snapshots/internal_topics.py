@@ -59,11 +59,9 @@ class InternalTopic(SegmentRule):
             rows = [row for row in range(start_row, end_row) if not is_readable(keys[row], values[row])]
             start = positions[batch]
             end = start + sizes[batch]
-            for done, row in enumerate(rows):
-                further = self.context.further(_CODE)
-                if further is not None:
-                    further.add(len(rows) - done, start, end)
-                    break
+            for row in rows:
+                if self.context.counts_only(_CODE, start, end):
+                    continue
                 offset = offsets[row]
                 message = f"The record at offset {offset:,} cannot be decoded: {fault_of(keys[row], values[row]).message}."
                 self.context.report(_CODE, start, end, message, offsets=(offset, offset))
