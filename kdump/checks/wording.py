@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.decoders.cluster_topics import Topics
+    from kdump.errors import CorruptData
 
 _OPENING = frozenset(
     (
@@ -28,6 +29,13 @@ def as_sentence(text: str) -> str:
     """A text as a sentence: capitalized, with a full stop."""
     text = capitalized(text)
     return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def words_of(fault: CorruptData) -> str:
+    """The message of a reader's fault, with thousands separators."""
+    import re  # slow to load, and most logs are sound
+
+    return re.sub(r"\d{4,}", lambda number: f"{int(number[0]):,}", fault.message.rstrip(": "))
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:

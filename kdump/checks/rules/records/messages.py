@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.finding import INFO, WARNING
-from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, words_of
 from kdump.reading import salvage
 from kdump.reading.items import BY_LENGTH
 

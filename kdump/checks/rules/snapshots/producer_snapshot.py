@@ -184,7 +184,7 @@ class _Comparison:
 
     def run(self) -> None:
         partition = self.context.partition
-        known = None if partition is None else partition.carried.producers
+        known = None if partition is None else partition.producers
         if known is None:
             return
         expected = known.state_at(self.offset, producer_snapshot.ids(self.context.source))
