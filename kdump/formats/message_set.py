@@ -269,10 +269,10 @@ class _Part:
         return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, *columns)
 
 
-def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
+def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
     message = Message(chunk.headers[row][MESSAGE_OFFSET], bytes_of_message(source, chunk, row))
-    return iter(unwrap(message, limits)) if message.codec else iter((message,))
+    return iter(unwrap(message)) if message.codec else iter((message,))
 
 
 def bytes_of_message(source: Source, chunk: Chunk, row: int) -> bytes:

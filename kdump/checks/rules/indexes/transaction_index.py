@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import repeat
-from struct import Struct
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
@@ -26,7 +25,7 @@ from kdump.checks.rules.transactions.control_batches import MAX_BATCH_BYTES
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.transaction_index import ENTRY_SIZE
+from kdump.formats.transaction_index import ENTRY, ENTRY_SIZE
 from kdump.messages.control_records import ABORT
 
 TYPE_CHECKING = False
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
 
-_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _VERSION = 0
 _ABORT = ABORT.to_bytes(2, "big")
 _MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
@@ -64,7 +62,7 @@ class _Check:
         for first_row, data, _ in self.entries.windows():
             damaged: set[int] = set()
             zeros: set[int] = set()
-            entries = list(_ENTRY.iter_unpack(data))
+            entries = list(ENTRY.iter_unpack(data))
             for row, (entry, batch_row) in enumerate(zip(entries, self._batch_rows(entries), strict=True)):
                 if not any(entry):
                     zeros.add(row)
