@@ -160,37 +160,6 @@ def irregular_fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
                 raise IndexError
 
 
-def header_keys(data: Buffer, position: int, end: int) -> Iterator[bytes]:
-    """The keys of the headers of the record at this position, which can be read; without those that are empty."""
-    steps = _SIZED
-    for name, _ in _UP_TO_OFFSET:
-        while data[position] >= _TWO_BYTES:
-            position += 1
-        position += 2 if name == "length" else 1  # after the length are attributes
-    for _ in range(2):  # key and value
-        if step := steps[data[position]]:
-            position += step
-        else:
-            size, position = kernel.read_varint(data, position, end)
-            position += max(size, 0)
-    if not data[position]:
-        return
-    count, position = kernel.read_varint(data, position, end)
-    for _ in range(count):
-        if step := steps[data[position]]:
-            key_start, position = position + 1, position + step
-        else:
-            size, key_start = kernel.read_varint(data, position, end)
-            position = key_start + size
-        if position > key_start:
-            yield bytes(data[key_start:position])
-        if step := steps[data[position]]:
-            position += step
-        else:
-            size, position = kernel.read_varint(data, position, end)
-            position += max(size, 0)
-
-
 def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
     """Why this record cannot be read, when the kernel only reports a wrong structure; None if it can."""
     at, name = position, "length"

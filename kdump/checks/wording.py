@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.decoders.cluster_topics import Topics
     from kdump.errors import CorruptData
 
@@ -63,6 +65,14 @@ def span(first: int, last: int) -> str:
     if first == last:
         return f"{first:,}"
     return f"{first:,} {'to' if first < last else 'down to'} {last:,}"
+
+
+def ranges_text(what: str, ranges: Sequence[Sequence[int]], most: int) -> str:
+    """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""
+    named = ", ".join(span(first, last) for first, last in ranges[:most])
+    more = f" and {counted(len(ranges) - most, 'more range')}" if len(ranges) > most else ""
+    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    return f"{what}{'' if is_one else 's'} {named}{more}"
 
 
 def time(milliseconds: int) -> str:

@@ -22,6 +22,7 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
@@ -82,25 +83,15 @@ class Message:
 
     def contents(self) -> tuple[Contents, dict[str, CorruptData]]:
         """The sizes of key and value, and these, None for what cannot be read, with the fault of each that cannot."""
-        data, start = self.data, self._key_size_at
-        sizes: list[int | None] = [None, None]
-        values: list[bytes | None] = [None, None]
+        found: list[Any] = []  # sizes and bytes
         faults: dict[str, CorruptData] = {}
-        for number, (of_size, of_value) in enumerate((("key_size", "key"), ("value_size", "value"))):
+        for name in _CONTENTS:
             try:
-                size = sizes[number] = self._number_at(start, 4)
+                found.append(getattr(self, name))
             except CorruptData as fault:
-                faults[of_size] = faults[of_value] = fault
-                if not number:
-                    faults["value_size"] = faults["value"] = fault
-                break
-            room = len(data) - start - 4
-            if size > room:
-                faults[of_value] = _past_end(size, room)
-            elif size >= 0:
-                values[number] = bytes(data[start + 4 : start + 4 + size])
-            start += 4 + max(size, 0)
-        return (sizes[0], sizes[1], values[0], values[1]), faults
+                found.append(None)
+                faults[name] = fault
+        return (found[0], found[1], found[2], found[3]), faults
 
     @property
     def _key_size_at(self) -> int:
@@ -117,13 +108,9 @@ class Message:
             return None
         room = len(self.data) - start - 4
         if size > room:
-            raise _past_end(size, room)
+            message = f"a message says its key or value is {size} bytes long, with {room} left"
+            raise CorruptData("message-content-past-end", message, size=size, room=room)
         return bytes(self.data[start + 4 : start + 4 + size])
-
-
-def _past_end(size: int, room: int) -> CorruptData:
-    message = f"a message says its key or value is {size} bytes long, with {room} left"
-    return CorruptData("message-content-past-end", message, size=size, room=room)
 
 
 class Limits:
@@ -215,7 +202,7 @@ class _Part:
     def add(self, message: Message, timestamp: int) -> None:
         (key_size, value_size, key, value), faults = message.contents()
         if faults:
-            self._faults[len(self.rows)] = {name: faults[name] for name in _CONTENTS if name in faults}
+            self._faults[len(self.rows)] = faults
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(message.offset)
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))

@@ -13,8 +13,8 @@ from kdump.binary.paths import absolute
 from kdump.checks.check_processes import rows_of
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import HEADERS, Settings, current_time
-from kdump.errors import Unreadable, UsageError
+from kdump.checks.settings import HEADERS, Settings, current_time, require_level
+from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
 from kdump.overview import places
 from kdump.overview.contents import Contents
@@ -154,8 +154,7 @@ def info(path: str | os.PathLike[str], *others: str | os.PathLike[str], level: s
     `level` is `headers` (headers at the ends of each partition) or `full` (all batches, with their checksums). Nothing is
     printed or written, and what cannot be read is in `unseen`. All is done in this process. Raises UsageError for another level.
     """
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    require_level(level, LEVELS)
     return overview_of([os.fspath(one) for one in (path, *others)], level)
 
 

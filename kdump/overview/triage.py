@@ -14,9 +14,9 @@ from kdump.checks.check_processes import rows_of
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
-from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time
+from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time, require_level
 from kdump.checks.wording import as_sentence, counted
-from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.errors import KdumpError, Unreadable
 from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
@@ -139,8 +139,7 @@ def triage_of(
     on_wait: Callable[[Progress], None] | None = None,
 ) -> Triage:
     """The triage of some paths, of partitions for which `is_wanted`. With `processes`, in these. Raises UsageError."""
-    if level not in TRIAGE_LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(TRIAGE_LEVELS)}")
+    require_level(level, TRIAGE_LEVELS)
     started = time.monotonic()
     all_jobs = wanted_jobs(paths, is_wanted)
     level = _level_for(all_jobs) if level == AUTO else level

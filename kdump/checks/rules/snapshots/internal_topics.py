@@ -67,9 +67,6 @@ class InternalTopic(SegmentRule):
                 self.context.report(_CODE, start, end, message, offsets=(offset, offset))
 
 
-RULES: tuple[type[SegmentRule], ...] = (InternalTopic,)
-
-
 def _topic(context: FileContext) -> tuple[IsReadable, FaultOf] | None:
     """What says of a record's key and value whether they can be read, and what is wrong if not; None for topics of users."""
     module = _MESSAGES[tree.METADATA_TOPIC]
