@@ -74,8 +74,7 @@ class BatchOrder(SegmentRule):
             elif not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
-            batch = Batch(position, position + size, first, last, epoch, section.status, is_open=is_open)
-            batch.stated = header[BASE_OFFSET]
+            batch = Batch(position, position + size, first, last, header[BASE_OFFSET], epoch, section.status, is_open)
             if self._suspect is None and section.is_intact and self._follows_as_usual(batch):
                 self._last, self._follows_damage = batch, False
             else:
@@ -123,7 +122,7 @@ class BatchOrder(SegmentRule):
     def _batch_at(self, summary: BatchSummary, position: int) -> Batch:
         """The batch at this position, with the present epoch."""
         first, last, end = summary.extent_at(position)
-        return Batch(position, end, first, last, self._epoch, salvage.INTACT)
+        return Batch(position, end, first, last, first, self._epoch, salvage.INTACT)
 
     def _count_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches."""
