@@ -278,13 +278,12 @@ class _Held(Declared):
     words: Words | None
 
 
-class Further:
+class Further(Declared):
     """Findings of one code that are only counted, and where the first of them starts and the last ends."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.count = 0
-        self.first = first
-        self.last = last
+    first: int
+    last: int
+    count: int = 0
 
     def add(self, count: int, start: int, end: int) -> None:
         """Count more of them: the first starts at `start`, the last ends at `end`."""

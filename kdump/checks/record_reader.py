@@ -358,23 +358,23 @@ class RecordReader:
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if chunk.window and not codec:
             start = chunk.starts[row]
-            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size), None
+            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size, []), None
         batch = record.bytes_of(self._source, chunk, row)
         if not codec:
-            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch)), None
+            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch), []), None
         payload = _payload_of(header, position, batch)
         if held is None and position != self._refused:
             held = self._decompressor.decompress(codec, payload.data)
         if held is not None:
             data = bytes(held)  # the buffer is about to be reused
-            return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
+            return Content(header, position, data, 0, len(data), []), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
         whole = codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
         if whole.error is not None and whole.error.code == "decompression-limit":
             return None, None
         if isinstance(whole, codecs.LongPayload):
             whole = codecs.decompress(codec, payload.data, header[MAGIC], limit=limit)
-        return Content(header, position, whole.data, 0, len(whole.data), opened=whole), payload
+        return Content(header, position, whole.data, 0, len(whole.data), [], whole), payload
 
     def _show_irregular(self, chunk: Chunk, row: int, status: str, bad: tuple[Content, int] | None) -> None:
         """Read the batch in this row, which is oversized or damaged: the readable records, and the fault that ends them.
@@ -387,8 +387,7 @@ class RecordReader:
 
         def examine(data: Buffer, start: int, end: int, rows: list[RecordTuple]) -> None:
             nonlocal size_before
-            content = Content(header, position, data, start, end, size_before=size_before)
-            content.rows = rows
+            content = Content(header, position, data, start, end, rows, size_before=size_before)
             size_before += end - start
             self._show_content(content, status)
 

@@ -17,7 +17,7 @@ from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
-from kdump.tables import Table
+from kdump.tables import Declared, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,12 +113,11 @@ class Message:
         return bytes(self.data[start + 4 : start + 4 + size])
 
 
-class Limits:
+class Limits(Declared):
     """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
-    def __init__(self, max_payload: int = codecs.MAX_PAYLOAD, max_messages: int | None = None) -> None:
-        self.max_payload = max_payload
-        self.max_messages = max_messages
+    max_payload: int = codecs.MAX_PAYLOAD
+    max_messages: int | None = None
 
 
 _AS_KAFKA = Limits()

@@ -222,13 +222,8 @@ def _logs_of(job: Job) -> tuple[list[str], list[int]]:
     if job.kind == Job.FILE:
         is_log = file_name.suffix(job.path) in (file_name.LOG, file_name.CHECKPOINT) and system.is_file(job.path)
         return ([job.path], [system.size(job.path)]) if is_log and not _is_text(job.path) else ([], [])
-    found = {
-        entry.path: status.st_size
-        for entry, status in system.file_statuses(job.path)
-        if file_name.suffix(entry.name) == file_name.LOG and tree.base_offset_of(entry.name) is not None
-    }
-    logs = sorted(found, key=lambda path: tree.base_offset_of(os.path.basename(path)) or 0)
-    return logs, [found[path] for path in logs]
+    found = tree.logs_of(job.path)
+    return [path for _, path, _ in found], [size for _, _, size in found]
 
 
 def _is_text(path: str) -> bool:

@@ -289,14 +289,10 @@ class NextStarts:
 def _size_from(path: str, offset: int) -> int:
     """The size of the logs of a partition that have offsets from this one on."""
     try:
-        logs = sorted(
-            (base, status.st_size)
-            for entry, status in system.file_statuses(path)
-            if file_name.suffix(entry.name) == file_name.LOG and (base := tree.base_offset_of(entry.name)) is not None
-        )
+        logs = tree.logs_of(path)
     except Unreadable:
         return 0
-    return sum(size for (_, size), after in tree.with_next(logs) if after is None or after[0] > offset)
+    return sum(size for (_, _, size), after in tree.with_next(logs) if after is None or after[0] > offset)
 
 
 def _left_out(scanned: dict[str, int]) -> dict[str, int]:

@@ -242,8 +242,8 @@ class Steps:
         """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
         end = self._next_intact(start + 1, header_bytes)
         self._order.doubt(start + batch_size(header_bytes))
-        damage = damages.unchecked(start, end)
-        damage.resync = END if end >= self._source.size else BY_SCAN
+        damage = Damage(start, end, "", "", resync=END if end >= self._source.size else BY_SCAN)
+        damages.leave_unchecked(damage)
         return Step(end, damages=(damage,))
 
     def _over_zeros(self, start: int) -> Step:
