@@ -61,7 +61,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("61-b09", "checks/missing_offsets.py", " and by_records - first < most else", " else"),
     ("59-b2", "checks/partition_facts.py", "cleaned_from is None or base < cleaned_from", "True"),
     ("60-h23", "checks/producers.py", " rows[max(0, end - MAX_IN_FLIGHT) : end]", " rows[max(0, end - 1) : end]"),
-    ("damaged-records-shown", "checks/record_reader.py", "not self._reads_damaged and", "False and"),
+    ("damaged-records-shown", "checks/record_reader.py", "not self._wants_data and chunk", "False and chunk"),
     ("59-b1", "checks/rules/directories/missing_partitions.py", "one in named or points is None and ", ""),
     ("last-offset-of-segment", "checks/rules/directories/neighbours.py", " = 0x7FFFFFFF", " = 0x7FFFFFFE"),
     ("60-h20", "checks/rules/directories/neighbours.py", " and end > base_offset:", " and end > base_offset + 1:"),

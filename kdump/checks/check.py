@@ -68,9 +68,7 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch) -> PartitionFac
             for name in tree.log_dir_files(job.path):
                 _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root)
             _report_others(job.path, others, settings, emit)
-            from kdump.checks.rules.directories import log_directory
-
-            log_directory.check(job.path, settings, emit)
+            _check_directories(job.path, settings, emit)
     return None
 
 
@@ -87,6 +85,18 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
 
     partition_directory.check(facts)
     return facts
+
+
+def _check_directories(path: str, settings: Settings, emit: Emit) -> None:
+    """Check what no file and no partition of a log directory shows alone. Its own files have been checked by now."""
+    from kdump.checks.rules.directories import missing_partitions, names, offset_checkpoints
+    from kdump.checks.rules.snapshots import topic_ids
+
+    names.check_directories(path, settings, emit)
+    offset_checkpoints.check_directory(path, settings, emit)
+    missing_partitions.check(path, settings, emit)
+    if settings.checks_crcs:
+        topic_ids.check(path, settings, emit)
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:

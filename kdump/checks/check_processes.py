@@ -20,6 +20,7 @@ from kdump.checks.live_source import Watch
 from kdump.checks.rules import import_ordinary
 from kdump.errors import Unreadable
 from kdump.formats import file_name
+from kdump.tables import Declared
 from kdump.workers.pool import Died, NoWorker, Pool
 from kdump.workers.process import signal_name
 
@@ -40,13 +41,12 @@ _GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that doe
 _SIGKILL = 9
 
 
-class Progress:
+class Progress(Declared):
     """The progress of a run."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.bytes = 0
-        self.files = 0
+    total: int
+    bytes: int = 0
+    files: int = 0
 
 
 class Isolation:

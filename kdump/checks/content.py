@@ -21,33 +21,26 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer, RecordTuple
 
 
-class Content:
+class Content(Declared):
     """Records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
-    `position` and `size` are those of the batch in the file, `header` is its header. `opened` is what the payload decompressed
+    `position` is that of the batch in the file, `header` is its header. `opened` is what the payload decompressed
     to, if that took more than one call. `size_before` is the size of the records before these, of a batch that comes in parts.
     """
 
-    def __init__(
-        self,
-        header: Sequence[int],
-        position: int,
-        data: Buffer,
-        start: int,
-        end: int,
-        *,
-        opened: codecs.Payload | None = None,
-        size_before: int = 0,
-    ) -> None:
-        self.header = header
-        self.position = position
-        self.size = header[LENGTH] + LOG_OVERHEAD
-        self.data = data
-        self.start = start
-        self.end = end
-        self.rows: list[RecordTuple] = []
-        self.opened = opened
-        self.size_before = size_before
+    header: Sequence[int]
+    position: int
+    data: Buffer
+    start: int
+    end: int
+    rows: list[RecordTuple]
+    opened: codecs.Payload | None = None
+    size_before: int = 0
+
+    @property
+    def size(self) -> int:
+        """The size of the batch in the file."""
+        return self.header[LENGTH] + LOG_OVERHEAD
 
     @property
     def is_sound(self) -> bool:
@@ -83,19 +76,18 @@ class Payload(Declared):
     data: bytes
 
 
-class OddTimes:
+class OddTimes(Declared):
     """Batches whose headers have other timestamps than their records.
 
     Each row has the start of a batch in `data`, its size, whether its base timestamp is not that of the first record, the
     highest timestamp of the records, and the one in the header. `data` begins at `position` of the file.
     """
 
-    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, position: int) -> None:
-        self.rows = rows
-        self.position = position
-        self._data = data
+    rows: Sequence[tuple[int, int, int, int, int]]
+    data: Buffer
+    position: int
 
     def offsets_at(self, start: int) -> tuple[int, int]:
         """The first and the last offset of the batch that starts here in `data`, according to its header."""
-        header = BATCH_HEADER.unpack_from(self._data, start)
+        header = BATCH_HEADER.unpack_from(self.data, start)
         return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]

@@ -18,7 +18,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import TypedDict
 
     from kdump.binary.source import Source
@@ -252,19 +252,6 @@ class FileContext:
         self.report(code, start, end, "", severity=severity)
         return True
 
-    def is_flooded(self, code: str) -> bool:
-        """Whether findings of this code, of its severity in the catalogue, are only counted, and some were."""
-        return code in self._suppressed and self.is_full(code)
-
-    def further(self, code: str) -> Further | None:
-        """Where findings of a code that `is_flooded` are counted; None for any other."""
-        return self._suppressed[code] if self.is_flooded(code) else None
-
-    def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
-        """Count findings of a code that `is_full`, each of `size` bytes from its start."""
-        if starts:
-            self.count_further(code, len(starts), starts[0], min(starts[-1] + size, self.source.size))
-
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""
         if code not in self._suppressed:
@@ -291,13 +278,12 @@ class _Held(Declared):
     words: Words | None
 
 
-class Further:
+class Further(Declared):
     """Findings of one code that are only counted, and where the first of them starts and the last ends."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.count = 0
-        self.first = first
-        self.last = last
+    first: int
+    last: int
+    count: int = 0
 
     def add(self, count: int, start: int, end: int) -> None:
         """Count more of them: the first starts at `start`, the last ends at `end`."""

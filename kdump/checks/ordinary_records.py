@@ -50,15 +50,6 @@ class OrdinaryRecords:
         self._are_counted = [False for _ in _MISCOUNTED]
         self._room = bytearray()
 
-    @classmethod
-    def for_rules(
-        cls, context: FileContext, rules: Sequence[SegmentRule], max_messages: int, most_together: int
-    ) -> OrdinaryRecords | None:
-        """None where nothing may be passed over."""
-        if kernel.native is None or not all(rule.passes_over_ordinary for rule in rules):
-            return None
-        return cls(context, rules, max_messages, most_together)
-
     def pass_section(
         self,
         source: Source,
@@ -177,14 +168,13 @@ class OrdinaryRecords:
         refused, self._refused = self._refused, None
         return refused[1] if refused is not None and refused[0] == position else None
 
-    def run_from(self, chunk: Chunk, row: int, end_row: int) -> tuple[int, bytes, Miscounts]:
-        """The first row from this one up to `end_row` that may not be passed over; odd times and wrong counts of those before."""
+    def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes, Miscounts]:
+        """The first row from this one on that may not be passed over; odd times and wrong counts of those before."""
         if not chunk.window or chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK:
             return row, b"", ()
         starts = chunk.starts
-        last = end_row - 1
-        end, odd, miscounts = self._skip(chunk.window, starts[row], starts[last] + chunk.headers[last][LENGTH] + LOG_OVERHEAD)
-        return bisect_left(starts, end, row, end_row), odd, miscounts
+        end, odd, miscounts = self._skip(chunk.window, starts[row], starts[-1] + chunk.headers[-1][LENGTH] + LOG_OVERHEAD)
+        return bisect_left(starts, end, row), odd, miscounts
 
     def messages_from(self, window: Buffer, starts: Sequence[int], row: int, decompressor: BatchDecompressor) -> int:
         """The first row from this one on whose message may not be passed over. The last of the starts is where they end."""

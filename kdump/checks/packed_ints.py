@@ -161,10 +161,9 @@ class PackedInts:
         """The first row with this number, which must exist."""
         return next(row for row, other in enumerate(self) if other == number)
 
-    def bisect_left(self, number: int, start: int = 0, end: int | None = None) -> int:
-        """The first row between these two that is not below this number."""
-        row, _ = self.from_first(number, 0)
-        return max(start, row if end is None else min(row, end))
+    def bisect_left(self, number: int, start: int = 0) -> int:
+        """The first row from this one on that is not below this number."""
+        return max(start, self.from_first(number, 0)[0])
 
     def from_first(self, number: int, count: int) -> tuple[int, list[int]]:
         """The first row that is not below this number, and the numbers of so many rows from there on, as far as there are."""

@@ -7,7 +7,6 @@ import os
 
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.checks.carried_state import CarriedState
 from kdump.checks.topic_policy import policy_of
 from kdump.errors import Unreadable
 from kdump.formats import file_name, text_checkpoint, tree
@@ -16,6 +15,7 @@ from kdump.reading.walked_log import MOST_KEPT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.finding import Emit
+    from kdump.checks.producers import Producers
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 class PartitionFacts:
     """The files of a partition, and the facts about its segments so far, by base offset, in ascending order.
 
-    `carried` is what rules hand on from segment to segment. `sizes` are those of the files by name, once they have been checked.
+    `leader_epoch` is the highest so far, `producers` are those that rules hand on from segment to segment; both are None before
+    the first. `swapped_logs` are the facts about logs that end in .swap. `sizes` are those of the files by name, once they have
+    been checked.
     """
 
     def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
@@ -35,7 +37,9 @@ class PartitionFacts:
         self.settings = settings
         self.emit = emit
         self.segments: dict[int, SegmentFacts] = {}
-        self.carried = CarriedState()
+        self.leader_epoch: int | None = None
+        self.producers: Producers | None = None
+        self.swapped_logs: dict[int, SegmentFacts] = {}
         self.sizes: dict[str, int] = {}
         self.walked: dict[tuple[str, int], WalkedLog] = {}
         """What the walks through logs found, for others: of those that were read to their ends, by path and size."""
@@ -80,9 +84,8 @@ class PartitionFacts:
     @property
     def put_in_place(self) -> dict[int, SegmentFacts]:
         """The new logs that a restart puts in place of others, by base offset; known once all files have been checked."""
-        logs = self.carried.swapped_logs
-        cleaned_from = self.cleaned_from if logs else None
-        return {base: facts for base, facts in logs.items() if cleaned_from is None or base < cleaned_from}
+        cleaned_from = self.cleaned_from if self.swapped_logs else None
+        return {base: facts for base, facts in self.swapped_logs.items() if cleaned_from is None or base < cleaned_from}
 
     @property
     def log_end(self) -> int | None:

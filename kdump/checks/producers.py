@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import islice
+from operator import attrgetter
 
 from kdump.tables import Declared
 
@@ -119,20 +120,17 @@ class Rows:
         return {producer_id: row for producer_id, control, row in columns if not control}.items()
 
 
-class OpenTransaction:
+class OpenTransaction(Declared):
     """A transaction without a marker so far: where it starts, and the last offset of its data, which is computed on request."""
 
-    __slots__ = ("damages", "end", "epoch", "first_offset", "last_offset", "path", "position", "producer_id")
-
-    def __init__(self, producer_id: int, epoch: int, first_offset: int, path: str, position: int, end: int, damages: int) -> None:
-        self.producer_id = producer_id
-        self.epoch = epoch
-        self.first_offset = first_offset
-        self.last_offset = first_offset
-        self.path = path
-        self.position = position
-        self.end = end
-        self.damages = damages
+    producer_id: int
+    epoch: int
+    first_offset: int
+    path: str
+    position: int
+    end: int
+    damages: int
+    last_offset: int = -1
 
 
 class StateAt(Declared):
@@ -204,11 +202,9 @@ class Producers:
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions, sorted by the last offset of their data."""
         for producer_id, transaction in self.open.items():
-            last_batch = self.last_batches.get(producer_id)
-            if last_batch is not None:
-                _, _, _, last_offset = last_batch
-                transaction.last_offset = max(transaction.last_offset, last_offset)
-        return sorted(self.open.values(), key=_last_offset)
+            _, _, _, last_offset = self.last_batches.get(producer_id, (0, 0, 0, transaction.first_offset))
+            transaction.last_offset = max(transaction.last_offset, transaction.first_offset, last_offset)
+        return sorted(self.open.values(), key=attrgetter("last_offset"))
 
     def enter_segment(self, facts: SegmentFacts) -> None:
         """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
@@ -300,7 +296,3 @@ class Continuity:
                 break
             self._segment, self._row = self._segment + 1, 0
         return self._run_start
-
-
-def _last_offset(transaction: OpenTransaction) -> int:
-    return transaction.last_offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.kernel import VarintTooLong
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,27 +26,24 @@ _WITHOUT_SURPLUS = range(-1 << 27, 1 << 27)  # what fewer than five bytes hold
 _LAST_BYTE = {_INT: 0x0F, _LONG: 0x01}  # bits of the last byte that count
 
 
-class Field:
-    """A varint of a record: `size` bytes as encoded, `needed` for the shortest encoding."""
+class Field(Declared):
+    """A varint of a record, of `size` bytes as encoded."""
 
-    def __init__(self, name: str, value: int, size: int, has_surplus_bits: bool) -> None:
-        self.name = name
-        self.value = value
-        self.size = size
-        self.needed = size_of_varint(value)
-        self.has_surplus_bits = has_surplus_bits
+    name: str
+    value: int
+    size: int
+    has_surplus_bits: bool
 
     @property
     def is_canonical(self) -> bool:
-        return self.size == self.needed and not self.has_surplus_bits
+        return self.size == size_of_varint(self.value) and not self.has_surplus_bits
 
 
-class Unreadable:
+class Unreadable(Declared):
     """Why a record cannot be read: the fault's code, and a message that names the field."""
 
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        self.message = message
+    code: str
+    message: str
 
 
 def size_of_varint(value: int) -> int:
@@ -158,37 +156,6 @@ def irregular_fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
             position += max(field.value, 0)
             if position > end:
                 raise IndexError
-
-
-def header_keys(data: Buffer, position: int, end: int) -> Iterator[bytes]:
-    """The keys of the headers of the record at this position, which can be read; without those that are empty."""
-    steps = _SIZED
-    for name, _ in _UP_TO_OFFSET:
-        while data[position] >= _TWO_BYTES:
-            position += 1
-        position += 2 if name == "length" else 1  # after the length are attributes
-    for _ in range(2):  # key and value
-        if step := steps[data[position]]:
-            position += step
-        else:
-            size, position = kernel.read_varint(data, position, end)
-            position += max(size, 0)
-    if not data[position]:
-        return
-    count, position = kernel.read_varint(data, position, end)
-    for _ in range(count):
-        if step := steps[data[position]]:
-            key_start, position = position + 1, position + step
-        else:
-            size, key_start = kernel.read_varint(data, position, end)
-            position = key_start + size
-        if position > key_start:
-            yield bytes(data[key_start:position])
-        if step := steps[data[position]]:
-            position += step
-        else:
-            size, position = kernel.read_varint(data, position, end)
-            position += max(size, 0)
 
 
 def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:

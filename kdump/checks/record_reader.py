@@ -116,13 +116,14 @@ class RecordReader:
         self._budget = Budget(context.settings.max_payload)
         self._rules = rules
         self._wants_data = any(rule.reads_contents for rule in rules)
-        self._reads_damaged = any(rule.reads_damaged for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(
             min(_MAX_HELD_BYTES, context.settings.max_payload),
             takes_raw_blocks=not context.settings.is_pedantic,  # or rules look at the frames of all payloads
         )
-        self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
+        self._ordinary: OrdinaryRecords | None = None
+        if kernel.native is not None and not self._wants_data:
+            self._ordinary = OrdinaryRecords(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._ahead: tuple[Section, int] | None = None  # how many batches of a section were passed over before it was shown
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
@@ -156,13 +157,12 @@ class RecordReader:
             if start == len(section.chunk):
                 return
         chunk, status = section.chunk, section.status
-        if status == salvage.DAMAGED and not self._reads_damaged and chunk.batches["compresscodec"][0] == CODECS[NONE]:
-            for rule in self._rules:
-                rule.damaged_records()
-        elif chunk.is_legacy:
-            self._show_messages(chunk, start, len(chunk), status)
+        if status == salvage.DAMAGED and not self._wants_data and chunk.batches["compresscodec"][0] == CODECS[NONE]:
+            return
+        if chunk.is_legacy:
+            self._show_messages(chunk, start, status)
         else:
-            self._show_batches(chunk, start, len(chunk), status)
+            self._show_batches(chunk, start, status)
 
     def end(self) -> None:
         """Report batches that could not be read because a package is missing."""
@@ -177,9 +177,9 @@ class RecordReader:
         missed[1] = start + chunk.batches["size"][row]
         missed[2] += 1
 
-    def _show_messages(self, chunk: Chunk, row: int, end: int, status: str) -> None:
-        """Pass the uncompressed messages from this row up to `end` to the rules together, each wrapper on its own."""
-        codecs = chunk.batches["compresscodec"]
+    def _show_messages(self, chunk: Chunk, row: int, status: str) -> None:
+        """Pass the uncompressed messages from this row on to the rules together, each wrapper on its own."""
+        codecs, end = chunk.batches["compresscodec"], len(chunk)
         ordinary = self._ordinary if status != salvage.DAMAGED and chunk.window else None
         begin = first = tried = row
         starts: list[int] = []
@@ -207,8 +207,9 @@ class RecordReader:
         is_wrapper = run.batches["compresscodec"][0] != CODECS[NONE]
         size = run.batches["size"][0]
         limits = message_set.Limits(self._budget.limit(size), _MAX_MESSAGES)
-        if is_wrapper:
-            self._show_payload_of_wrapper(run, status)
+        payload = payload_of_wrapper(run, 0, self._source) if is_wrapper else None
+        if payload is not None and payload.data:
+            self._show_payload(payload, status)
         try:
             for part in message_set.read(self._source, run, limits):
                 self._show(part, status)
@@ -222,18 +223,13 @@ class RecordReader:
             fault.values["decoded"] = 0
             self._show_fault(run, 0, fault.without_frames(), status)
 
-    def _show_payload_of_wrapper(self, run: Chunk, status: str) -> None:
-        payload = payload_of_wrapper(run, 0, self._source)
-        if payload is not None and payload.data:
-            self._show_payload(payload, status)
-
-    def _show_batches(self, chunk: Chunk, row: int, end: int, status: str) -> None:
-        """Pass the batches from this row up to `end` to the rules: those that fit into memory together, others one by one."""
+    def _show_batches(self, chunk: Chunk, row: int, status: str) -> None:
+        """Pass the batches from this row on to the rules: those that fit into memory together, others one by one."""
         waiting = _Waiting(chunk, row)
         ordinary = self._ordinary if status != salvage.DAMAGED else None
-        while row < end:
+        while row < len(chunk):
             if ordinary is not None:
-                passed, odd, miscounts = ordinary.run_from(chunk, row, end)
+                passed, odd, miscounts = ordinary.run_from(chunk, row)
                 if passed - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
                     self._show_waiting(waiting, status, passed)
                     ordinary.show(chunk, row, odd, miscounts)
@@ -362,23 +358,23 @@ class RecordReader:
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if chunk.window and not codec:
             start = chunk.starts[row]
-            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size), None
+            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size, []), None
         batch = record.bytes_of(self._source, chunk, row)
         if not codec:
-            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch)), None
+            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch), []), None
         payload = _payload_of(header, position, batch)
         if held is None and position != self._refused:
             held = self._decompressor.decompress(codec, payload.data)
         if held is not None:
             data = bytes(held)  # the buffer is about to be reused
-            return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
+            return Content(header, position, data, 0, len(data), []), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
         whole = codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
         if whole.error is not None and whole.error.code == "decompression-limit":
             return None, None
         if isinstance(whole, codecs.LongPayload):
             whole = codecs.decompress(codec, payload.data, header[MAGIC], limit=limit)
-        return Content(header, position, whole.data, 0, len(whole.data), opened=whole), payload
+        return Content(header, position, whole.data, 0, len(whole.data), [], whole), payload
 
     def _show_irregular(self, chunk: Chunk, row: int, status: str, bad: tuple[Content, int] | None) -> None:
         """Read the batch in this row, which is oversized or damaged: the readable records, and the fault that ends them.
@@ -391,8 +387,7 @@ class RecordReader:
 
         def examine(data: Buffer, start: int, end: int, rows: list[RecordTuple]) -> None:
             nonlocal size_before
-            content = Content(header, position, data, start, end, size_before=size_before)
-            content.rows = rows
+            content = Content(header, position, data, start, end, rows, size_before=size_before)
             size_before += end - start
             self._show_content(content, status)
 

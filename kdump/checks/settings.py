@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import time
 
+from kdump.errors import UsageError
 from kdump.tables import Declared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 QUICK, FULL, DEEP = "quick", "full", "deep"
 LEVELS = (QUICK, FULL, DEEP)
@@ -24,6 +29,12 @@ FILE_TYPES = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
 
 MAX_FINDINGS = 1000
 """Of one code in one file, unless the caller says otherwise; further ones are counted."""
+
+
+def require_level(level: str, levels: Sequence[str] = LEVELS) -> None:
+    """Raises UsageError for a level that is none of these."""
+    if level not in levels:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(levels)}")
 
 
 def current_time() -> int:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.source import Source
 from kdump.checks.settings import COMPACT, DELETE, UNKNOWN
 from kdump.checks.wording import metadata_words
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import Unreadable
 from kdump.formats import partition_metadata, tree
 from kdump.tables import Declared
 
@@ -119,12 +116,7 @@ def _topics_for(directory: str, topic: str) -> Topics | None:
     topics = metadata_beside.topics_for(tree.parent(directory))
     if topics is None or (topic_id := topics.id_of(topic)) is None:
         return None
-    return topics if _topic_id(directory) in (None, topic_id) else None
-
-
-def _topic_id(directory: str) -> bytes | None:
     try:
-        with Source(os.path.join(directory, partition_metadata.NAME)) as source:
-            return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]
-    except (CorruptData, Unreadable):
-        return None
+        return topics if partition_metadata.topic_id_of(directory) in (None, topic_id) else None
+    except Unreadable:
+        return topics

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.decoders.cluster_topics import Topics
+    from kdump.errors import CorruptData
 
 _OPENING = frozenset(
     (
@@ -28,6 +31,13 @@ def as_sentence(text: str) -> str:
     """A text as a sentence: capitalized, with a full stop."""
     text = capitalized(text)
     return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def words_of(fault: CorruptData) -> str:
+    """The message of a reader's fault, with thousands separators."""
+    import re  # slow to load, and most logs are sound
+
+    return re.sub(r"\d{4,}", lambda number: f"{int(number[0]):,}", fault.message.rstrip(": "))
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:
@@ -55,6 +65,14 @@ def span(first: int, last: int) -> str:
     if first == last:
         return f"{first:,}"
     return f"{first:,} {'to' if first < last else 'down to'} {last:,}"
+
+
+def ranges_text(what: str, ranges: Sequence[Sequence[int]], most: int) -> str:
+    """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""
+    named = ", ".join(span(first, last) for first, last in ranges[:most])
+    more = f" and {counted(len(ranges) - most, 'more range')}" if len(ranges) > most else ""
+    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    return f"{what}{'' if is_one else 's'} {named}{more}"
 
 
 def time(milliseconds: int) -> str:

@@ -5,6 +5,8 @@ Kafka: ControlRecordType, EndTransactionMarker (since 0.11.0, KIP-98), and the K
 
 from __future__ import annotations
 
+import re
+
 from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
 
@@ -17,8 +19,20 @@ if TYPE_CHECKING:
 LARGE_MESSAGE = 1 << 20
 """A message of more bytes is better shown in pieces."""
 
+MARKER_SIZE = 17
+"""Bytes of the record of a usual marker."""
+
+_USUAL_MARKER = re.compile(rb"\x20\0\0\0\x08\0\0\0([\0\1])\x0c\0\0(.{4})\0", re.DOTALL)
+"""One-byte numbers, version and type in the key, version and epoch in the value, no headers."""
+
 _KEY_SIZE = 4  # version, type
 _MARKER_SIZE = 6  # version, coordinator epoch
+
+
+def usual_marker(record: bytes) -> tuple[int, int] | None:
+    """The type and the coordinator's epoch of a marker as brokers write it, by all its bytes; None for any other record."""
+    found = _USUAL_MARKER.fullmatch(record)
+    return None if found is None else (found[1][0], int.from_bytes(found[2], "big", signed=True))
 
 
 def type_of(key: bytes | None) -> int:

@@ -12,7 +12,7 @@ from kdump.binary.system import entries, status
 from kdump.errors import CorruptData
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, UnreadableFile
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,11 +252,7 @@ def offset_of(name: str) -> int:
 
 def has_offset(name: str) -> bool:
     """Whether a name has a number before its first dot."""
-    try:
-        file_name.base_offset(name)
-    except CorruptData:
-        return False
-    return "." in name
+    return "." in name and tree.base_offset_of(name) is not None
 
 
 def is_log(name: str) -> bool:

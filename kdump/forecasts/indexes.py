@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from array import array
-from struct import Struct
 
 from kdump.binary.arithmetic import as_int64
 from kdump.forecasts.directory import name_of
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 
-_OFFSET_ENTRY = Struct(">ii")
 _WARM_ENTRIES = 8192 // offset_index.ENTRY_SIZE
 _LARGEST_FILE = 0x7FFFFFFF
 _CURRENT_VERSION = 0
@@ -54,10 +52,6 @@ class OffsetIndex:
         self.last_offset = self._offset(self._count - 1) if self._count else base_offset
 
     @property
-    def count(self) -> int:
-        return self._count
-
-    @property
     def size(self) -> int:
         """The size of its entries."""
         return self._count * offset_index.ENTRY_SIZE
@@ -73,7 +67,7 @@ class OffsetIndex:
         if made is not None:
             return self._base_offset + made[2 * row], made[2 * row + 1]
         data = self._directory.read(self._file, row * offset_index.ENTRY_SIZE, offset_index.ENTRY_SIZE)
-        relative_offset, position = _OFFSET_ENTRY.unpack(data.ljust(offset_index.ENTRY_SIZE, b"\0"))
+        relative_offset, position = offset_index.ENTRY.unpack(data.ljust(offset_index.ENTRY_SIZE, b"\0"))
         return as_int64(self._base_offset + relative_offset), position
 
     def _offset(self, row: int) -> int:
@@ -206,11 +200,6 @@ class TimeIndex:
                 raise BrokerException("the time index has no room for its last entry", BUFFER_OVERFLOW, file=self._name)
             self._count += 1
             self._last = (timestamp, offset)
-
-    @property
-    def last(self) -> tuple[int, int]:
-        """Timestamp and offset of the last entry."""
-        return self._last
 
     def make_room(self, max_size: int) -> None:
         _check_room(self._name, self._count, time_index.ENTRY_SIZE, max_size, self._is_file)

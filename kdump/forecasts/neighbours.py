@@ -14,13 +14,13 @@ from kdump.binary import system
 from kdump.binary.paths import parent
 from kdump.binary.source import Source
 from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
 from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, listed, partitions, relation
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
 from kdump.forecasts.outcome import DIE, OFFLINE
 from kdump.formats import meta_properties, properties, tree
+from kdump.formats.partition_metadata import topic_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ Only the open transaction of a producer is kept: nothing else of it can make a s
 
 from __future__ import annotations
 
-import re
 from array import array
 
 from kdump.binary.batch_header import (
@@ -23,6 +22,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import Source
 from kdump.decoders import control_record
+from kdump.decoders.control_record import MARKER_SIZE
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.directory import DELETED, Directory, File, Snapshots
 from kdump.forecasts.exceptions import (
@@ -52,11 +52,6 @@ if TYPE_CHECKING:
 
 _CODEC_COUNT = 5
 _MAX_CONTROL_BATCH = 1 << 20
-_MARKER = re.compile(rb"\x20\0\0\0\x08\0\0\0([\0\1])\x0c\0\0....\0", re.DOTALL)
-"""The record of a usual marker: one-byte numbers, version and type in the key, version and an epoch in the value, no headers."""
-
-_MARKER_SIZE = 17
-_MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
 
 
 class Completed(Declared):
@@ -277,10 +272,10 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
     offset, count = header[BASE_OFFSET], header[RECORD_COUNT]
     if not count:
         return None
-    if header[LENGTH] == _MARKER_LENGTH and count == 1 and not header[ATTRIBUTES] & COMPRESSION_MASK:
-        match = _MARKER.fullmatch(log.read(position + BATCH_HEADER_SIZE, _MARKER_SIZE))
-        if match is not None:
-            return match[1][0]
+    if header[LENGTH] == MIN_BATCH_LENGTH + MARKER_SIZE and count == 1 and not header[ATTRIBUTES] & COMPRESSION_MASK:
+        marker = control_record.usual_marker(log.read(position + BATCH_HEADER_SIZE, MARKER_SIZE))
+        if marker is not None:
+            return marker[0]
     key, value = _first_record(log, position, header)
     try:
         control_type = control_record.type_of(key)

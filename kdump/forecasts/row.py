@@ -6,26 +6,26 @@ from typing import cast
 
 from kdump.forecasts import outcome, places, settings
 from kdump.forecasts.events import Events
-from kdump.tables import Bool, Int64, Pair, Row, Text, column
+from kdump.tables import Bool, Declared, Int64, Pair, Row, Text, column
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class Change:
+class Change(Declared):
     """Files to remove, empty files to create, and whether to discard the stored log start offset."""
 
-    def __init__(
-        self, *, taken: list[str] | None = None, made_empty: list[str] | None = None, is_without_log_start: bool = False
-    ) -> None:
-        self.taken = taken or []
-        self.made_empty = made_empty or []
-        self.is_without_log_start = is_without_log_start
+    taken: Sequence[str] = ()
+    made_empty: Sequence[str] = ()
+    is_without_log_start: bool = False
 
 
-class Remedy(Change):
+class Remedy(Declared):
     """A change, and the same start after it."""
 
-    def __init__(self, change: Change, then: Forecast) -> None:
-        super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)
-        self.then = then
+    change: Change
+    then: Forecast
 
 
 class Forecast(Row, kind="forecast"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import Start
-from kdump.checks.wording import as_sentence, counted, number_range, offset_range, span
+from kdump.checks.wording import as_sentence, counted, number_range, offset_range, ranges_text
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
 from kdump.forecasts.row import Forecast
@@ -98,7 +98,8 @@ def summary(row: Forecast) -> str:
     if row.segments_gone:
         parts.append(f"{counted(len(row.segments_gone), 'segment')} deleted")
     if row.lost_records:
-        parts.append(f"{counted(row.lost_records, 'intact record')} lost{_offsets(row.lost_offsets)}")
+        offsets = f", {ranges_text('offset', row.lost_offsets, _MOST_RANGES)}" if row.lost_offsets else ""
+        parts.append(f"{counted(row.lost_records, 'intact record')} lost{offsets}")
     elif row.losses_may_be_more:
         parts.append("intact records may be lost")
     else:
@@ -121,16 +122,6 @@ def _scans(row: Forecast) -> str:
     if rescanned:
         return f"{counted(len(rescanned), 'segment')} scanned to rebuild the index; "
     return ""
-
-
-def _offsets(ranges: list[list[int]]) -> str:
-    """The first ranges of offsets, after a comma."""
-    if not ranges:
-        return ""
-    named = ", ".join(span(first, last) for first, last in ranges[:_MOST_RANGES])
-    more = f" and {counted(len(ranges) - _MOST_RANGES, 'more range')}" if len(ranges) > _MOST_RANGES else ""
-    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
-    return f", offset{'' if is_one else 's'} {named}{more}"
 
 
 def _segments(row: Forecast, words: set[str]) -> Iterator[str]:

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import chain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BELOW_ALL = -1 << 63
 _MAX_BLOCK = 512
@@ -36,14 +31,6 @@ class SortedInts:
 
     def __bool__(self) -> bool:
         return bool(self._keys)
-
-    def keys(self) -> Iterator[int]:
-        """All keys, ascending."""
-        return chain.from_iterable(self._keys)
-
-    def values(self) -> Iterator[int]:
-        """The values, in the order of their keys."""
-        return chain.from_iterable(self._values)
 
     @property
     def first_key(self) -> int | None:

@@ -6,6 +6,7 @@ from kdump.forecasts.directory import File, name_of
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, ILLEGAL_STATE, BrokerException
 from kdump.forecasts.segment import Segment, Segments
 from kdump.formats import file_name
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
 _CHUNK_SIZE = 1 << 20
 
 
-class _NewSegment:
-    """A new segment: a run of batches of the old one, from `start` on."""
+class _NewSegment(Declared):
+    """A new segment: a run of batches of the old one, from `start` up to `end`."""
 
-    def __init__(self, base_offset: int, start: int) -> None:
-        self.base_offset = base_offset
-        self.start = start
-        self.end = start
+    base_offset: int
+    start: int
+    end: int
 
 
 def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings, budget: SplitBudget) -> list[int]:
@@ -65,7 +65,7 @@ def _next_segment(segment: Segment, position: int) -> _NewSegment:
     new_segment: _NewSegment | None = None
     for batch in segment.log.batches(position):
         if new_segment is None:
-            new_segment = _NewSegment(batch.first_offset(), position)
+            new_segment = _NewSegment(batch.first_offset(), position, position)
         if not 0 <= batch.last_offset() - new_segment.base_offset <= 0x7FFFFFFF:
             break
         new_segment.end = batch.position + batch.size

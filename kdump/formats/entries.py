@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 _MAX_RELATIVE = 0x7FFFFFFF
 
 
-def read(source: Source, layout: Struct) -> Iterator[list[tuple[Any, ...]]]:
-    """All whole entries as they are unpacked, a window at a time."""
-    for window in windows(source, layout.size):
-        yield list(layout.iter_unpack(window))
-
-
 def windows(source: Source, entry_size: int) -> Iterator[bytes]:
     """The bytes of all whole entries, a window at a time."""
     position = 0

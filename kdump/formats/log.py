@@ -37,13 +37,14 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.record_batch import RecordBatch
-from kdump.tables import Table
+from kdump.tables import Declared, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol, TypeVar
 
+    from kdump.binary.checksums import Checksum
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
     from kdump.formats.summary import BatchSummary
@@ -148,9 +149,9 @@ class SummarizedChunk(Chunk):
         if self.kept is None:
             return self
         start = self.summary.end - len(self.kept)
-        chunk = regular_headers(self.kept, start, is_legacy=self.is_legacy)
+        chunk, _ = _regular_chunk(self.kept, 0, start, STRICT_RULES, None, is_legacy=self.is_legacy)
         assert chunk is not None and len(chunk) == self.summary.count
-        return chunk
+        return Chunk(chunk.batches, chunk.headers, [0] * len(chunk), b"", self.is_legacy)
 
     def __len__(self) -> int:
         return self.summary.count
@@ -161,7 +162,7 @@ class SummarizedChunk(Chunk):
         return object.__getattribute__(self, name)
 
 
-class LogRules:
+class LogRules(Declared):
     """What a reader of a log accepts: codecs with ids below `codec_count`.
 
     With `reads_records_only`, as in the deep iteration of old releases, the codec of an empty batch is not looked at, and a
@@ -169,19 +170,15 @@ class LogRules:
     an error; otherwise it is the end of the log. `quirks` says how an old reader decompresses.
     """
 
-    def __init__(
-        self,
-        codec_count: int = len(CODECS),
-        *,
-        reads_records_only: bool = False,
-        fails_on_overflow: bool = False,
-        quirks: CodecQuirks | None = None,
-    ) -> None:
-        self.fails_on_overflow = fails_on_overflow
-        self.quirks = quirks
-        self.codec_count = codec_count
-        self.reads_records_only = reads_records_only
-        self.min_magic = -0x80 if reads_records_only else 0
+    codec_count: int = len(CODECS)
+    reads_records_only: bool = False
+    fails_on_overflow: bool = False
+    quirks: CodecQuirks | None = None
+
+    @property
+    def min_magic(self) -> int:
+        """The lowest magic that is read as 0 or 1."""
+        return -0x80 if self.reads_records_only else 0
 
 
 STRICT_RULES = LogRules()
@@ -323,21 +320,7 @@ class Log:
         return window[: self.source.read_into(window, position)]
 
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
-        headers: Sequence[tuple[int, ...]]
-        if magic >= 2:
-            headers, starts, valid, end = batches = kernel.walk_batches(window, start, self._rules.codec_count - 1, self._crc32c)
-        else:
-            headers, starts, valid, end = messages = kernel.walk_messages(
-                window, start, self._rules.min_magic, self._rules.codec_count - 1
-            )
-        if not headers:
-            return None, end
-        positions = [window_position + start for start in starts] if window_position else starts
-        if magic >= 2:
-            table = record_batch.table_of_batches(batches[0], positions, valid)
-        else:
-            table = record_batch.table_of_messages(messages[0], positions, valid)
-        return Chunk(table, headers, starts, window, magic < 2), end
+        return _regular_chunk(window, start, window_position, self._rules, self._crc32c, is_legacy=magic < 2)
 
     def _summarized_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         from kdump.formats import summary  # a dump does not need it
@@ -498,22 +481,27 @@ class _RenderedWalk:
         return chunk, start + walked
 
 
-def regular_headers(window: bytes | memoryview, window_position: int, *, is_legacy: bool) -> Chunk | None:
-    """The regular batches at the start of a window, whose CRCs are known to fit. The chunk does not keep the window."""
+def _regular_chunk(
+    window: bytes | memoryview, start: int, window_position: int, rules: LogRules, crc32c: Checksum | None, *, is_legacy: bool
+) -> tuple[Chunk | None, int]:
+    """The regular batches from a place in a window on, and where they end. Without `crc32c`, the CRCs of magic 2 are not checked.
+
+    The window begins at this position of the log.
+    """
     headers: Sequence[tuple[int, ...]]
-    max_codec = STRICT_RULES.codec_count - 1
+    max_codec = rules.codec_count - 1
     if is_legacy:
-        headers, starts, valid, _ = messages = kernel.walk_messages(window, 0, STRICT_RULES.min_magic, max_codec)
+        headers, starts, valid, end = messages = kernel.walk_messages(window, start, rules.min_magic, max_codec)
     else:
-        headers, starts, valid, _ = batches = kernel.walk_batches(window, 0, max_codec, None)
+        headers, starts, valid, end = batches = kernel.walk_batches(window, start, max_codec, crc32c)
     if not headers:
-        return None
-    positions = [window_position + start for start in starts]
+        return None, end
+    positions = [window_position + start for start in starts] if window_position else starts
     if is_legacy:
         table = record_batch.table_of_messages(messages[0], positions, valid)
     else:
         table = record_batch.table_of_batches(batches[0], positions, valid)
-    return Chunk(table, headers, [0] * len(headers), b"", is_legacy)
+    return Chunk(table, headers, starts, window, is_legacy), end  # type: ignore[arg-type]  # of any buffer
 
 
 def batches_of_columns(columns: Mapping[str, bytes]) -> Chunk:

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.binary.kernel import Buffer
+
 _HEADER_BYTES = 92
 """In the heap of Kafka's tool: a RecordHeader, the buffer of its key, and the reference to it."""
 
@@ -50,7 +52,7 @@ class LongHeaders:
         return left < 0
 
 
-def start_of_headers(data: bytes | bytearray, position: int) -> tuple[int, int]:
+def start_of_headers(data: Buffer, position: int) -> tuple[int, int]:
     """The number of headers of the valid record at this position, and where the first of them starts."""
     end = len(data)
     _, position = kernel.read_varint(data, position, end)  # size

@@ -17,11 +17,12 @@ from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
-from kdump.tables import Table
+from kdump.tables import Declared, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
@@ -82,25 +83,15 @@ class Message:
 
     def contents(self) -> tuple[Contents, dict[str, CorruptData]]:
         """The sizes of key and value, and these, None for what cannot be read, with the fault of each that cannot."""
-        data, start = self.data, self._key_size_at
-        sizes: list[int | None] = [None, None]
-        values: list[bytes | None] = [None, None]
+        found: list[Any] = []  # sizes and bytes
         faults: dict[str, CorruptData] = {}
-        for number, (of_size, of_value) in enumerate((("key_size", "key"), ("value_size", "value"))):
+        for name in _CONTENTS:
             try:
-                size = sizes[number] = self._number_at(start, 4)
+                found.append(getattr(self, name))
             except CorruptData as fault:
-                faults[of_size] = faults[of_value] = fault
-                if not number:
-                    faults["value_size"] = faults["value"] = fault
-                break
-            room = len(data) - start - 4
-            if size > room:
-                faults[of_value] = _past_end(size, room)
-            elif size >= 0:
-                values[number] = bytes(data[start + 4 : start + 4 + size])
-            start += 4 + max(size, 0)
-        return (sizes[0], sizes[1], values[0], values[1]), faults
+                found.append(None)
+                faults[name] = fault
+        return (found[0], found[1], found[2], found[3]), faults
 
     @property
     def _key_size_at(self) -> int:
@@ -117,21 +108,16 @@ class Message:
             return None
         room = len(self.data) - start - 4
         if size > room:
-            raise _past_end(size, room)
+            message = f"a message says its key or value is {size} bytes long, with {room} left"
+            raise CorruptData("message-content-past-end", message, size=size, room=room)
         return bytes(self.data[start + 4 : start + 4 + size])
 
 
-def _past_end(size: int, room: int) -> CorruptData:
-    message = f"a message says its key or value is {size} bytes long, with {room} left"
-    return CorruptData("message-content-past-end", message, size=size, room=room)
-
-
-class Limits:
+class Limits(Declared):
     """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
-    def __init__(self, max_payload: int = codecs.MAX_PAYLOAD, max_messages: int | None = None) -> None:
-        self.max_payload = max_payload
-        self.max_messages = max_messages
+    max_payload: int = codecs.MAX_PAYLOAD
+    max_messages: int | None = None
 
 
 _AS_KAFKA = Limits()
@@ -215,7 +201,7 @@ class _Part:
     def add(self, message: Message, timestamp: int) -> None:
         (key_size, value_size, key, value), faults = message.contents()
         if faults:
-            self._faults[len(self.rows)] = {name: faults[name] for name in _CONTENTS if name in faults}
+            self._faults[len(self.rows)] = faults
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(message.offset)
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))
@@ -269,10 +255,10 @@ class _Part:
         return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, *columns)
 
 
-def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
+def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
     message = Message(chunk.headers[row][MESSAGE_OFFSET], bytes_of_message(source, chunk, row))
-    return iter(unwrap(message, limits)) if message.codec else iter((message,))
+    return iter(unwrap(message)) if message.codec else iter((message,))
 
 
 def bytes_of_message(source: Source, chunk: Chunk, row: int) -> bytes:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
 
-_ENTRY = Struct(">ii")  # relative offset, position
-ENTRY_SIZE = _ENTRY.size
+ENTRY = Struct(">ii")  # relative offset, position
+ENTRY_SIZE = ENTRY.size
 
 
 class OffsetIndexEntry(Row):
@@ -57,7 +57,7 @@ def columns_of(data: bytes) -> tuple[array[int], array[int]]:
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
     """Offset and position of the entry in this row."""
-    relative_offset, position = entries.at(source, _ENTRY, row)
+    relative_offset, position = entries.at(source, ENTRY, row)
     return as_int64(base_offset + relative_offset), position
 
 

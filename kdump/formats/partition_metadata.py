@@ -9,9 +9,11 @@ Kafka: PartitionMetadataFile (since 2.8.0, KIP-516).
 from __future__ import annotations
 
 import binascii
+import os
 import re
 
-from kdump.errors import CorruptData
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name
 
 NAME = "partition.metadata"
@@ -33,6 +35,25 @@ def read(data: bytes) -> tuple[int, bytes]:
     """
     lines = lines_of(data)
     return version_in(lines), topic_id_in(lines)
+
+
+def topic_id_of(directory: str) -> bytes | None:
+    """The topic id of a partition directory; None if no broker gets one from it. Raises Unreadable if nobody can tell."""
+    try:
+        return read_topic_id(directory)
+    except CorruptData:
+        return None
+
+
+def read_topic_id(directory: str) -> bytes | None:
+    """The topic id of a partition directory; None if it has no such file. Raises CorruptData as `read`, and Unreadable."""
+    try:
+        with Source(os.path.join(directory, NAME)) as source:
+            return read(source.read(0, MAX_SIZE))[1]
+    except Unreadable as error:
+        if error.code in ("file-missing", "file-is-directory", "file-not-regular"):
+            return None
+        raise
 
 
 def lines_of(data: bytes) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kdump.binary.checksums import crc32c_for
-from kdump.binary.source import WINDOW_SIZE
+from kdump.binary.checksums import crc32c_for, of_range
 from kdump.errors import CorruptData
 from kdump.tables import Int16, Int32, Int64, Row, Table
 
@@ -99,9 +98,7 @@ def _checked_count(source: Source, checks_version_first: bool) -> int:
         raise corrupt("snapshot-entry-truncated", f"the file ends inside an entry, at its {field}", field=field)
     if version != VERSION:
         raise unknown_version
-    crc32c, computed_crc = crc32c_for(source.size), 0
-    for position in range(CRC_COVERS_FROM, source.size, WINDOW_SIZE):
-        computed_crc = crc32c(source.read(position, WINDOW_SIZE), computed_crc)
+    computed_crc = of_range(source, CRC_COVERS_FROM, source.size, crc32c_for(source.size))
     if stored_crc != computed_crc:
         message = f"stored CRC {stored_crc}, computed {computed_crc}"
         raise corrupt("snapshot-crc-mismatch", message, stored=stored_crc, computed=computed_crc)

@@ -44,6 +44,7 @@ OFFSET_FIELDS = (("topic", 0), ("partition", 32), ("offset", 64))
 _WINDOW_SIZE = 1 << 16
 _MAX_LINE_SIZE = 1 << 12
 _MAX_BAD_LINES = 1024
+_MOST_SEARCHED = 64 << 20  # bytes, for one entry
 _SHORT = 10  # digits, so that any number fits
 _BLANK, _NUMBERS = rb"[\t\x0b\f ]+", rb"([+-]?[0-9]{1,9})[\t\x0b\f ]+([+-]?[0-9]{1,18})[\t\x0b\f ]*"
 _ASCII = rb"(?:([!-~]+)" + _BLANK + rb")?" + _NUMBERS
@@ -176,11 +177,11 @@ def packed(entries: Sequence[Values]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
-def entry_of(source: Source, topic: str, partition: int, *, max_size: int = 64 << 20) -> Line | None:
+def entry_of(source: Source, topic: str, partition: int) -> Line | None:
     """The entry of one partition, found without parsing all others; None if it is missing or malformed."""
     wanted = f"\n{topic} {partition} ".encode("utf-8", "surrogateescape")
     position, rest = 0, b""
-    while position < min(source.size, max_size):
+    while position < min(source.size, _MOST_SEARCHED):
         data = rest + source.read(position, 1 << 20)
         base = position - len(rest)
         if len(data) == len(rest):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
 
-_ENTRY = Struct(">qi")  # timestamp, relative offset
-ENTRY_SIZE = _ENTRY.size
+ENTRY = Struct(">qi")  # timestamp, relative offset
+ENTRY_SIZE = ENTRY.size
 
 
 class TimeIndexEntry(Row):
@@ -56,7 +56,7 @@ def columns_of(data: bytes) -> tuple[list[int], list[int]]:
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
     """Timestamp and offset of the entry in this row."""
-    timestamp, relative_offset = entries.at(source, _ENTRY, row)
+    timestamp, relative_offset = entries.at(source, ENTRY, row)
     return timestamp, as_int64(base_offset + relative_offset)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 VERSION = 0
 
-_ENTRY = Struct(">hqqqq")
-ENTRY_SIZE = _ENTRY.size
+ENTRY = Struct(">hqqqq")
+ENTRY_SIZE = ENTRY.size
 
 
 class AbortedTransaction(Row):
@@ -34,10 +34,10 @@ class AbortedTransaction(Row):
 
 def read(source: Source) -> Iterator[Table[AbortedTransaction]]:
     """All whole entries, whatever version they say."""
-    for rows in entries.read(source, _ENTRY):
-        yield Table.of(AbortedTransaction, rows)
+    for window in entries.windows(source, ENTRY_SIZE):
+        yield Table.of(AbortedTransaction, list(ENTRY.iter_unpack(window)))
 
 
 def packed(producer_id: int, first_offset: int, last_offset: int, last_stable_offset: int) -> bytes:
     """The bytes of one entry."""
-    return _ENTRY.pack(VERSION, producer_id, first_offset, last_offset, last_stable_offset)
+    return ENTRY.pack(VERSION, producer_id, first_offset, last_offset, last_stable_offset)

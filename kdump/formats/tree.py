@@ -163,6 +163,15 @@ def is_partition(path: str) -> bool:
     return has_name and not any(map(system.leads_to_directory, entries))
 
 
+def logs_of(path: str) -> list[tuple[int, str, int]]:
+    """The logs in a directory, whatever is with them: base offset, path and size, by base offset. Raises Unreadable."""
+    return sorted(
+        (base, entry.path, status.st_size)
+        for entry, status in system.file_statuses(path)
+        if file_name.suffix(entry.name) == file_name.LOG and (base := base_offset_of(entry.name)) is not None
+    )
+
+
 def was_never_written(path: str) -> bool:
     """Whether nothing was ever appended to a partition, by its files: its logs are empty, and start at offset 0.
 

@@ -13,8 +13,8 @@ from kdump.binary.paths import absolute
 from kdump.checks.check_processes import rows_of
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import HEADERS, Settings, current_time
-from kdump.errors import Unreadable, UsageError
+from kdump.checks.settings import HEADERS, Settings, current_time, require_level
+from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
 from kdump.overview import places
 from kdump.overview.contents import Contents
@@ -154,8 +154,7 @@ def info(path: str | os.PathLike[str], *others: str | os.PathLike[str], level: s
     `level` is `headers` (headers at the ends of each partition) or `full` (all batches, with their checksums). Nothing is
     printed or written, and what cannot be read is in `unseen`. All is done in this process. Raises UsageError for another level.
     """
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    require_level(level, LEVELS)
     return overview_of([os.fspath(one) for one in (path, *others)], level)
 
 
@@ -223,13 +222,8 @@ def _logs_of(job: Job) -> tuple[list[str], list[int]]:
     if job.kind == Job.FILE:
         is_log = file_name.suffix(job.path) in (file_name.LOG, file_name.CHECKPOINT) and system.is_file(job.path)
         return ([job.path], [system.size(job.path)]) if is_log and not _is_text(job.path) else ([], [])
-    found = {
-        entry.path: status.st_size
-        for entry, status in system.file_statuses(job.path)
-        if file_name.suffix(entry.name) == file_name.LOG and tree.base_offset_of(entry.name) is not None
-    }
-    logs = sorted(found, key=lambda path: tree.base_offset_of(os.path.basename(path)) or 0)
-    return logs, [found[path] for path in logs]
+    found = tree.logs_of(job.path)
+    return [path for _, path, _ in found], [size for _, _, size in found]
 
 
 def _is_text(path: str) -> bool:

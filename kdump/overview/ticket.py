@@ -10,8 +10,8 @@ from kdump.binary import system
 from kdump.checks.check_processes import rows_of
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
-from kdump.checks.settings import DEFAULT_LEVEL, FULL, HEADERS, LEVELS, Settings, current_time
-from kdump.errors import Unreadable, UsageError
+from kdump.checks.settings import DEFAULT_LEVEL, FULL, HEADERS, Settings, current_time, require_level
+from kdump.errors import Unreadable
 from kdump.formats import tree
 from kdump.overview.overview import Overview, look, wanted_jobs
 from kdump.overview.partition_map import map_of
@@ -98,8 +98,7 @@ def ticket_of(
     on_wait: Callable[[Progress], None] | None = None,
 ) -> Ticket:
     """The ticket of some paths; of partitions for which `is_wanted`. With `processes`, in these. Raises UsageError."""
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    require_level(level)
     started = time.monotonic()
     ticket, told = Ticket(paths, level), ToldStarts()
     all_jobs = wanted_jobs(paths, is_wanted)

@@ -14,9 +14,9 @@ from kdump.checks.check_processes import rows_of
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, FileReport, Finding, Start
 from kdump.checks.jobs import Job
-from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time
+from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time, require_level
 from kdump.checks.wording import as_sentence, counted
-from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.errors import KdumpError, Unreadable
 from kdump.forecasts.forecast import Request, log_directory_of, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
@@ -139,8 +139,7 @@ def triage_of(
     on_wait: Callable[[Progress], None] | None = None,
 ) -> Triage:
     """The triage of some paths, of partitions for which `is_wanted`. With `processes`, in these. Raises UsageError."""
-    if level not in TRIAGE_LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(TRIAGE_LEVELS)}")
+    require_level(level, TRIAGE_LEVELS)
     started = time.monotonic()
     all_jobs = wanted_jobs(paths, is_wanted)
     level = _level_for(all_jobs) if level == AUTO else level
@@ -290,14 +289,10 @@ class NextStarts:
 def _size_from(path: str, offset: int) -> int:
     """The size of the logs of a partition that have offsets from this one on."""
     try:
-        logs = sorted(
-            (base, status.st_size)
-            for entry, status in system.file_statuses(path)
-            if file_name.suffix(entry.name) == file_name.LOG and (base := tree.base_offset_of(entry.name)) is not None
-        )
+        logs = tree.logs_of(path)
     except Unreadable:
         return 0
-    return sum(size for (_, size), after in tree.with_next(logs) if after is None or after[0] > offset)
+    return sum(size for (_, _, size), after in tree.with_next(logs) if after is None or after[0] > offset)
 
 
 def _left_out(scanned: dict[str, int]) -> dict[str, int]:

@@ -6,10 +6,9 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import Unreadable
 from kdump.formats import partition_metadata
-from kdump.formats.partition_metadata import text_of
+from kdump.formats.partition_metadata import text_of, topic_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -68,13 +68,6 @@ def wrong_crc(start: int, end: int, row: Row | None = None, through: str = "") -
     return Damage(start, end, "crc-mismatch", message, row, through)
 
 
-def unchecked(start: int, end: int) -> Damage:
-    """Bytes among which not all that looks like a batch was checked."""
-    damage = Damage(start, end, "", "")
-    leave_unchecked(damage)
-    return damage
-
-
 def leave_unchecked(damage: Damage) -> None:
     """Say of a damaged range only that not all that looks like a batch in it was checked."""
     damage.code, damage.status = "resync-budget", NOT_EXAMINED

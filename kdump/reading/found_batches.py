@@ -23,6 +23,7 @@ from kdump.errors import CorruptData
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk, Log
 from kdump.reading.search import evidence
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,20 +43,15 @@ _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _WINDOWS_KEPT = 2
 
 
-class FoundBatch:
+class FoundBatch(Declared):
     """A batch or message by its header, at a position of the log. Its `data` is None if it is too large to be held."""
 
-    __slots__ = ("data", "header", "is_legacy", "is_valid", "position", "size")
-
-    def __init__(
-        self, header: tuple[int, ...], position: int, size: int, data: bytes | None, *, is_legacy: bool, is_valid: bool
-    ) -> None:
-        self.header = header
-        self.position = position
-        self.size = size
-        self.data = data
-        self.is_legacy = is_legacy
-        self.is_valid = is_valid
+    header: tuple[int, ...]
+    position: int
+    size: int
+    data: bytes | None
+    is_legacy: bool
+    is_valid: bool
 
     @property
     def end(self) -> int:
@@ -185,8 +181,3 @@ def _table_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_lega
     if is_legacy:
         return record_batch.table_of_messages([header], [position], [is_valid])  # type: ignore[list-item]  # 6 fields
     return record_batch.table_of_batches([header], [position], [is_valid])  # type: ignore[list-item]  # 13 fields
-
-
-def row_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> RecordBatch:
-    """The batch of this header as a row of its table."""
-    return _table_of(header, position, is_valid=is_valid, is_legacy=is_legacy).row(0)

@@ -24,7 +24,7 @@ from kdump.binary.batch_header import (
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, search, spans
-from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches, row_of
+from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage, Section
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.search import Search, evidence
@@ -101,7 +101,7 @@ class Steps:
             return Step(batch.end, batch=batch, status=status)
         inside = self._first_inside(batch)
         if inside is not None:
-            row = row_of(batch.header, position, is_valid=False, is_legacy=batch.is_legacy)
+            row = batch.chunk.batches.row(0)
             return self._past(position, CorruptData("crc-mismatch", "", row=row, through="isvalid"), inside)
         self.damaged = batch.end, batch.extent
         return Step(batch.end, batch=batch, status=DAMAGED)
@@ -242,8 +242,8 @@ class Steps:
         """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
         end = self._next_intact(start + 1, header_bytes)
         self._order.doubt(start + batch_size(header_bytes))
-        damage = damages.unchecked(start, end)
-        damage.resync = END if end >= self._source.size else BY_SCAN
+        damage = Damage(start, end, "", "", resync=END if end >= self._source.size else BY_SCAN)
+        damages.leave_unchecked(damage)
         return Step(end, damages=(damage,))
 
     def _over_zeros(self, start: int) -> Step:

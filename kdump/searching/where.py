@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import Unreadable, UsageError
-from kdump.formats.partition_metadata import text_of
+from kdump.formats.partition_metadata import text_of, topic_id_of
 from kdump.formats.record_selection import owners
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate

@@ -7,7 +7,7 @@ import os
 from kdump.checks import check as checks
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN, Settings, current_time
+from kdump.checks.settings import DEFAULT_LEVEL, FILE_TYPES, MAX_FINDINGS, UNKNOWN, Settings, current_time, require_level
 from kdump.errors import UsageError
 from kdump.verdicts import starts
 from kdump.verdicts.repeated import ToldStarts
@@ -52,8 +52,7 @@ def check(
     """
     if file_type is not None and file_type not in FILE_TYPES:
         raise UsageError(f"there is no type {file_type!r}; types are {', '.join(FILE_TYPES)}")
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    require_level(level)
     settings = Settings(
         now=current_time(),
         level=level,
@@ -76,8 +75,7 @@ def verdict(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL, failing
 
     Findings of the severities in `failing` count. Raises UsageError for a level that does not exist.
     """
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    require_level(level)
     found = Verdict(failing, level=level)
     settings = Settings(now=current_time(), level=level)
     for row in _rows(os.fspath(path), settings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from operator import itemgetter
 
-from kdump.checks.wording import counted, span
+from kdump.checks.wording import ranges_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,4 @@ class Ranges:
 
     def text(self, what: str, most: int) -> str:
         """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""
-        merged = self.merged()
-        named = [span(first, last) for first, last in merged[:most]]
-        more = f" and {counted(len(merged) - most, 'more range')}" if len(merged) > most else ""
-        is_one = len(merged) == 1 and merged[0][0] == merged[0][1]
-        return f"{what}{'' if is_one else 's'} {', '.join(named)}{more}"
+        return ranges_text(what, self.merged(), most)

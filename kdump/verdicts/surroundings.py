@@ -10,10 +10,10 @@ from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, directory_of, is_place
 from kdump.checks.rules.files import file_object
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_in
 from kdump.checks.wording import as_sentence
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
+from kdump.formats.partition_metadata import read_topic_id
 from kdump.verdicts.verdict import START_LOSES
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ class Surroundings:
         for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
             row = uneventful(partition, request, UNCLEAN)
             try:
-                row.topic_id = topic_id_in(partition)
+                row.topic_id = read_topic_id(partition)
                 circumstances.enter([row], log_directory, self._neighbours)
             except Unreadable as error:
                 _report_failure(partition, error, settings, emit)

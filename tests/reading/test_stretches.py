@@ -11,7 +11,7 @@ from kdump.binary.source import Source
 from kdump.checks.check import run
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import jobs
-from kdump.checks.rules import timestamps
+from kdump.checks.rules.timestamps.batch_timestamps import BatchTimestamps
 from kdump.checks.settings import Settings
 from kdump.reading.items import Section
 from kdump.reading.stretches import Stretches, summarize_stretch
@@ -132,7 +132,7 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
         os.truncate(path, 3 * SIZE)
         _ = section.chunk.batches
 
-    monkeypatch.setattr(timestamps.RULES[0], "batches", write_and_look)
+    monkeypatch.setattr(BatchTimestamps, "batches", write_and_look)
     rows: list[Row] = []
     for job in jobs(str(path)):
         run(job, Settings(now=TIMESTAMP), rows.append)

@@ -766,7 +766,7 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
         ("check", "kdump.forecasts.circumstances.enter_log_directory"),
         ("check", "kdump.forecasts.circumstances.enter"),
         ("check", "kdump.forecasts.neighbours.Neighbours.__init__"),
-        ("check", "kdump.verdicts.surroundings.topic_id_in"),
+        ("check", "kdump.verdicts.surroundings.read_topic_id"),
     ],
 )
 def test_what_a_system_call_keeps_from_being_read_is_not_examined(

@@ -6,7 +6,23 @@ then the partition as a whole, and the log directory.
 
 from __future__ import annotations
 
-from kdump.checks.rules import framing, order, records, snapshots, timestamps, transactions
+from kdump.checks.rules.framing.framing import Framing
+from kdump.checks.rules.order.batch_order import BatchOrder
+from kdump.checks.rules.order.record_order import RecordOrder
+from kdump.checks.rules.records.codecs import Codecs
+from kdump.checks.rules.records.compacted_keys import CompactedKeys
+from kdump.checks.rules.records.fields import RecordFields
+from kdump.checks.rules.records.frames import Frames
+from kdump.checks.rules.records.messages import Messages
+from kdump.checks.rules.records.not_read import NotRead
+from kdump.checks.rules.records.unreadable import UnreadableRecords
+from kdump.checks.rules.snapshots.internal_topics import InternalTopic
+from kdump.checks.rules.snapshots.kraft_snapshot import Snapshot
+from kdump.checks.rules.timestamps.batch_timestamps import BatchTimestamps
+from kdump.checks.rules.timestamps.record_timestamps import RecordTimestamps
+from kdump.checks.rules.timestamps.timestamp_order import TimestampOrder
+from kdump.checks.rules.timestamps.timestamp_types import TimestampTypes
+from kdump.checks.rules.transactions.transactions import Transactions
 from kdump.formats import file_name, text_checkpoint, tree
 
 TYPE_CHECKING = False
@@ -17,12 +33,12 @@ if TYPE_CHECKING:
     from kdump.checks.rules.rule import SegmentRule
 
 SEGMENT_RULES: tuple[type[SegmentRule], ...] = (
-    *framing.RULES,
-    *order.RULES,
-    *timestamps.RULES,
-    *transactions.RULES,
-    *records.RULES,
-    *snapshots.RULES,
+    Framing,
+    *(BatchOrder, RecordOrder),
+    *(BatchTimestamps, TimestampOrder, TimestampTypes, RecordTimestamps),
+    Transactions,
+    *(Codecs, Frames, UnreadableRecords, RecordFields, CompactedKeys, Messages, NotRead),
+    *(Snapshot, InternalTopic),
 )
 """All rules for segments, in the order in which they see each batch."""
 

@@ -26,16 +26,14 @@ class SegmentRule:
 
     reads_records: ClassVar[bool] = False
     reads_contents: ClassVar[bool] = False
-    """Whether `records` needs keys and values; without such a rule, those of data are None."""
+    """Whether `records` needs the keys and values of all records, those of damaged batches, too.
 
-    passes_over_ordinary: ClassVar[bool] = False
-    """Whether `records` and `content` have nothing to report about records as clients write them, so that `odd_times` will do."""
+    Without such a rule, those of data are None, records as clients write them only come to `odd_times`, and those of damaged
+    batches without compression are not read.
+    """
 
     needs_keys: ClassVar[bool] = False
     """Whether a record without a key is not ordinary for this rule."""
-
-    reads_damaged: ClassVar[bool] = False
-    """Whether it needs the records of damaged batches; without such a rule, those without compression are not read."""
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self.context = context
@@ -59,9 +57,6 @@ class SegmentRule:
         A large batch comes in several parts, of which the last may be followed by a fault. Smaller ones that cannot be read to
         their end are left out.
         """
-
-    def damaged_records(self) -> None:
-        """Pass over damaged batches whose records were not read."""
 
     def odd_times(self, times: OddTimes) -> None:
         """Check batches that were passed over because their records are ordinary, but whose timestamps differ from theirs."""

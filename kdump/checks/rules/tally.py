@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,22 +11,22 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
 
 
-class Tally:
+class Tally(Declared):
     """The number of things of a kind, called `one` or `many`, and the first place.
 
     {count} in the message becomes the count with its noun, {note} the note.
     """
 
-    def __init__(self, code: str, message: str, one: str, many: str, severity: str | None) -> None:
-        self.code = code
-        self.message = message
-        self.severity = severity
-        self.one = one
-        self.many = many
-        self.count = 0
-        self.start = self.end = 0
-        self.offsets: tuple[int, int] | None = None
-        self.note = ""
+    code: str
+    message: str
+    one: str
+    many: str
+    severity: str | None
+    count: int = 0
+    start: int = 0
+    end: int = 0
+    offsets: tuple[int, int] | None = None
+    note: str = ""
 
     def add(self, start: int, end: int, offsets: tuple[int, int] | None, note: str = "", count: int = 1) -> None:
         """Count one in these bytes; only the first place and its note are kept."""

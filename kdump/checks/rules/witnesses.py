@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from struct import Struct
 
 from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats import entries, transaction_index
+from kdump.formats import entries, offset_index, time_index, transaction_index
 from kdump.formats.file_name import (
     DELETED,
     LOG,
@@ -35,12 +34,8 @@ if TYPE_CHECKING:
 
     LastEntry = tuple[str, str, tuple[int, ...]]  # the suffix of an index, its name, its last entry
 
-_INDEX_ENTRY = Struct(">ii")  # relative offset, position
-_TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
-_TRANSACTION_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
-_LAYOUTS = {OFFSET_INDEX: _INDEX_ENTRY, TIME_INDEX: _TIME_INDEX_ENTRY, TRANSACTION_INDEX: _TRANSACTION_ENTRY}
+_LAYOUTS = {OFFSET_INDEX: offset_index.ENTRY, TIME_INDEX: time_index.ENTRY, TRANSACTION_INDEX: transaction_index.ENTRY}
 _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it belongs to that
-assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
 class Witness(Declared):
@@ -202,9 +197,9 @@ def _are_of_another(folder: str, names: Mapping[str, str], base_offset: int) -> 
     try:
         if OFFSET_INDEX in names:
             with Source(os.path.join(folder, names[OFFSET_INDEX])) as source:
-                count = entries.used_entries(source, _INDEX_ENTRY.size)
+                count = entries.used_entries(source, offset_index.ENTRY.size)
                 rows = sorted({count * part // _ENTRIES_COMPARED for part in range(_ENTRIES_COMPARED)}) if count else ()
-                pairs = [[entries.at(source, _INDEX_ENTRY, at) for at in (row, row + 1) if at < count] for row in rows]
+                pairs = [[entries.at(source, offset_index.ENTRY, at) for at in (row, row + 1) if at < count] for row in rows]
         with Source(os.path.join(folder, names[LOG])) as log:
             in_reach = [pair for pair in pairs if 0 <= pair[0][1] < log.size]
             if len(in_reach) > 1:

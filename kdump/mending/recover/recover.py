@@ -8,7 +8,6 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.jobs import Job
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
@@ -16,7 +15,7 @@ from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Member
 from kdump.formats import foreign, text_checkpoint, tree
-from kdump.formats.partition_metadata import text_of
+from kdump.formats.partition_metadata import text_of, topic_id_of
 from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory

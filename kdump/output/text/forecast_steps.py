@@ -64,11 +64,11 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
 def _add_remedy(steps: Steps, remedy: Remedy, path: str) -> None:
     """Add what to type to apply a remedy."""
     then = f"then {_after_remedy(remedy.then)}"
-    if remedy.is_without_log_start:
+    if remedy.change.is_without_log_start:
         name = os.path.basename(absolute(path))
         steps.note(f"remove the line of {name} from log-start-offset-checkpoint, and lower the count in its second line: {then}")
-    if remedy.taken or remedy.made_empty:
-        taken, empty = ([os.path.join(path, name) for name in names] for names in (remedy.taken, remedy.made_empty))
+    if remedy.change.taken or remedy.change.made_empty:
+        taken, empty = ([os.path.join(path, name) for name in names] for names in (remedy.change.taken, remedy.change.made_empty))
         steps.move_away(taken, then, empty=empty, is_last_resort=not remedy.then.is_safe)
 
 

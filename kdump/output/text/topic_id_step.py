@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import Unreadable
 from kdump.formats import tree
+from kdump.formats.partition_metadata import topic_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

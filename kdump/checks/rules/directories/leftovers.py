@@ -28,7 +28,7 @@ def check_swap(context: FileContext, check_segment: Callable[[FileContext], Segm
     facts = check_segment(inner)
     inner.finish()
     if context.partition is not None and context.base_offset is not None:
-        context.partition.carried.swapped_logs[context.base_offset] = facts
+        context.partition.swapped_logs[context.base_offset] = facts
 
 
 def check(partition: PartitionFacts) -> None:

@@ -78,13 +78,7 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
                 return False
         system.names(path)
     except Unreadable as error:
-        if error.code == "file-missing":
-            report("file-vanished", "Was there when the directory was listed, and is now gone.", INFO)
-        elif error.code == "file-permission":
-            why = f": {error.message}." if is_url(path) else "; run as the broker's user, or copy it."
-            report("permission-denied", f"The directory cannot be listed{why}")
-        else:
-            report("io-error", f"The directory cannot be listed: {error.message}.")
+        _report_unreadable(report, path, error, is_named=False, what="The directory cannot be listed")
         return False
     return True
 
@@ -154,7 +148,9 @@ def report_rewritten(context: FileContext, position: int) -> None:
     context.report("file-shrank", position, context.source.size, message)
 
 
-def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable, *, is_named: bool) -> None:
+def _report_unreadable(
+    report: Callable[..., None], path: str, error: Unreadable, *, is_named: bool, what: str = "Cannot be opened"
+) -> None:
     code = _FAULT_OF[error.code]
     if code == "file-vanished":
         if is_named:
@@ -163,13 +159,13 @@ def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable
             report(code, "Was there when the directory was listed, and is now gone.", INFO)
     elif code == "permission-denied":
         why = f": {error.message}." if is_url(path) else "; run as the broker's user, or copy it."
-        report(code, f"Cannot be opened{why}")
+        report(code, f"{what}{why}")
     elif code == "not-regular":
         # a directory that is not named like a file of Kafka's does no harm
         is_harmless = error.code == "file-is-directory" and file_name.suffix(path) not in SEGMENT_SUFFIXES
         report(code, f"Is {_kind(path)}, not a file; never read.", INFO if is_harmless else ERROR)
     else:
-        report(code, f"Cannot be opened: {error.message}.")
+        report(code, f"{what}: {error.message}.")
 
 
 def _kind(path: str) -> str:

@@ -215,10 +215,9 @@ class DamagedRanges:
         facts, context = self._facts, self._context
         starts, ends, counts = self._holes
         highest_after = self._highest_offsets_after(counts)
-        for row, (start, end, count, last) in enumerate(zip(starts, ends, counts, highest_after, strict=True)):
-            if context.is_flooded(_HOLE):
-                context.count_further(_HOLE, len(starts) - row, start, ends[-1])
-                break
+        for start, end, count, last in zip(starts, ends, counts, highest_after, strict=True):
+            if context.counts_only(_HOLE, start, end):
+                continue
             following = len(facts.positions) - count
             deleted = ""
             if following > 0:

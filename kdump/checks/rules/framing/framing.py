@@ -37,7 +37,7 @@ class Framing(SegmentRule):
             self._report_damaged(section)
             return
         if section.claimed_length is not None:
-            report_length(self.context, section.chunk.batches, 0, section.claimed_length)
+            report_length(self.context, section.chunk.batches.row(0), section.claimed_length)
         self._headers.check(section.chunk)
 
     def _report_damaged(self, section: Section) -> None:

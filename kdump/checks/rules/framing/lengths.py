@@ -11,24 +11,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.record_batch import RecordBatch
-    from kdump.tables import Table
 
 MAX_SEGMENT_SIZE = 0x7FFFFFFF
 """Bytes: the broker cannot open a larger file. A segment cannot cover more offsets either."""
 
 
-def report_length(context: FileContext, batches: Table[RecordBatch], row: int, claimed_length: int) -> None:
+def report_length(context: FileContext, batch: RecordBatch, claimed_length: int) -> None:
     """Report a batch whose header claims a wrong length; the batch was read with the right one."""
-    position, size, magic = batches["position"][row], batches["size"][row], batches["magic"][row]
-    rest, length = context.source.size - position - LOG_OVERHEAD, size - LOG_OVERHEAD
+    magic, length = batch.magic, batch.size - LOG_OVERHEAD
     code = "batch-length-mismatch"
     if claimed_length < 0:
         code = "batch-length-negative"
     elif claimed_length < (MIN_BATCH_LENGTH if magic >= 2 else MIN_RECORD_OVERHEAD + 8 * magic):
         code = "batch-length-too-small"
-    elif claimed_length > rest:
+    elif claimed_length > context.source.size - batch.position - LOG_OVERHEAD:
         code = "batch-length-absurd"
-    batch = batches.row(row)
     rest = (
         f". Its length says {claimed_length:,} and should be {length:,}: with that its CRC matches, and its contents are intact."
     )

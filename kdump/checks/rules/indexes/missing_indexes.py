@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.source import NoSource
-from kdump.checks.context import FileContext
+from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.indexes.offset_index_gaps import INTERVAL_BYTES
@@ -61,8 +58,4 @@ def _forecast(partition: PartitionFacts, base_offset: int) -> str:
 
 
 def _report(partition: PartitionFacts, name: str, code: str, message: str, severity: str | None = None) -> None:
-    path = os.path.join(partition.path, name)
-    context = FileContext(
-        NoSource(path), path, file_name.suffix(name).removeprefix("."), partition.settings, partition.emit, partition=partition
-    )
-    context.report(code, 0, 0, message, severity=severity)
+    context_in(partition, name).report(code, 0, 0, message, severity=severity)

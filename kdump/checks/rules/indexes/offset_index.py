@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext, Further
+    from kdump.checks.context import FileContext
     from kdump.checks.packed_ints import PackedInts
     from kdump.checks.segment_facts import SegmentFacts
 
@@ -97,31 +97,19 @@ class _Check:
     ) -> None:
         """Check order and bounds row by row."""
         end = _ANY_POSITION if self.facts is None else self.facts.size
-        past_log = self.context.further(_PAST_LOG)
-        log_size = 0 if past_log is None else self._size_of_log()
-        counted_rows: list[int] = []  # past the log, and no more than counted
-        out_of_order = {code: self.context.further(code) for code in (_OFFSETS, _POSITIONS)}
         for row, (offset, position) in enumerate(zip(offsets, positions, strict=True)):
             if not offset and not position and (first_row or row):
                 zeros.add(row)
                 continue
-            if offset < 0 or not 0 <= position < end:
-                if past_log is not None and offset >= 0 and position >= end and position >= log_size:
-                    counted_rows.append(row)
-                    continue
-                if self._is_out_of_bounds(first_row + row, offset, position):
-                    damaged.add(row)
-                    continue
+            if (offset < 0 or not 0 <= position < end) and self._is_out_of_bounds(first_row + row, offset, position):
+                damaged.add(row)
+                continue
             last_offset, last_position = self.previous
             if last_offset >= offset or last_position >= position:
-                damaged.add(self._report_disorder(first_row, row, offset, position, out_of_order))
+                damaged.add(self._report_disorder(first_row, row, offset, position))
             else:
                 self.one_before = self.previous
             self.previous, self.previous_row = (offset, position), first_row + row
-        if counted_rows and past_log is not None:
-            first, last = first_row + counted_rows[0], first_row + counted_rows[-1]
-            past_log.add(len(counted_rows), first * ENTRY_SIZE, (last + 1) * ENTRY_SIZE)
-            damaged.update(counted_rows)
 
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE
@@ -149,13 +137,10 @@ class _Check:
             self.log_size = size_now(self.facts)
         return self.log_size
 
-    def _report_disorder(
-        self, first_row: int, row: int, offset: int, position: int, out_of_order: dict[str, Further | None]
-    ) -> int:
+    def _report_disorder(self, first_row: int, row: int, offset: int, position: int) -> int:
         """Report an entry that is not above the one before; returns the row of the wrong one.
 
         Where this one is above the last but one, the one between is too high.
-        `out_of_order` has where findings are counted by code, None for those that are reported.
         """
         blamed = row
         last_offset, last_position = self.previous
@@ -170,10 +155,6 @@ class _Check:
             is_too_high = before_is_here and 0 <= earlier < number < before
             blamed = self.previous_row - first_row if is_too_high else row
             start = (first_row + blamed) * ENTRY_SIZE
-            further = out_of_order[code]
-            if further is not None:
-                further.add(1, start, start + ENTRY_SIZE)
-                continue
             if self.context.counts_only(code, start, start + ENTRY_SIZE):
                 continue
             what = _WHAT[code]

@@ -70,8 +70,6 @@ class EntryTargets:
         first_offsets = facts.first_offsets.at(rows) if facts.positions else rows
         endings: Sequence[tuple[int, int]] | None = None
         is_sound = False  # so that the log holds no more than is known
-        unaligned: list[int] = []  # starts of entries that are only counted
-        wrong: list[int] = []
         for row, (position, offset, batch_position, last_offset) in enumerate(
             zip(positions, entry_offsets, batch_positions, last_offsets, strict=True)
         ):
@@ -84,10 +82,7 @@ class EntryTargets:
                 if facts.damage_ends and self.log.may_hold_more(position, position + 1):
                     continue  # it may be that of a damaged batch
                 damaged.add(row)
-                if unaligned or self.context.is_full("index-position-not-boundary"):
-                    unaligned.append((first_row + row) * ENTRY_SIZE)
-                else:
-                    self._report_not_boundary(first_row + row, position)
+                self._report_not_boundary(first_row + row, position)
                 continue
             if endings is None:  # after the batches in which each append and the offset end
                 endings = list(zip(rows_of(facts.positions, ends), rows_of(facts.last_offsets, entry_offsets), strict=True))
@@ -106,18 +101,15 @@ class EntryTargets:
                 damaged.add(row)
                 if len(self.distances) < 2:
                     self.distances.add(offset - last_offset)
-                if wrong or self.context.is_full("index-offset-mismatch"):
-                    wrong.append((first_row + row) * ENTRY_SIZE)
-                else:
-                    self._report_mismatch(first_row + row, offset, position, first, last_offset)
-        self.context.count_more("index-position-not-boundary", unaligned, ENTRY_SIZE)
-        self.context.count_more("index-offset-mismatch", wrong, ENTRY_SIZE)
+                self._report_mismatch(first_row + row, offset, position, first, last_offset)
         self.wrong_count += len(damaged)
         return damaged
 
     def _report_not_boundary(self, row: int, position: int) -> None:
         facts, start = self.facts, row * ENTRY_SIZE
         self.distances.add(None)
+        if self.context.counts_only("index-position-not-boundary", start, start + ENTRY_SIZE):
+            return
         batch_row = facts.positions.bisect_right(position)
         near = [f"{facts.positions[near]:,}" for near in (batch_row - 1, batch_row) if 0 <= near < len(facts.positions)]
         message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the nearest start at "
@@ -169,6 +161,8 @@ class EntryTargets:
 
     def _report_mismatch(self, row: int, offset: int, position: int, first: int, last: int) -> None:
         start = row * ENTRY_SIZE
+        if self.context.counts_only("index-offset-mismatch", start, start + ENTRY_SIZE):
+            return
         effect = "Readers start early and miss nothing."
         if offset < first:
             effect = f"Readers of {offset_range(offset, first - 1)} start too late and may miss them."

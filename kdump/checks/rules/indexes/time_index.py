@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext, Further
+    from kdump.checks.context import FileContext
 
 _TIMESTAMPS, _OFFSETS = "timeindex-timestamp-order", "timeindex-offset-order"
 _NOT_FOUND = "timeindex-offset-not-found"
@@ -47,7 +47,6 @@ class _Check:
         self.one_before = (_BELOW_ALL, -1)
         self.previous_row = -1
         self.latest = NO_TIMESTAMP
-        self.out_of_order: dict[str, Further | None] = {}  # where disorder of a code is counted, None if it is reported
 
     def run(self) -> None:
         for first_row, data, _ in self.entries.windows():
@@ -83,7 +82,6 @@ class _Check:
         self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], damaged: set[int], zeros: set[int]
     ) -> None:
         """Check the order row by row."""
-        self.out_of_order = {code: self.context.further(code) for code in (_TIMESTAMPS, _OFFSETS)}
         last_timestamp, last_offset = self.previous
         earlier_timestamp, earlier_offset = self.one_before
         last_row = self.previous_row - first_row
@@ -120,10 +118,6 @@ class _Check:
     def _report_disorder(self, code: str, first_row: int, row: int, blamed: int, number: int, before: int) -> None:
         """Report an entry that goes back from the one before; the row of the wrong one of the two is `blamed`."""
         start = (first_row + blamed) * ENTRY_SIZE
-        further = self.out_of_order[code]
-        if further is not None:
-            further.add(1, start, start + ENTRY_SIZE)
-            return
         if self.context.counts_only(code, start, start + ENTRY_SIZE):
             return
         is_of_timestamps = code == _TIMESTAMPS
@@ -182,12 +176,12 @@ class _EntryTargets:
         found = [column.at(rows) if facts.positions else rows for column in (facts.first_offsets, facts.max_timestamps)]
         columns = zip(timestamps, entry_offsets, batch_rows, *found, strict=True)
         end = self._end_of_counted()
-        past_end: list[int] = []
         for row, (timestamp, offset, batch_row, first_offset, latest) in enumerate(columns):
             if row in zeros or offsets[row] < 0:
                 continue  # said to be wrong already
             if offset >= end and batch_row > last_row:
-                past_end.append((first_row + row) * ENTRY_SIZE)
+                start = (first_row + row) * ENTRY_SIZE
+                self.context.counts_only(_NOT_FOUND, start, start + ENTRY_SIZE)
                 damaged.add(row)
                 continue
             is_there = batch_row <= last_row and first_offset <= offset
@@ -197,16 +191,16 @@ class _EntryTargets:
                 if is_inside and self.log.has_lost_records(batch_row):
                     self._report_moved(batch_row, timestamp, offset)
             elif is_there and self.context.is_full(_MISMATCH) and self.log.is_ordered():
-                self._report_mismatch(first_row + row)
+                start = (first_row + row) * ENTRY_SIZE
+                self.context.counts_only(_MISMATCH, start, start + ENTRY_SIZE)
                 damaged.add(row)
             elif not self._is_right(first_row + row, timestamp, offset, batch_row):
                 damaged.add(row)
-        self.context.count_more(_NOT_FOUND, past_end, ENTRY_SIZE)
         return damaged
 
     def _end_of_counted(self) -> int:
         """The offset from which on entries that name one past the log are wrong, and only counted."""
-        if self._tail_offset is None or not self.context.is_flooded(_NOT_FOUND) or not self.log.is_ordered():
+        if self._tail_offset is None or not self.context.is_full(_NOT_FOUND) or not self.log.is_ordered():
             return 1 << 64
         return self._tail_offset + 1
 
@@ -231,10 +225,6 @@ class _EntryTargets:
         start, offsets = row * ENTRY_SIZE, (offset, facts.last_offsets[batch_row])
         self.context.report(_MISMATCH, start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp)
         return False
-
-    def _report_mismatch(self, row: int) -> None:
-        """Count one more, without a message."""
-        self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
 
     def _report_moved(self, row: int | None, timestamp: int, offset: int) -> None:
         """Report the batch in a row, by default the one with the timestamp, if it ends at the offset but for one bit."""

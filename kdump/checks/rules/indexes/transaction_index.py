@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from itertools import repeat
-from struct import Struct
 
-from kdump.binary import kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BATCH_HEADER,
@@ -24,9 +22,10 @@ from kdump.checks.rules.indexes.entry_file import EntryFile
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
 from kdump.checks.rules.transactions.control_batches import MAX_BATCH_BYTES
 from kdump.decoders import control_record
+from kdump.decoders.control_record import MARKER_SIZE, usual_marker
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.transaction_index import ENTRY_SIZE
+from kdump.formats.transaction_index import ENTRY, ENTRY_SIZE
 from kdump.messages.control_records import ABORT
 
 TYPE_CHECKING = False
@@ -35,12 +34,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
 
-_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _VERSION = 0
-_ABORT = ABORT.to_bytes(2, "big")
-_MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
-_RECORD_START = b"\x20\0\0\0\x08"  # of a marker: length, attributes, deltas and size of the key, each of one byte
-_KEY_AT = BATCH_HEADER_SIZE + len(_RECORD_START)
 
 
 def check(context: FileContext) -> None:
@@ -58,13 +52,13 @@ class _Check:
         self.stable_offset = -1  # the highest so far
         self.tail_offset = None if log is None else log.last_offset_of_tail()
         self.batch_count = 0 if log is None else len(log.positions)
-        self.compressed: dict[int, bool] = {}  # rows of compressed control batches that were opened: whether they abort
+        self.opened: dict[int, bool] = {}  # rows of control batches that were opened: whether they abort
 
     def run(self) -> None:
         for first_row, data, _ in self.entries.windows():
             damaged: set[int] = set()
             zeros: set[int] = set()
-            entries = list(_ENTRY.iter_unpack(data))
+            entries = list(ENTRY.iter_unpack(data))
             for row, (entry, batch_row) in enumerate(zip(entries, self._batch_rows(entries), strict=True)):
                 if not any(entry):
                     zeros.add(row)
@@ -137,7 +131,7 @@ class _Check:
             was_cleaned = self.context.settings.may_be_compacted and not is_inside and 0 < batch_row < count
             wrong = "offset {last:,} lies inside a batch" if is_inside else "the log has no batch at offset {last:,}"
         else:
-            found, was_emptied = _marker_at(log, batch_row, self.compressed)
+            found, was_emptied = _marker_at(log, batch_row, self.opened)
             if found == producer_id:
                 return True
             was_cleaned = was_emptied and self.context.settings.may_be_compacted
@@ -188,12 +182,12 @@ class _Check:
         )
 
 
-def _marker_at(log: SiblingLog, batch_row: int, compressed: dict[int, bool]) -> tuple[int | None, bool]:
+def _marker_at(log: SiblingLog, batch_row: int, opened: dict[int, bool]) -> tuple[int | None, bool]:
     """The producer whose transaction the batch in this row aborts, or None; and whether the batch was emptied.
 
-    `compressed` keeps what was found in compressed batches, so that no batch is opened twice.
+    `opened` keeps what was found in batches of another form than usual, so that none is opened twice.
     """
-    data = log.bytes_of(batch_row, _MARKER_SIZE)
+    data = log.bytes_of(batch_row, BATCH_HEADER_SIZE + MARKER_SIZE)
     if len(data) < BATCH_HEADER_SIZE:
         return None, False
     header = BATCH_HEADER.unpack_from(data)
@@ -202,27 +196,16 @@ def _marker_at(log: SiblingLog, batch_row: int, compressed: dict[int, bool]) -> 
         return None, count == 0 and magic >= 2
     if count == 0:
         return None, True
-    if attributes & COMPRESSION_MASK:
-        if batch_row not in compressed:
-            compressed[batch_row] = _is_compressed_abort(log, batch_row, header)
-        return (producer_id if compressed[batch_row] else None), False
-    if data.startswith(_RECORD_START, BATCH_HEADER_SIZE):
-        return (producer_id if data[_KEY_AT + 2 : _KEY_AT + 4] == _ABORT else None), False
-    position = BATCH_HEADER_SIZE
-    try:
-        _, position = kernel.read_varint(data, position, len(data))  # length
-        position += 1  # attributes
-        _, position = kernel.read_varint(data, position, len(data), 10)  # timestamp delta
-        _, position = kernel.read_varint(data, position, len(data))  # offset delta
-        _, position = kernel.read_varint(data, position, len(data))  # size of the key
-    except (IndexError, kernel.VarintTooLong):
-        return None, False
-    control_type = data[position + 2 : position + 4]  # after its version
-    return (producer_id if control_type == _ABORT else None), False
+    marker = None if attributes & COMPRESSION_MASK else usual_marker(data[BATCH_HEADER_SIZE:])
+    if marker is not None:
+        return (producer_id if marker[0] == ABORT else None), False
+    if batch_row not in opened:
+        opened[batch_row] = _is_abort(log, batch_row, header)
+    return (producer_id if opened[batch_row] else None), False
 
 
-def _is_compressed_abort(log: SiblingLog, batch_row: int, header: tuple[int, ...]) -> bool:
-    """Whether the first record of a compressed control batch is an ABORT marker: no producer writes such, but brokers read it."""
+def _is_abort(log: SiblingLog, batch_row: int, header: tuple[int, ...]) -> bool:
+    """Whether the first record of a control batch is an ABORT marker, compressed or not: no broker writes such, but reads it."""
     batch = log.bytes_of(batch_row, min(header[LENGTH] + LOG_OVERHEAD, MAX_BATCH_BYTES))
     try:
         first = record.first_of(header, batch, max_payload=MAX_BATCH_BYTES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.checks.finding import NONE
 from kdump.reading import salvage
 from kdump.reading.items import BY_LENGTH
+from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,24 +14,21 @@ if TYPE_CHECKING:
     from kdump.checks.context import Details, FileContext
 
 
-class Batch:
+class Batch(Declared):
     """The position of a batch in the file, its offsets and its leader epoch; `last` is computed without wrapping.
 
     `stated` is the offset in its header, which is the last one of a wrapper. Where nothing says the first offset of that,
     `is_open`, and `first` is the last as well.
     """
 
-    __slots__ = ("end", "epoch", "first", "is_open", "last", "position", "stated", "status")
-
-    def __init__(self, position: int, end: int, first: int, last: int, epoch: int, status: str, *, is_open: bool = False) -> None:
-        self.position = position
-        self.end = end
-        self.first = first
-        self.is_open = is_open
-        self.stated = first
-        self.last = last
-        self.epoch = epoch
-        self.status = status
+    position: int
+    end: int
+    first: int
+    last: int
+    stated: int
+    epoch: int
+    status: str
+    is_open: bool = False
 
 
 def report_batch(context: FileContext, code: str, batch: Batch, message: str, **details: Unpack[Details]) -> None:

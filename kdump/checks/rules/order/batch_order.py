@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks.carried_state import CarriedState
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.order.batch import Batch, report_batch
@@ -42,9 +41,9 @@ class BatchOrder(SegmentRule):
         self._deltas = Deltas(context, facts)
         self._without_epoch: tuple[int, int, int] | None = None
         self._overflowed = False
-        is_log = context.file_type == "log"
-        self._carried = context.partition.carried if context.partition is not None and is_log else CarriedState()
-        self._epoch = _NO_EPOCH if self._carried.leader_epoch is None else self._carried.leader_epoch
+        self._partition = context.partition if context.file_type == "log" else None
+        before = None if self._partition is None else self._partition.leader_epoch
+        self._epoch = _NO_EPOCH if before is None else before
 
     def batches(self, section: Section) -> None:
         summary = section.summary
@@ -75,8 +74,7 @@ class BatchOrder(SegmentRule):
             elif not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
-            batch = Batch(position, position + size, first, last, epoch, section.status, is_open=is_open)
-            batch.stated = header[BASE_OFFSET]
+            batch = Batch(position, position + size, first, last, header[BASE_OFFSET], epoch, section.status, is_open)
             if self._suspect is None and section.is_intact and self._follows_as_usual(batch):
                 self._last, self._follows_damage = batch, False
             else:
@@ -124,7 +122,7 @@ class BatchOrder(SegmentRule):
     def _batch_at(self, summary: BatchSummary, position: int) -> Batch:
         """The batch at this position, with the present epoch."""
         first, last, end = summary.extent_at(position)
-        return Batch(position, end, first, last, self._epoch, salvage.INTACT)
+        return Batch(position, end, first, last, first, self._epoch, salvage.INTACT)
 
     def _count_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches."""
@@ -410,7 +408,8 @@ class BatchOrder(SegmentRule):
             start, end, count = self._without_epoch
             message = f"{count:,} batch{'' if count == 1 else 'es'} without a leader epoch among others that have one."
             context.report("leader-epoch-negative", start, end, message, severity=INFO, found=count)
-        self._carried.leader_epoch = self._epoch
+        if self._partition is not None:
+            self._partition.leader_epoch = self._epoch
 
 
 def _are_equal(source: Source, first: int, second: int, size: int) -> bool:

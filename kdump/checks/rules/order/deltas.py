@@ -57,7 +57,7 @@ class Deltas:
             if count == delta + 1:
                 continue
             position, size, first = batches["position"][row], batches["size"][row], header[BASE_OFFSET]
-            batch = Batch(position, position + size, first, first + delta, header[LEADER_EPOCH], section.status)
+            batch = Batch(position, position + size, first, first + delta, first, header[LEADER_EPOCH], section.status)
             self._compare(batch, count, delta)
 
     def _compare(self, batch: Batch, count: int, delta: int) -> None:

@@ -24,7 +24,6 @@ class RecordOrder(SegmentRule):
     """Compares the number of records, and their offsets, with the header of their batch."""
 
     reads_records = True
-    passes_over_ordinary = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

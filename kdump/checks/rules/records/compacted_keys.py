@@ -7,8 +7,6 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
-
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record import RecordChunk
@@ -17,9 +15,8 @@ if TYPE_CHECKING:
 class CompactedKeys(SegmentRule):
     """Counts records without keys."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
-    needs_keys: ClassVar[bool] = True
+    reads_records = True
+    needs_keys = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

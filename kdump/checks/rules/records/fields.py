@@ -11,12 +11,12 @@ from kdump.checks import record_bytes
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
+from kdump.formats.long_headers import LongHeaders, start_of_headers
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import ClassVar
 
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
@@ -31,8 +31,7 @@ _MAX_TEXT_KEYS = 1000  # remembered: records mostly have the same few headers
 class RecordFields(SegmentRule):
     """Reports attributes, lengths, varints and header keys that readers accept, but no client of Kafka writes."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
@@ -63,7 +62,9 @@ class RecordFields(SegmentRule):
                 else:
                     self._check_field(field, start, end, offset)
             if not content.rows[number][HEADERS]:  # it has none, or too many to be held
-                self._check_keys(content, offset, record_bytes.header_keys(content.data, position, content.end))
+                count, first = start_of_headers(content.data, position)
+                data = bytes(memoryview(content.data)[first : content.end]) if count else b""
+                self._check_keys(content, offset, (key for key, _ in LongHeaders(data, count) if key))
         for _, offset_delta, _, _, headers, _, _ in content.rows:
             if headers:
                 self._check_keys(content, content.header[BASE_OFFSET] + offset_delta, [key for key, _ in headers])

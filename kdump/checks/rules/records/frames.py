@@ -11,8 +11,6 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
-
     from kdump.checks.content import Payload
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
@@ -23,8 +21,7 @@ _MAX_BYTES_IGNORED_BY_SNAPPY = 3  # after the last block
 class Frames(SegmentRule):
     """Reports compressed payloads that readers accept, although Kafka's own clients do not write them so."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.finding import INFO, WARNING
-from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, words_of
 from kdump.reading import salvage
 from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar, Unpack
+    from typing import Unpack
 
     from kdump.checks.context import Details, FileContext
     from kdump.checks.segment_facts import SegmentFacts
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 class Messages(SegmentRule):
     """Messages of magic 0 and 1, and those inside wrappers."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

@@ -7,9 +7,8 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.codecs import CODECS, LZ4, SNAPPY, ZSTD, lz4
 from kdump.binary.codecs.zstd_frame import MAX_WINDOW
 from kdump.checks import record_bytes
-from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
-from kdump.checks.wording import as_sentence, counted
+from kdump.checks.wording import as_sentence, counted, words_of
 from kdump.formats import record
 
 TYPE_CHECKING = False

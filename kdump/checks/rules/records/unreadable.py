@@ -14,8 +14,6 @@ from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
-
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
 
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 class UnreadableRecords(SegmentRule):
     """Reports records that cannot be read, with the reason."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         if status == salvage.DAMAGED:

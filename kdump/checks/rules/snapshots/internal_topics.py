@@ -37,7 +37,6 @@ class InternalTopic(SegmentRule):
 
     reads_records = True
     reads_contents = True
-    reads_damaged = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
@@ -60,17 +59,12 @@ class InternalTopic(SegmentRule):
             rows = [row for row in range(start_row, end_row) if not is_readable(keys[row], values[row])]
             start = positions[batch]
             end = start + sizes[batch]
-            for done, row in enumerate(rows):
-                further = self.context.further(_CODE)
-                if further is not None:
-                    further.add(len(rows) - done, start, end)
-                    break
+            for row in rows:
+                if self.context.counts_only(_CODE, start, end):
+                    continue
                 offset = offsets[row]
                 message = f"The record at offset {offset:,} cannot be decoded: {fault_of(keys[row], values[row]).message}."
                 self.context.report(_CODE, start, end, message, offsets=(offset, offset))
-
-
-RULES: tuple[type[SegmentRule], ...] = (InternalTopic,)
 
 
 def _topic(context: FileContext) -> tuple[IsReadable, FaultOf] | None:

@@ -115,9 +115,6 @@ class Snapshot(SegmentRule):
             self.context.report("checkpoint-bad-batch", batch.position, end, message, offsets=offsets, forecast=self._forecast)
 
 
-RULES: tuple[type[SegmentRule], ...] = (Snapshot,)
-
-
 def check(context: FileContext) -> None:
     """Check the name of a file; its bytes are checked as those of a segment."""
     name = os.path.basename(context.path)

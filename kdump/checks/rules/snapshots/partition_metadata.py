@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE, OFFLINE, STRAY
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO, ByteCoverage
 from kdump.checks.wording import as_sentence
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import CorruptData
 from kdump.formats import partition_metadata, tree
 
 TYPE_CHECKING = False
@@ -57,22 +54,3 @@ def check_missing(partition: PartitionFacts) -> None:
             severity, message = INFO, f"{message}: nothing is lost, for nothing was ever written to it"
         context = context_in(partition, partition_metadata.NAME)
         context.report("partition-metadata-bad", 0, 0, f"{message}.", severity=severity, forecast=STRAY)
-
-
-def topic_id_of(path: str) -> bytes | None:
-    """The topic id of a partition directory; None if no broker gets one from it. Raises Unreadable if nobody can tell."""
-    try:
-        return topic_id_in(path)
-    except CorruptData:
-        return None
-
-
-def topic_id_in(path: str) -> bytes | None:
-    """The topic id of a partition directory; None if it has no such file. Raises CorruptData if that is malformed, Unreadable."""
-    try:
-        with Source(os.path.join(path, partition_metadata.NAME)) as source:
-            return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]
-    except Unreadable as error:
-        if error.code in ("file-missing", "file-is-directory", "file-not-regular"):
-            return None
-        raise

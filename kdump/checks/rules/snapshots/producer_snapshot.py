@@ -6,8 +6,8 @@ import os
 from itertools import chain, islice
 
 from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, MAGIC, PRODUCER_ID
-from kdump.binary.checksums import crc32c_for
-from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.checksums import crc32c_for, of_range
+from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.rules.order.misplaced import batch_at, misplaced, report
@@ -123,10 +123,7 @@ def _stored_crc(context: FileContext) -> int:
 
 
 def _crc(context: FileContext, end: int) -> int:
-    crc32c, crc = crc32c_for(end), 0
-    for position in range(CRC_COVERS_FROM, end, WINDOW_SIZE):
-        crc = crc32c(context.source.read(position, min(WINDOW_SIZE, end - position)), crc)
-    return crc
+    return of_range(context.source, CRC_COVERS_FROM, end, crc32c_for(end))
 
 
 def _check_duplicates(context: FileContext, count: int) -> None:
@@ -184,7 +181,7 @@ class _Comparison:
 
     def run(self) -> None:
         partition = self.context.partition
-        known = None if partition is None else partition.carried.producers
+        known = None if partition is None else partition.producers
         if known is None:
             return
         expected = known.state_at(self.offset, producer_snapshot.ids(self.context.source))

@@ -8,9 +8,8 @@ from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import IGNORE, STRAY
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING
-from kdump.checks.rules.snapshots import partition_metadata
 from kdump.formats import tree
-from kdump.formats.partition_metadata import text_of
+from kdump.formats.partition_metadata import text_of, topic_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
     ids: dict[str, tuple[bytes, str]] = {}
     for directory in tree.partitions(path):
         name = tree.directory_name(directory)
-        topic_id = partition_metadata.topic_id_of(directory) if name is not None and not name.is_going else None
+        topic_id = topic_id_of(directory) if name is not None and not name.is_going else None
         if name is None or topic_id is None or name.topic == tree.METADATA_TOPIC:
             continue
         if topics is not None:

@@ -14,7 +14,6 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import ClassVar
 
     from kdump.checks.content import Content, OddTimes
     from kdump.checks.context import FileContext
@@ -34,8 +33,7 @@ _MAX_SAFE = 1 << 62  # the sum of a base and a delta below this does not overflo
 class RecordTimestamps(SegmentRule):
     """Compares the timestamps of records with the header of their batch."""
 
-    reads_records: ClassVar[bool] = True
-    passes_over_ordinary: ClassVar[bool] = True
+    reads_records = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
@@ -120,9 +118,6 @@ class RecordTimestamps(SegmentRule):
                 self._open = part.batches, row, highest
             elif highest != headers[row]:
                 self._compare(part.batches, row, highest)
-
-    def damaged_records(self) -> None:
-        self._close()
 
     def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         if not fault.values["decoded"] and not chunk.is_legacy:

@@ -18,6 +18,7 @@ from kdump.binary.batch_header import (
 from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.wording import counted
+from kdump.decoders.control_record import MARKER_SIZE, usual_marker
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 _KEY = Struct(">hh")  # version, type
 _MARKER = Struct(">hi")  # version, epoch of the coordinator
-_MARKER_SIZE = 17
-_MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
-_MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
-_MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 _MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT  # and not compressed
 _MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
 MAX_BATCH_BYTES = 1 << 20
@@ -54,12 +51,12 @@ class Control(Declared):
 def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
     """The content of the control batch in this row, None if it is empty. What is irregular is reported."""
     header = chunk.headers[row]
-    if header[LENGTH] == _MARKER_LENGTH and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
+    is_usual = header[LENGTH] == MIN_BATCH_LENGTH + MARKER_SIZE and header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
+    if is_usual and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
         start = chunk.starts[row] + BATCH_HEADER_SIZE
-        marker = chunk.window[start : start + _MARKER_SIZE]
-        is_usual = header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
-        if is_usual and marker[:8] == _MARKER_START and marker[8] <= COMMIT and marker[9:12] == _MARKER_MIDDLE:
-            return Control(marker[8], int.from_bytes(marker[12:16], "big", signed=True))
+        marker = usual_marker(chunk.window[start : start + MARKER_SIZE])
+        if marker is not None:
+            return Control(*marker)
     return _Reading(context, chunk, row).control()
 
 

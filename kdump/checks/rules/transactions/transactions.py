@@ -230,11 +230,11 @@ def _producers_before(context: FileContext) -> Producers:
     partition = context.partition
     if partition is None or not context.is_part_of_log:
         return Producers([])
-    if partition.carried.producers is None:
+    if partition.producers is None:
         segments = partition.files.segments
         snapshots = sorted(base for base, names in segments.items() if file_name.PRODUCER_SNAPSHOT in names)
-        partition.carried.producers = Producers(snapshots)
-    return partition.carried.producers
+        partition.producers = Producers(snapshots)
+    return partition.producers
 
 
 def _has_no_producers(summary: BatchSummary) -> bool:
