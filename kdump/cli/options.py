@@ -65,10 +65,11 @@ class CommandOptions:
     """What one command line asks for: a value for each option, its default where it was not given."""
 
     OPTIONS: ClassVar[dict[str, Option]] = {}
-    """The options by the names of their attributes, in the order of the help screen."""
+    """The options by the names of their attributes, in the order of the help screen: those that a class inherits come last."""
 
     def __init_subclass__(cls) -> None:
-        cls.OPTIONS = {**cls.OPTIONS, **{name: value for name, value in vars(cls).items() if isinstance(value, Option)}}
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Option)}
+        cls.OPTIONS = {**own, **cls.OPTIONS, **own}
 
     def __init__(self, **values: Any) -> None:  # of the types that the attributes are annotated with
         if values.keys() - self.OPTIONS:

@@ -118,7 +118,7 @@ def report_paths(options: ReportOptions) -> int:
     return found.exit_code
 
 
-def _found(options: InfoOptions | ReportOptions | TriageOptions, look: Callable[..., Found]) -> Found:
+def _found(options: InfoOptions | ReportOptions, look: Callable[..., Found]) -> Found:
     """What `look` finds at the paths, with the processes that are asked for."""
     throttle_reading(options.rate, is_nice=options.is_nice)
     with CheckProgress(shows=sys.stderr is not None and os.isatty(2)) as progress:
@@ -132,7 +132,7 @@ def _found(options: InfoOptions | ReportOptions | TriageOptions, look: Callable[
 
 
 def _write(
-    options: InfoOptions | MapOptions | TriageOptions,
+    options: InfoOptions | MapOptions,
     rows: Iterable[Row],
     row_classes: Sequence[type[Row]],
     write_text: Callable[[Write, ReportStyle], None],

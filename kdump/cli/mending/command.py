@@ -21,20 +21,11 @@ from kdump.tables import Declared
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
+    from kdump.cli.mending.options import MendOptions
     from kdump.mending.progress import Progress
     from kdump.tables import Row
-
-    class MendOptions(Protocol):
-        """What the options of all these commands have."""
-
-        out: str | None
-        output: str
-        csv_formulas: str
-        color: str
-        is_nice: bool
-        rate: str
 
 
 class Made(Declared):
