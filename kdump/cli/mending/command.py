@@ -6,7 +6,6 @@ import os
 import time
 
 from kdump.binary.java_strings import escaped
-from kdump.cli.mending.progress import MendProgress
 from kdump.cli.progress import PatientBar
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
@@ -14,6 +13,7 @@ from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
+from kdump.mending.progress import Progress
 from kdump.output.blocks import Blocks
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
 from kdump.tables import Declared
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.cli.mending.options import MendOptions
-    from kdump.mending.progress import Progress
     from kdump.tables import Row
 
 
@@ -48,7 +47,7 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
     started = time.monotonic()
     try:
         with PatientBar(shows=os.isatty(2)) as bar:
-            made = make(options.out, MendProgress(bar))
+            made = make(options.out, Progress(bar.draw))
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))
         return NOT_EXAMINED

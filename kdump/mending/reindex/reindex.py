@@ -177,8 +177,8 @@ class _Run:
             written[name] = self._write(part, name, data)
 
         made.complete(self._kinds, keep=keep)
-        self._result.holes += _holes(part, made.log_end)
-        self._result.batches += made.batches
+        self._result.holes += _holes(part, made.rebuilt.next_offset)
+        self._result.batches += made.rebuilt.batches
         for name in part.logs.values() if not self._without_logs else ():
             size = system.size(self._directory.inside(os.path.join(part.name, name)))
             self._result.files.append(Companion(os.path.join(part.name, name), CLONED, size, SAME, size))
