@@ -10,8 +10,8 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
-from kdump.errors import CorruptData
-from kdump.formats import file_name, foreign, partition_metadata, tree
+from kdump.formats import file_name, foreign, tree
+from kdump.mending.plan import fault_of_metadata
 from kdump.mending.recover.pieces import LeftOut, Log, Walk
 
 TYPE_CHECKING = False
@@ -102,11 +102,11 @@ class DamagedPartition:
         found = []
         for name in self._files.others:
             if name == tree.PARTITION_METADATA:
-                fault = self._fault_of_metadata(name)
-                if fault is None:
+                path = os.path.join(self.path, name)
+                fault = fault_of_metadata(path)
+                if not fault:
                     found.append(name)
                 else:
-                    path = os.path.join(self.path, name)
                     reason = f"left out: {fault}; a broker of 2.8 or later may need it"
                     self.left_out.append(LeftOut(path, 0, system.size(path), "", reason, is_lost=False))
         if tree.is_metadata_log(self.path):
@@ -121,14 +121,6 @@ class DamagedPartition:
             reason = f"{error.message} Nodes load a file like this in part, or not at all"
             self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))
         return error is None
-
-    def _fault_of_metadata(self, name: str) -> str | None:
-        try:
-            with Source(os.path.join(self.path, name)) as source:
-                partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
-        except CorruptData as fault:
-            return fault.message
-        return None
 
     def walk(self, inputs: Inputs, progress: Progress, accept: Collection[int], found: set[int]) -> list[Piece]:
         """All whole batches of its logs, in the order of the files. What is left out is added to `left_out`."""
