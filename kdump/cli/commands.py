@@ -440,11 +440,10 @@ def releases(options: ReleasesOptions) -> int:
     differ.
     """
     from kdump.cli.output_file import written_to
-    from kdump.cli.screens.releases import ReleasesRequest, list_releases
+    from kdump.cli.screens.releases import list_releases
 
-    request = ReleasesRequest(options)
     with written_to(options.file):
-        return list_releases(request)
+        return list_releases(options)
 
 
 def completions(options: CompletionsOptions) -> int:

@@ -7,14 +7,13 @@ import time
 
 from kdump.binary.java_strings import escaped
 from kdump.cli.progress import PatientBar
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
 from kdump.mending.progress import Progress
-from kdump.output.blocks import Blocks
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
 from kdump.tables import Declared
 
@@ -52,14 +51,11 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
         say(escaped(str(error)))
         return NOT_EXAMINED
     made.summary.seconds = round(time.monotonic() - started, 3)
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
-        blocks = Blocks(stdout, needs_reader=False)
-        formatter = formatter_of(command, options.output, blocks.write, style)
+    with printed(options) as (out, style):
+        formatter = formatter_of(command, options.output, out.write, style)
         for row in made.rows:
             formatter.row(row)
         formatter.end(made.summary)
-        blocks.flush()
     if options.output in ONE_KIND:
         _count_other_kinds(command, options.output, made.rows)
     exit_code: int = made.summary.exit_code
