@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kdump.formats.selection import Selection
 
 OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
-_UNFINISHED = ".swap"
 
 
 class PartitionPlan:
@@ -69,7 +68,7 @@ class PartitionPlan:
             message = "this is not the name of a log: its base offset must have 20 digits, and fit into 64 bits"
             raise CorruptData("name-width-odd", message, path=os.path.join(self.path, name))
         for name in files.others:
-            if name.endswith(_UNFINISHED):
+            if name.endswith(file_name.SWAP):
                 message = "is left of a compaction or a split that was interrupted: the next start completes it"
                 raise CorruptData("leftover-swap", message, path=os.path.join(self.path, name))
 

@@ -15,7 +15,6 @@ from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
 from kdump.mending.progress import Progress
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
-from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,18 +24,14 @@ if TYPE_CHECKING:
     from kdump.cli.mending.options import MendOptions
     from kdump.tables import Row
 
-
-class Made(Declared):
-    """What a command has made: its rows, and its summary, but for the seconds that it took."""
-
-    rows: Sequence[Row]
-    summary: Any  # a row of any class with seconds and an exit code
+    Made = tuple[Sequence[Row], Any]  # the summary is a row of any class with seconds and an exit code
 
 
 def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:
     """Make the directory of `-o`, and report what was made. Returns the exit code.
 
-    `inputs` are the paths that are read. `make` is given the directory, and takes an account of its progress.
+    `inputs` are the paths that are read. `make` is given the directory and what counts its progress, and returns the rows and the
+    summary, but for the seconds that it took.
     """
     throttle_reading(options.rate, is_nice=options.is_nice)
     if options.out is None:
@@ -46,19 +41,19 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
     started = time.monotonic()
     try:
         with PatientBar(shows=os.isatty(2)) as bar:
-            made = make(options.out, Progress(bar.draw))
+            rows, summary = make(options.out, Progress(bar.draw))
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))
         return NOT_EXAMINED
-    made.summary.seconds = round(time.monotonic() - started, 3)
+    summary.seconds = round(time.monotonic() - started, 3)
     with printed(options) as (out, style):
         formatter = formatter_of(command, options.output, out.write, style)
-        for row in made.rows:
+        for row in rows:
             formatter.row(row)
-        formatter.end(made.summary)
+        formatter.end(summary)
     if options.output in ONE_KIND:
-        _count_other_kinds(command, options.output, made.rows)
-    exit_code: int = made.summary.exit_code
+        _count_other_kinds(command, options.output, rows)
+    exit_code: int = summary.exit_code
     return exit_code
 
 

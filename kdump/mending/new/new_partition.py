@@ -187,13 +187,12 @@ class NewPartition:
         self,
         *,
         log_end: int | None = None,
-        scans: bool = False,
         tolerate: Callable[[Finding], bool] | None = None,
     ) -> None:
         """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
 
-        The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0: a scan reads all logs
-        once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
+        The starts are one after a clean stop and one after an unclean one, from recovery point 0, which scans all logs once more,
+        unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
         self._errors.clear()
@@ -219,7 +218,7 @@ class NewPartition:
             and kept.by_every_start(facts, self._rules.max_index_size)
         )
         if self._bases and not is_kept:
-            self._require_kept((CLEAN, UNCLEAN) if scans and not made.is_plain else (CLEAN,), facts)
+            self._require_kept((CLEAN,) if made.is_plain else (CLEAN, UNCLEAN), facts)
 
     def _note_error(self, row: Row) -> None:
         if isinstance(row, Finding) and row.severity == ERROR and not (self._level == FULL and self._is_of_records(row)):

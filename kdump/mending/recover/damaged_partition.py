@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from kdump.mending.recover.pieces import Piece
 
 DELETED = "leftover-deleted"
-_SWAP, _CLEANED, _DELETED = ".swap", ".cleaned", ".deleted"
-_LOG_SWAP = file_name.LOG + _SWAP
+_LOG_SWAP = file_name.LOG + file_name.SWAP
 _LEFT_OUT = {
-    file_name.LOG + _CLEANED: ("leftover-cleaned", "the cleaner did not finish it; a start deletes it, and uses the log"),
-    file_name.LOG + _DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
+    file_name.LOG + file_name.CLEANED: (
+        "leftover-cleaned",
+        "the cleaner did not finish it; a start deletes it, and uses the log",
+    ),
+    file_name.LOG + file_name.DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
 }
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 

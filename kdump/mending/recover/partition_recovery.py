@@ -571,7 +571,7 @@ class PartitionRecovery:
         for tried in range(2):
             self.remaining.clear()
             try:
-                made.verify(scans=True, tolerate=self._tolerates)
+                made.verify(tolerate=self._tolerates)
             except CorruptData as fault:
                 if tried or fault.code != _UNSTARTABLE or not self._leave_out_bad_wrappers():
                     raise

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Findings = Counter[tuple[str, str, int | None]]
 
-_STATES = (".deleted", ".cleaned", ".swap")
+_STATES = (file_name.DELETED, file_name.CLEANED, file_name.SWAP)
 _COMPANIONS = (file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
 _LOGS = (file_name.LOG, file_name.CHECKPOINT)
 _TEXTS = (tree.LEADER_EPOCHS, tree.PARTITION_METADATA, tree.QUORUM_STATE)

@@ -185,7 +185,7 @@ class _Run:
         self._result.files += [written[name] for name in sorted(written)]
         if self._without_logs:
             self._result.files += [self._to_remove(part, name) for name in part.superseded() if name not in written]
-        made.verify(scans=True)
+        made.verify()
 
     def _write(self, part: PartitionPlan, name: str, data: bytes) -> Companion:
         """Write a companion, and compare it with the input's."""
