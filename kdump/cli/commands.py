@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
     from kdump.cli.searching.options import GrepOptions, WhereOptions
+    from kdump.cli.shared_options import JudgingOptions
 
 HELP = """\
 Usage: kdump COMMAND [OPTIONS] PATH...
@@ -235,7 +236,7 @@ def check(options: CheckOptions) -> int:
     return _into_file(options, partial(check_all, request))
 
 
-def _into_file(options: CheckOptions | InfoOptions | MapOptions | ScanOptions | TriageOptions, judge: Callable[[], int]) -> int:
+def _into_file(options: JudgingOptions | ScanOptions, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
     from kdump.cli.output_file import output_of
 
@@ -439,11 +440,10 @@ def releases(options: ReleasesOptions) -> int:
     differ.
     """
     from kdump.cli.output_file import written_to
-    from kdump.cli.screens.releases import ReleasesRequest, list_releases
+    from kdump.cli.screens.releases import list_releases
 
-    request = ReleasesRequest(options)
     with written_to(options.file):
-        return list_releases(request)
+        return list_releases(options)
 
 
 def completions(options: CompletionsOptions) -> int:

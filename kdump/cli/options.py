@@ -65,10 +65,11 @@ class CommandOptions:
     """What one command line asks for: a value for each option, its default where it was not given."""
 
     OPTIONS: ClassVar[dict[str, Option]] = {}
-    """The options by the names of their attributes, in the order of the help screen."""
+    """The options by the names of their attributes, in the order of the help screen: those that a class inherits come last."""
 
     def __init_subclass__(cls) -> None:
-        cls.OPTIONS = {**cls.OPTIONS, **{name: value for name, value in vars(cls).items() if isinstance(value, Option)}}
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Option)}
+        cls.OPTIONS = {**own, **cls.OPTIONS, **own}
 
     def __init__(self, **values: Any) -> None:  # of the types that the attributes are annotated with
         if values.keys() - self.OPTIONS:
@@ -101,7 +102,8 @@ class Command:
         return self.run.__doc__ or ""
 
 
-# The functions below return an Option where the attribute is annotated with the type of its value, hence Any.
+# The functions below return an Option where the attribute is annotated with the type of its value, hence Any; and so are `more`,
+# further fields, whose names Option checks.
 
 
 def flag(names: str, help: str) -> Any:
@@ -109,58 +111,25 @@ def flag(names: str, help: str) -> Any:
     return Option(names, help, FLAG, default=False)
 
 
-def text(
-    names: str,
-    help: str,
-    *,
-    default: str | None = None,
-    metavar: str | None = None,
-    shows_default: bool = False,
-    completes: str | Sequence[str] = (),
-) -> Any:
+def text(names: str, help: str, **more: Any) -> Any:
     """Any text."""
-    return Option(names, help, TEXT, default=default, metavar=metavar, shows_default=shows_default, completes=completes)
+    return Option(names, help, TEXT, **more)
 
 
-def texts(names: str, help: str, *, metavar: str, completes: str | Sequence[str] = ()) -> Any:
+def texts(names: str, help: str, *, metavar: str, **more: Any) -> Any:
     """A tuple of texts: the option may be given several times."""
-    return Option(names, help, TEXTS, default=(), metavar=metavar, completes=completes)
+    return Option(names, help, TEXTS, default=(), metavar=metavar, **more)
 
 
-def choice(
-    names: str,
-    choices: Sequence[str],
-    help: str,
-    *,
-    default: str | None = None,
-    spelling: Callable[[str], str] | None = None,
-    metavar: str | None = None,
-) -> Any:
+def choice(names: str, choices: Sequence[str], help: str, *, default: str | None = None, **more: Any) -> Any:
     """One of `choices`; the help screen shows the default if there is one."""
-    return Option(
-        names,
-        help,
-        CHOICE,
-        choices=choices,
-        default=default,
-        spelling=spelling,
-        metavar=metavar,
-        shows_default=default is not None,
-        completes=choices,
-    )
+    shows_default = default is not None
+    return Option(names, help, CHOICE, default, choices, shows_default=shows_default, completes=choices, **more)
 
 
-def integer(
-    names: str,
-    help: str,
-    *,
-    minimum: int | None = None,
-    default: int | None = None,
-    metavar: str | None = None,
-    shows_default: bool = False,
-) -> Any:
+def integer(names: str, help: str, **more: Any) -> Any:
     """A whole number."""
-    return Option(names, help, INTEGER, minimum=minimum, default=default, metavar=metavar, shows_default=shows_default)
+    return Option(names, help, INTEGER, **more)
 
 
 def seconds(names: str, help: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import FILES, arguments, choice, flag, integer, text
+from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text
 from kdump.errors import UsageError
 
 TYPE_CHECKING = False
@@ -74,6 +74,34 @@ def jobs_option(what: str) -> Any:
 def output_option(forms: Sequence[str], help: str) -> Any:
     """The option for the form of the output; the first of `forms` is the default."""
     return choice("--output", forms, help, default=forms[0])
+
+
+FORMS = ("text", "ndjson", "json", "csv", "table")
+
+
+class PrintingOptions(CommandOptions):
+    """What commands take that print a report, as text for people or as rows."""
+
+    output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
+
+
+class JudgingOptions(PrintingOptions):
+    """What commands take that judge files, or find records in them."""
+
+    paths: tuple[str, ...] = PATHS
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
+    file: str | None = FILE
+    is_quiet: bool = QUIET
+
+
+class ReadingOptions(JudgingOptions):
+    """What those of them take that may read much, beside a running broker."""
+
+    is_nice: bool = NICE
+    rate: str = RATE
 
 
 def range_of(options: Any) -> Range:  # of any command with these four options

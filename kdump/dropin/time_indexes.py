@@ -191,7 +191,6 @@ def _kernel_text(
         offset_index=offset_index,
         base_offset=base_offset,
         tries_end_first=tool.profile.index_lookup_tries_end_first,
-        previous=NO_TIMESTAMP,
         is_quiet=is_quiet,
     )
 

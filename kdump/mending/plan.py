@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kdump.formats.selection import Selection
 
 OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
-_UNFINISHED = ".swap"
 
 
 class PartitionPlan:
@@ -44,7 +43,7 @@ class PartitionPlan:
         rebuilt = [KINDS[kind] for kind in kinds]
         kept = [name for name in self.before if file_name.suffix(name) not in rebuilt and name not in rebuilt]
         self.cloned = sorted(name for name in kept if self._is_of_segment(name)) + [
-            name for name in files.others if name == tree.PARTITION_METADATA and _is_sound_metadata(os.path.join(path, name))
+            name for name in files.others if name == tree.PARTITION_METADATA and not fault_of_metadata(os.path.join(path, name))
         ]
         if tree.is_metadata_log(path):
             self.cloned += files.of_metadata
@@ -69,7 +68,7 @@ class PartitionPlan:
             message = "this is not the name of a log: its base offset must have 20 digits, and fit into 64 bits"
             raise CorruptData("name-width-odd", message, path=os.path.join(self.path, name))
         for name in files.others:
-            if name.endswith(_UNFINISHED):
+            if name.endswith(file_name.SWAP):
                 message = "is left of a compaction or a split that was interrupted: the next start completes it"
                 raise CorruptData("leftover-swap", message, path=os.path.join(self.path, name))
 
@@ -93,7 +92,7 @@ class Plan:
         if kind == places.PARTITION:
             selection.chosen([path])
             log_directory = LogDirectory(tree.parent(path))
-            self.partitions = [PartitionPlan(path, "", _log_start(path, log_directory), kinds)]
+            self.partitions = [PartitionPlan(path, "", log_start_of(path, log_directory), kinds)]
             return
         log_directory = LogDirectory(path)
         found = [place for place in tree.partitions(path) if places.may_be_partition(place)]
@@ -106,11 +105,12 @@ class Plan:
         self.is_log_directory = True
         self.cloned = [name for name in tree.log_dir_files(path) if name in OF_LOG_DIRECTORY]
         self.partitions = [
-            PartitionPlan(place, os.path.basename(place), _log_start(place, log_directory), kinds) for place in chosen
+            PartitionPlan(place, os.path.basename(place), log_start_of(place, log_directory), kinds) for place in chosen
         ]
 
 
-def _log_start(path: str, log_directory: LogDirectory) -> int:
+def log_start_of(path: str, log_directory: LogDirectory) -> int:
+    """The log start offset of a partition by the checkpoint of its log directory, 0 if there is none."""
     name = tree.directory_name(path)
     return 0 if name is None else log_directory.log_starts.get((name.topic, name.partition), 0)
 
@@ -127,10 +127,11 @@ def _suffix(name: str) -> str:
     return suffix if suffix in KINDS.values() and tree.is_canonical(name) else ""
 
 
-def _is_sound_metadata(path: str) -> bool:
+def fault_of_metadata(path: str) -> str:
+    """What is wrong with a partition.metadata; empty if nothing is."""
     try:
         with Source(path) as source:
             partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
-    except CorruptData:
-        return False
-    return True
+    except CorruptData as fault:
+        return fault.message
+    return ""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Progress:
-    """Counts bytes; a subclass shows them."""
+    """Counts bytes; `draw`, if given, shows how many of all are done. Each log counts several times, as often as it is read."""
 
-    def __init__(self) -> None:
-        self._done = 0
+    def __init__(self, draw: Callable[[int, int], object] | None = None) -> None:
+        self._draw = draw
+        self._done = self._total = 0
 
     def start(self, total: int) -> None:
         """All steps together read this many bytes."""
-
-    def at(self, done: int) -> None:
-        """This many bytes are done."""
+        self._total = total
 
     def advance(self, count: int) -> None:
         """Count bytes that were read."""
         self._done += count
-        self.at(self._done)
+        if self._draw is not None:
+            self._draw(min(self._done, self._total), self._total)

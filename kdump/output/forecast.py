@@ -5,7 +5,6 @@ from __future__ import annotations
 from kdump.forecasts.row import Forecast
 from kdump.output.rows import formatters
 from kdump.output.rows.forecast_summary import ForecastSummary
-from kdump.output.rows.formatters import CSV, JSON, NDJSON, TABLE
 from kdump.output.rows.row_writer import RowWriter
 
 TYPE_CHECKING = False
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
         def directory(self, rows: list[Forecast]) -> None: ...
         def end(self, totals: ForecastTotals) -> None: ...
 
-
-FORMATS = ("text", NDJSON, JSON, CSV, TABLE)
 
 ROW_CLASSES: tuple[type[Row], ...] = (Forecast, ForecastSummary)
 """What a forecast consists of, as rows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from kdump.mending.row import (
     Companion,
     Dropped,
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kdump.output.rows.formatters import Formatter, Write
-    from kdump.output.text.mend_report import MendReport
     from kdump.output.text.style import ReportStyle
     from kdump.tables import Row
 
@@ -54,26 +55,10 @@ ONE_KIND = ("csv", "table")
 def formatter_of(command: str, name: str, write: Write, style: ReportStyle) -> MendFormatter:
     """The formatter of this name for the report of a command; its module is loaded only now."""
     if name == "text":
-        return _report_of(command)(write, style)
+        module = import_module(f"kdump.output.text.{command}")
+        report: MendFormatter = getattr(module, f"{command.capitalize()}Report")(write, style)
+        return report
     return _Rows(formatters.formatter_of(name, write, style), ROW_CLASSES[command])
-
-
-def _report_of(command: str) -> type[MendReport]:
-    if command == RECOVER:
-        from kdump.output.text.recover import RecoverReport
-
-        return RecoverReport
-    if command == REINDEX:
-        from kdump.output.text.reindex import ReindexReport
-
-        return ReindexReport
-    if command == SLICE:
-        from kdump.output.text.slice import SliceReport
-
-        return SliceReport
-    from kdump.output.text.redact import RedactReport
-
-    return RedactReport
 
 
 class _Rows:

@@ -64,9 +64,9 @@ def test_options_are_read_with_click_and_without_it_and_have_their_defaults() ->
     assert _read("x --erase")["erases"] is True
 
 
-def test_a_class_has_the_options_of_its_base_in_their_places_and_may_declare_one_again() -> None:
+def test_a_class_has_its_own_options_then_those_of_its_base_and_may_declare_one_again() -> None:
     assert list(_Base.OPTIONS) == ["paths", "colour"]
-    assert list(_PencilOptions.OPTIONS) == ["paths", "colour", "depth", "is_sharp", "erases", "brand"]
+    assert list(_PencilOptions.OPTIONS) == ["colour", "depth", "is_sharp", "erases", "brand", "paths"]
     with pytest.raises(TypeError, match="colours"):  # which does not exist
         _PencilOptions(colours="red")
 

@@ -41,13 +41,12 @@ RUNS: dict[str, Run] = {
 def test_an_input_that_changes_meanwhile_is_refused(base_offset: int, run: Run, tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="orders", segments={0: [batch(records=[record()] * 4)]})
 
-    class Append(Progress):
-        def at(self, done: int) -> None:
-            with (path / file_name(base_offset, ".log")).open("ab") as file:
-                file.write(batch(base_offset=9, records=[record()]))
+    def append(_done: int, _total: int) -> None:
+        with (path / file_name(base_offset, ".log")).open("ab") as file:
+            file.write(batch(base_offset=9, records=[record()]))
 
     with pytest.raises(Unreadable, match="was changed"):
-        run(str(path), str(tmp_path / "out"), Append())
+        run(str(path), str(tmp_path / "out"), Progress(append))
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 

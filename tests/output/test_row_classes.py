@@ -68,19 +68,23 @@ def test_a_table_has_the_rows_of_the_first_class_under_the_name_of_their_file() 
     ]
 
 
+def _in_a_file(path: Path, *rows: Match, file_format: str = "parquet") -> None:
+    from kdump.output.arrow.builder import record_batch
+    from kdump.output.arrow.files import TableFile
+    from kdump.output.arrow.schemas import schema_of
+
+    schema = schema_of(Match.schema)
+    with TableFile(str(path), schema, file_format) as file:
+        file.write(record_batch(Match.schema, dict(Table.of_rows(Match, rows).columns), len(rows), schema))
+
+
 @each("file_format", ["parquet", "arrow"])
 def test_a_file_of_tables_has_the_same_columns_with_types(tmp_path: Path, file_format: str) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    from kdump.output.arrow.row_file import RowFile
-
     path = tmp_path / "matches"
-    with RowFile(str(path), Match, file_format) as file:
-        writer = RowWriter(file, Match, SearchSummary)
-        for row in (FIRST, SUMMARY, SECOND):
-            writer.write(row)
-        writer.end()
+    _in_a_file(path, FIRST, SECOND, file_format=file_format)
     table = pq.read_table(path) if file_format == "parquet" else pa.ipc.open_file(path).read_all()
     assert table.column_names == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes", "file"]
     assert [tuple(row.values()) for row in table.to_pylist()] == [
@@ -94,10 +98,7 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
     pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    from kdump.output.arrow.row_file import RowFile
-
     path = tmp_path / "matches.parquet"
-    with RowFile(str(path), Match) as file:
-        file.write(Table.of_rows(Match, [Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log")]))
+    _in_a_file(path, Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log"))
     (row,) = pq.read_table(path).to_pylist()
     assert (row["tags"], row["changes"], row["file"]) == (["\ufffd"], '[{"name":"\\udcff"}]', "\ufffd.log")

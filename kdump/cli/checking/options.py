@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN
-from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
-from kdump.cli.shared_options import (
-    COLOR,
-    CSV_FORMULAS,
-    FILE,
-    NICE,
-    PARTITIONS,
-    PATHS,
-    QUIET,
-    RATE,
-    TOPICS,
-    jobs_option,
-    output_option,
-)
+from kdump.cli.options import CODES, FILES, choice, flag, integer, seconds, text, texts
+from kdump.cli.shared_options import ReadingOptions, jobs_option, output_option
 from kdump.output.check import FORMATS
 
 
-class CheckOptions(CommandOptions):
+class CheckOptions(ReadingOptions):
     """What `kdump check` takes. An option named as a field of `kdump.checks.settings.Settings` sets it."""
 
-    paths: tuple[str, ...] = PATHS
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
     level: str = choice(
         "--level",
         LEVELS,
@@ -70,11 +55,5 @@ class CheckOptions(CommandOptions):
     time_limit: float | None = seconds("--time-limit", "Stop checking a file after this time.")
     follows_links: bool = flag("--follow-links", "Follow symbolic links that lead out of the tree that is checked.")
     jobs: int = jobs_option("Use N processes")
-    is_nice: bool = NICE
-    rate: str = RATE
     output: str = output_option(FORMATS, "text is for people; the others are for programs.")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
     shows_all: bool = flag("--all", "Show every finding; do not fold similar ones.")
-    file: str | None = FILE
-    is_quiet: bool = QUIET

@@ -11,9 +11,8 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.jobs import Job, jobs
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, STDIN, throttle_reading
-from kdump.output.blocks import Blocks
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import STDIN, throttle_reading
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
@@ -33,18 +32,9 @@ def check_paths(request: CheckRequest) -> int:
     """Check all paths of a request, and report on stdout what is wrong. Returns the exit code."""
     options = request.options
     throttle_reading(options.rate, is_nice=options.is_nice)
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(
-            is_terminal=stdout.isatty(),
-            color=options.color,
-            escapes_formulas=options.csv_formulas == ESCAPE,
-            shows_all=options.shows_all,
-            fail_on=options.fail_on,
-            has_baseline=request.baseline is not None,
-            proves_logs=request.proves_logs,
-        )
-        out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, formatter_of(options.output, out.write, style), out)
+    about = {"shows_all": options.shows_all, "fail_on": options.fail_on, "proves_logs": request.proves_logs}
+    with printed(options, **about, has_baseline=request.baseline is not None) as (out, style):
+        session = _Run(request, formatter_of(options.output, out.write, style))
         try:
             return session.to_end()
         except KeyboardInterrupt as interrupt:
@@ -54,10 +44,9 @@ def check_paths(request: CheckRequest) -> int:
 class _Run:
     """Counts the findings that it passes to the output."""
 
-    def __init__(self, request: CheckRequest, formatter: CheckFormatter, out: Blocks) -> None:
+    def __init__(self, request: CheckRequest, formatter: CheckFormatter) -> None:
         self._request = request
         self._formatter = formatter
-        self._out = out
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = self._unread = 0
         self._verdict = Verdict(request.failing, level=request.settings.level)
@@ -116,7 +105,6 @@ class _Run:
                 reasons=self._verdict.reasons,
             )
         )
-        self._out.flush()
         return code
 
     def how_far(self, interrupted: str) -> str:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import RELEASES, CommandOptions, choice, text, texts
-from kdump.cli.shared_options import COLOR, CSV_FORMULAS, FILE, PARTITIONS, PATHS, QUIET, TOPICS, output_option
+from kdump.cli.options import RELEASES, choice, text, texts
+from kdump.cli.shared_options import JudgingOptions
 from kdump.forecasts.settings import CONFIG, RECOVERY_POINTS, STOPS
 from kdump.releases.broker_startup import PROVED
 
-FORMS = ("text", "ndjson", "json", "csv", "table")
 
-
-class ForecastOptions(CommandOptions):
+class ForecastOptions(JudgingOptions):
     """What `kdump forecast` takes."""
 
-    paths: tuple[str, ...] = PATHS
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
     after: str | None = choice(
         "--after", STOPS, "How the broker stopped before this start; by default, forecast both.", metavar="STOP"
     )
@@ -41,8 +36,3 @@ class ForecastOptions(CommandOptions):
         metavar="NAME=VALUE",
         completes=[f"{name}=" for name in CONFIG],
     )
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    file: str | None = FILE
-    is_quiet: bool = QUIET

@@ -8,8 +8,8 @@ import time
 from kdump.binary.java_strings import escaped
 from kdump.checks.rules.directories import missing_partitions
 from kdump.checks.wording import counted
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, settings_of
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import settings_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
 from kdump.forecasts.forecast import Request, is_log_directory, log_directory_of, nothing_in, of_partition
@@ -19,7 +19,6 @@ from kdump.forecasts.places import places
 from kdump.forecasts.sentences import rank
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import tree
-from kdump.output.blocks import Blocks
 from kdump.output.forecast import formatter_of
 from kdump.output.rows.forecast_summary import ForecastTotals
 from kdump.verdicts.verdict import NO_PARTITION, Verdict
@@ -43,23 +42,18 @@ def request_of(options: ForecastOptions) -> Request:
 
 def forecast_paths(options: ForecastOptions, paths: Sequence[str], request: Request) -> int:
     """Forecast all directories on stdout. Returns the exit code."""
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
-        out = Blocks(stdout, needs_reader=False)
-        return _Run(options, paths, request, formatter_of(options.output, out.write, style), out).to_end()
+    with printed(options) as (out, style):
+        return _Run(options, paths, request, formatter_of(options.output, out.write, style)).to_end()
 
 
 class _Run:
     """Counts the forecasts that it passes to the output."""
 
-    def __init__(
-        self, options: ForecastOptions, paths: Sequence[str], request: Request, formatter: ForecastFormatter, out: Blocks
-    ) -> None:
+    def __init__(self, options: ForecastOptions, paths: Sequence[str], request: Request, formatter: ForecastFormatter) -> None:
         self._options = options
         self._paths = paths
         self._request = request
         self._formatter = formatter
-        self._out = out
         self._verdict = Verdict(level=None)
         self._failed = 0
         self._stops: set[bool] = set()
@@ -86,7 +80,6 @@ class _Run:
                 stops=self._stops,
             )
         )
-        self._out.flush()
         return self._verdict.exit_code
 
     def _take_all(self, places_: list[str]) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from kdump.cli.listing import decoder_names
-from kdump.cli.options import CommandOptions, choice, flag, integer
+from kdump.cli.options import choice, flag, integer
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import (
-    COLOR,
-    CSV_FORMULAS,
     FILE,
     NICE,
     PARTITIONS,
@@ -16,6 +14,7 @@ from kdump.cli.shared_options import (
     RATE,
     STRICT_STDERR,
     TOPICS,
+    PrintingOptions,
     offset_range,
     output_option,
     time_range,
@@ -31,15 +30,13 @@ EXPORTS = ("parquet", "arrow")
 """Forms of output that are files, not text."""
 
 
-class ListingOptions(CommandOptions):
+class ListingOptions(PrintingOptions):
     """What all of these commands take."""
 
     paths: tuple[str, ...] = PATHS
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS
     output: str = output_option(_FORMS, _FORMS_HELP)
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
     file: str | None = FILE
     release: str = RELEASE
     limit: int | None = integer("--limit", "Stop after N rows.", minimum=1)

@@ -5,51 +5,26 @@ from __future__ import annotations
 from kdump.checks.settings import DEFAULT_LEVEL, HEADERS
 from kdump.checks.settings import LEVELS as CHECK_LEVELS
 from kdump.cli.options import FILES, CommandOptions, choice, flag, text
-from kdump.cli.shared_options import (
-    COLOR,
-    CSV_FORMULAS,
-    FILE,
-    NICE,
-    PARTITIONS,
-    PATHS,
-    QUIET,
-    RATE,
-    TOPICS,
-    jobs_option,
-    output_option,
-)
+from kdump.cli.shared_options import FORMS, NICE, PARTITIONS, PATHS, RATE, TOPICS, ReadingOptions, jobs_option, output_option
 from kdump.overview.map_rows import AXES, PICTURES, PLOTS
 from kdump.overview.row import AUTO, LEVELS, TRIAGE_LEVELS
 
-FORMS = ("text", "ndjson", "json", "csv", "table")
 
-
-class InfoOptions(CommandOptions):
+class InfoOptions(ReadingOptions):
     """What `kdump info` takes."""
 
-    paths: tuple[str, ...] = PATHS
     level: str = choice(
         "--level",
         LEVELS,
         "headers: sizes, and headers at the start and the end of each partition. full: all batches, with their checksums.",
         default=HEADERS,
     )
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
     jobs: int = jobs_option("Use N processes")
-    is_nice: bool = NICE
-    rate: str = RATE
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    file: str | None = FILE
-    is_quiet: bool = QUIET
 
 
-class TriageOptions(CommandOptions):
+class TriageOptions(InfoOptions):
     """What `kdump triage` takes."""
 
-    paths: tuple[str, ...] = PATHS
     level: str = choice(
         "--level",
         TRIAGE_LEVELS,
@@ -57,23 +32,12 @@ class TriageOptions(CommandOptions):
         " headers at the ends of each partition, and what a start scans, up to 256 MiB in all. The others: as for `kdump check`.",
         default=AUTO,
     )
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
-    jobs: int = jobs_option("Use N processes")
-    is_nice: bool = NICE
-    rate: str = RATE
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
     shows_all: bool = flag("--all", "Show everything that was found, with all commands, however many lines it takes.")
-    file: str | None = FILE
-    is_quiet: bool = QUIET
 
 
-class MapOptions(CommandOptions):
+class MapOptions(ReadingOptions):
     """What `kdump map` takes."""
 
-    paths: tuple[str, ...] = PATHS
     axis: str = choice(
         "--by",
         AXES,
@@ -92,19 +56,11 @@ class MapOptions(CommandOptions):
         default=PLOTS[0],
         metavar="PLOT",
     )
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
-    is_nice: bool = NICE
-    rate: str = RATE
     output: str = output_option(
         (*FORMS, *PICTURES),
         "text is the picture. ndjson, json: segments, spans, marks, producers and runs. csv, table: segments. svg, png: a picture"
         " as a file; png needs resvg-py.",
     )
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    file: str | None = FILE
-    is_quiet: bool = QUIET
 
 
 class ReportOptions(CommandOptions):

@@ -8,8 +8,8 @@ from functools import partial
 
 from kdump import exit_codes
 from kdump.cli.checking.progress import CheckProgress
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import tree
@@ -118,42 +118,29 @@ def report_paths(options: ReportOptions) -> int:
     return found.exit_code
 
 
-def _found(options: InfoOptions | ReportOptions | TriageOptions, look: Callable[..., Found]) -> Found:
+def _found(options: InfoOptions | ReportOptions, look: Callable[..., Found]) -> Found:
     """What `look` finds at the paths, with the processes that are asked for."""
     throttle_reading(options.rate, is_nice=options.is_nice)
+    selection = Selection.of_texts(options.topics, options.partitions)
     with CheckProgress(shows=sys.stderr is not None and os.isatty(2)) as progress:
         return look(
             tree.matching(options.paths),
             options.level,
-            is_wanted=wanted(options.topics, options.partitions),
+            is_wanted=None if selection.is_all else selection.has,
             processes=1 if options.rate else options.jobs or jobs_here(),  # a rate is that of one process
             on_wait=progress.show,
         )
 
 
 def _write(
-    options: InfoOptions | MapOptions | TriageOptions,
+    options: InfoOptions | MapOptions,
     rows: Iterable[Row],
     row_classes: Sequence[type[Row]],
     write_text: Callable[[Write, ReportStyle], None],
 ) -> None:
     """Write what was found on stdout: as text for people, or as rows of these classes, in the form that is asked for."""
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(
-            is_terminal=stdout.isatty(),
-            color=options.color,
-            escapes_formulas=options.csv_formulas == ESCAPE,
-            shows_all=getattr(options, "shows_all", False),
-        )
-        out = Blocks(stdout, needs_reader=False)
+    with printed(options, shows_all=getattr(options, "shows_all", False)) as (out, style):
         if options.output == "text":
             write_text(out.write, style)
         else:
             write_rows(rows, formatter_of(options.output, out.write, style), *row_classes)
-        out.flush()
-
-
-def wanted(topics: str | None, partitions: str | None) -> Callable[[str | None, int | None], bool] | None:
-    """Whether a topic and partition is asked for; None if all are. Raises UsageError."""
-    selection = Selection.of_texts(topics, partitions)
-    return None if selection.is_all else selection.has

@@ -6,48 +6,32 @@ import os
 import time
 
 from kdump.binary.java_strings import escaped
-from kdump.cli.mending.progress import MendProgress
 from kdump.cli.progress import PatientBar
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.formats import tree
-from kdump.output.blocks import Blocks
+from kdump.mending.progress import Progress
 from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
-from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
-    from kdump.mending.progress import Progress
+    from kdump.cli.mending.options import MendOptions
     from kdump.tables import Row
 
-    class MendOptions(Protocol):
-        """What the options of all these commands have."""
-
-        out: str | None
-        output: str
-        csv_formulas: str
-        color: str
-        is_nice: bool
-        rate: str
-
-
-class Made(Declared):
-    """What a command has made: its rows, and its summary, but for the seconds that it took."""
-
-    rows: Sequence[Row]
-    summary: Any  # a row of any class with seconds and an exit code
+    Made = tuple[Sequence[Row], Any]  # the summary is a row of any class with seconds and an exit code
 
 
 def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:
     """Make the directory of `-o`, and report what was made. Returns the exit code.
 
-    `inputs` are the paths that are read. `make` is given the directory, and takes an account of its progress.
+    `inputs` are the paths that are read. `make` is given the directory and what counts its progress, and returns the rows and the
+    summary, but for the seconds that it took.
     """
     throttle_reading(options.rate, is_nice=options.is_nice)
     if options.out is None:
@@ -57,22 +41,19 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
     started = time.monotonic()
     try:
         with PatientBar(shows=os.isatty(2)) as bar:
-            made = make(options.out, MendProgress(bar))
+            rows, summary = make(options.out, Progress(bar.draw))
     except (CorruptData, Unreadable, MissingPackage) as error:
         say(escaped(str(error)))
         return NOT_EXAMINED
-    made.summary.seconds = round(time.monotonic() - started, 3)
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
-        blocks = Blocks(stdout, needs_reader=False)
-        formatter = formatter_of(command, options.output, blocks.write, style)
-        for row in made.rows:
+    summary.seconds = round(time.monotonic() - started, 3)
+    with printed(options) as (out, style):
+        formatter = formatter_of(command, options.output, out.write, style)
+        for row in rows:
             formatter.row(row)
-        formatter.end(made.summary)
-        blocks.flush()
+        formatter.end(summary)
     if options.output in ONE_KIND:
-        _count_other_kinds(command, options.output, made.rows)
-    exit_code: int = made.summary.exit_code
+        _count_other_kinds(command, options.output, rows)
+    exit_code: int = summary.exit_code
     return exit_code
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import DIRECTORIES, CommandOptions, argument, arguments, flag, text, texts
+from kdump.cli.options import DIRECTORIES, argument, arguments, flag, text, texts
 from kdump.cli.shared_options import (
-    COLOR,
-    CSV_FORMULAS,
+    FORMS,
     NICE,
     PARTITIONS,
     RATE,
     TOPICS,
+    PrintingOptions,
     offset_range,
     output_option,
     time_range,
@@ -20,14 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FORMS = ("text", "ndjson", "json", "csv", "table")
-
-OUT = text(
-    "-o",
-    "The new directory; it must not exist yet, nor lie inside PATH. Missing ones above it are made.",
-    metavar="DIR",
-    completes=DIRECTORIES,
-)
 SETTINGS = texts(
     "--config",
     f"A setting of the broker or topic: {', '.join(CONFIG)}.",
@@ -43,11 +35,23 @@ def _output(rows: str) -> Any:
     )
 
 
-class ReindexOptions(CommandOptions):
+class MendOptions(PrintingOptions):
+    """What all of these commands take."""
+
+    out: str | None = text(
+        "-o",
+        "The new directory; it must not exist yet, nor lie inside PATH. Missing ones above it are made.",
+        metavar="DIR",
+        completes=DIRECTORIES,
+    )
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class ReindexOptions(MendOptions):
     """What `kdump reindex` takes."""
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
-    out: str | None = OUT
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS
     only: str = text(
@@ -63,17 +67,12 @@ class ReindexOptions(CommandOptions):
     )
     config: tuple[str, ...] = SETTINGS
     output: str = _output("the files of the new directory")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    is_nice: bool = NICE
-    rate: str = RATE
 
 
-class SliceOptions(CommandOptions):
+class SliceOptions(MendOptions):
     """What `kdump slice` takes."""
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
-    out: str | None = OUT
     from_offset: int | None
     to_offset: int | None
     from_offset, to_offset = offset_range("Keep only batches that have records with")
@@ -90,17 +89,12 @@ class SliceOptions(CommandOptions):
     is_hex: bool = flag("--hex", "Keys are bytes in hexadecimal.")
     config: tuple[str, ...] = SETTINGS
     output: str = _output("the logs that were read")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    is_nice: bool = NICE
-    rate: str = RATE
 
 
-class RecoverOptions(CommandOptions):
+class RecoverOptions(MendOptions):
     """What `kdump recover` takes."""
 
     paths: tuple[str, ...] = arguments("PATH...", is_required=True, completes=DIRECTORIES)
-    out: str | None = OUT
     topics: str | None = TOPICS
     partitions: str | None = PARTITIONS
     merge: tuple[str, ...] = texts(
@@ -116,17 +110,12 @@ class RecoverOptions(CommandOptions):
     )
     config: tuple[str, ...] = SETTINGS
     output: str = _output("what was dropped")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    is_nice: bool = NICE
-    rate: str = RATE
 
 
-class RedactOptions(CommandOptions):
+class RedactOptions(MendOptions):
     """What `kdump redact` takes."""
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
-    out: str | None = OUT
     from_offset: int | None
     to_offset: int | None
     from_offset, to_offset = offset_range("Copy only batches, and damage, that have or may have records with")
@@ -143,7 +132,3 @@ class RedactOptions(CommandOptions):
     )
     seed: str | None = text("--seed", "Replace the same contents in the same way in each run with this text; keep it secret.")
     output: str = _output("the files of the new directory")
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    is_nice: bool = NICE
-    rate: str = RATE

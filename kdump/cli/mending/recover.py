@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.cli.mending.command import Made
     from kdump.cli.mending.options import RecoverOptions
     from kdump.mending.progress import Progress
 
@@ -27,13 +28,13 @@ def recover_paths(options: RecoverOptions) -> int:
     config = settings_of(options.config)
     selection = Selection.of_texts(options.topics, options.partitions)
 
-    def make(out: str, progress: Progress) -> command.Made:
+    def make(out: str, progress: Progress) -> Made:
         result = recover.run(
             options.paths, out, merge=options.merge, accept=accept, config=config, selection=selection, progress=progress
         )
         summary = result.summary(out)
         summary.replaces = _replaced(options.paths)
-        return command.Made(result.rows, summary)
+        return result.rows, summary
 
     return command.run(RECOVER, options, [*options.paths, *options.merge], make)
 

@@ -12,6 +12,7 @@ from kdump.output.mending import REDACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.cli.mending.command import Made
     from kdump.cli.mending.options import RedactOptions
     from kdump.mending.progress import Progress
     from kdump.mending.redact.redact import Result
@@ -23,10 +24,10 @@ def redact_path(options: RedactOptions) -> int:
     parts = [part for part, is_chosen in chosen if is_chosen] or PARTS
     wanted = range_of(options)
 
-    def make(out: str, progress: Progress) -> command.Made:
+    def make(out: str, progress: Progress) -> Made:
         fields, seed = options.keep_fields, options.seed
         result = redact.run(options.path, out, wanted, parts=parts, keep_fields=fields, seed=seed, progress=progress)
-        return command.Made([*result.files, *result.differences], _summary(result, out))
+        return [*result.files, *result.differences], _summary(result, out)
 
     return command.run(REDACT, options, [options.path], make)
 

@@ -12,6 +12,7 @@ from kdump.output.mending import REINDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.cli.mending.command import Made
     from kdump.cli.mending.options import ReindexOptions
     from kdump.mending.progress import Progress
     from kdump.mending.reindex.reindex import Result
@@ -23,7 +24,7 @@ def reindex_path(options: ReindexOptions) -> int:
     config = settings_of(options.config)
     selection = Selection.of_texts(options.topics, options.partitions)
 
-    def make(out: str, progress: Progress) -> command.Made:
+    def make(out: str, progress: Progress) -> Made:
         result = reindex.run(
             options.path,
             out,
@@ -33,7 +34,7 @@ def reindex_path(options: ReindexOptions) -> int:
             selection=selection,
             progress=progress,
         )
-        return command.Made([*result.holes, *result.files], _summary(result, options, out))
+        return [*result.holes, *result.files], _summary(result, options, out)
 
     return command.run(REINDEX, options, [options.path], make)
 

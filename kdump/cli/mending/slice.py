@@ -13,6 +13,7 @@ from kdump.output.mending import SLICE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.cli.mending.command import Made
     from kdump.cli.mending.options import SliceOptions
     from kdump.mending.progress import Progress
     from kdump.mending.slice.slice import Result
@@ -30,11 +31,11 @@ def slice_path(options: SliceOptions) -> int:
     )
     config = settings_of(options.config)
 
-    def make(out: str, progress: Progress) -> command.Made:
+    def make(out: str, progress: Progress) -> Made:
         result = slice.run(options.path, out, wanted, with_damage=options.with_damage, config=config, progress=progress)
         summary = _summary(result, out)
         summary.keeps_damage = options.with_damage
-        return command.Made([*result.rows, *result.holes], summary)
+        return [*result.rows, *result.holes], summary
 
     return command.run(SLICE, options, [options.path], make)
 

@@ -17,7 +17,7 @@ from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import forget_stdout, say
-from kdump.errors import KdumpError, OutOfMemory, Unreadable, UsageError
+from kdump.errors import KdumpError, OutOfMemory, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline.scan_files import SUMMARY
 
@@ -47,9 +47,6 @@ def scan_paths(request: ScanRequest) -> int:
         summary, result = scanned(request, started)
     except UsageError:
         raise
-    except Unreadable as error:
-        say(str(error))
-        return NOT_EXAMINED
     except KdumpError as error:
         say(str(error))
         return NOT_EXAMINED

@@ -27,18 +27,7 @@ def explain(text: str) -> str | None:
 
     Raises UsageError for what is neither.
     """
-    width, code = _SIZE[0], text.strip().lower()
-    if code in catalogue.FAULTS:
-        return explanation.explanation(code, width)
-    page = explanation.explanation_of_search(code, width)
-    if page:
-        return page
-    page, is_known = explanation.of_lines(text, width)
-    name = None if is_known else matching.class_named(text)
-    if name is not None:
-        return explanation.of_class(name, width) or None
-    if not is_known and not matching.is_line(text):
-        raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
+    page, is_known = _page_of(text, _SIZE[0])
     return page if is_known else None
 
 
@@ -49,31 +38,28 @@ def explain_fault(words: Sequence[str]) -> int:
     """
     width = shutil.get_terminal_size(_SIZE).columns
     text = " ".join(words)
+    page, is_known = _page_of(_of_stdin() if text == "-" else text, width) if words else (explanation.contents(width), True)
+    print(page, end="")
+    return CLEAN if is_known else FINDINGS
+
+
+def _page_of(text: str, width: int) -> tuple[str, bool]:
+    """The page about a fault, an exception or lines of a log, and whether kdump knows it. Raises UsageError."""
     code = text.strip().lower()
-    if not words:
-        print(explanation.contents(width), end="")
-    elif code in catalogue.FAULTS:
-        print(explanation.explanation(code, width), end="")
-    elif page := explanation.explanation_of_search(code, width):
-        print(page, end="")
-    else:
-        return _explain_lines(_of_stdin() if text == "-" else text, width)
-    return CLEAN
-
-
-def _explain_lines(text: str, width: int) -> int:
+    if code in catalogue.FAULTS:
+        return explanation.explanation(code, width), True
+    if page := explanation.explanation_of_search(code, width):
+        return page, True
     page, is_known = explanation.of_lines(text, width)
     name = None if is_known else matching.class_named(text)
     if not is_known and os.path.isfile(text):
         raise UsageError(f"{text} is a file, whose lines stdin takes", remedy=f"tail -n 50 {quote(text)} | kdump explain -")
     if name is not None:
         page = explanation.of_class(name, width)
-        print(page or f"{name} means nothing by itself: give the message that follows it, too.\n", end="")
-        return CLEAN if page else FINDINGS
+        return page or f"{name} means nothing by itself: give the message that follows it, too.\n", bool(page)
     if not is_known and not matching.is_line(text):
         raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
-    print(page, end="")
-    return CLEAN if is_known else FINDINGS
+    return page, is_known
 
 
 def _of_stdin() -> str:

@@ -19,39 +19,33 @@ _RANGE = ".."
 _WIDTH = 100  # of lines that go to no terminal
 
 
-class ReleasesRequest:
-    """One invocation: without a release for all, with one for its changes, with two for their differences. Raises UsageError."""
+def list_releases(options: ReleasesOptions) -> int:
+    """Write to stdout, without a release, all; with one, its changes; with two, their differences. Returns the exit code.
 
-    def __init__(self, options: ReleasesOptions) -> None:
-        releases = [release for word in options.releases for release in word.split(_RANGE)]
-        if len(releases) > 2:
-            raise UsageError("kdump releases takes one release, or two")
-        for release in releases:
-            if release not in RELEASES:
-                raise unknown_release(release, "release ")
-        self.releases = releases
-        self.output = options.output
-
-
-def list_releases(request: ReleasesRequest) -> int:
-    """Write what is asked for to stdout. Returns the exit code."""
+    Raises UsageError.
+    """
+    releases = [release for word in options.releases for release in word.split(_RANGE)]
+    if len(releases) > 2:
+        raise UsageError("kdump releases takes one release, or two")
+    for release in releases:
+        if release not in RELEASES:
+            raise unknown_release(release, "release ")
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         out = Blocks(stdout)
-        _list(request, out, os.get_terminal_size(1).columns if stdout.isatty() else _WIDTH)
+        _list(releases, out, os.get_terminal_size(1).columns if stdout.isatty() else _WIDTH, is_text=options.output == "text")
         out.flush()
     return 0
 
 
-def _list(request: ReleasesRequest, out: Blocks, width: int) -> None:
-    is_text = request.output == "text"
+def _list(releases: list[str], out: Blocks, width: int, *, is_text: bool) -> None:
     groups = changes.groups()
-    if not request.releases:
+    if not releases:
         if is_text:
             out.write(groups_text(groups, width))
         else:
             groups_ndjson(groups, out.write)
         return
-    *before, new = request.releases
+    *before, new = releases
     old = before[0] if before else RELEASES[max(RELEASES.index(new) - 1, 0)]
     changed = changes.changes(old, new)
     if is_text:

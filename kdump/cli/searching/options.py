@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text, texts
+from kdump.cli.options import FILES, arguments, choice, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import (
-    COLOR,
-    CSV_FORMULAS,
-    FILE,
-    NICE,
-    PARTITIONS,
-    QUIET,
-    RATE,
-    STRICT_STDERR,
-    TOPICS,
-    jobs_option,
-    offset_range,
-    output_option,
-    time_range,
-)
+from kdump.cli.shared_options import FORMS, STRICT_STDERR, ReadingOptions, jobs_option, offset_range, output_option, time_range
 from kdump.searching.fields import FIELDS
 
-FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
 
-
-class GrepOptions(CommandOptions):
+class GrepOptions(ReadingOptions):
     """What `kdump grep` takes."""
 
     paths: tuple[str, ...] = arguments("[PATTERN] PATH...", completes=FILES)
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
     pattern: str | None = text("-e", "The pattern; all arguments are then paths.", metavar="PATTERN")
     is_fixed: bool = flag("-F", "The pattern is text as it is (the default).")
     is_regex: bool = flag("-E", "The pattern is a regular expression (of Python, on bytes).")
@@ -98,35 +80,19 @@ class GrepOptions(CommandOptions):
         completes=FILES,
     )
     output: str = output_option(
-        FORMS,
+        ("kafka", *FORMS[1:], "parquet"),
         "kafka: Kafka's lines. ndjson, json: matches, what was not read, and the verdict. csv, table: matches."
         " parquet: a file of matches, with -o FILE.",
     )
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    file: str | None = FILE
-    is_quiet: bool = QUIET
     release: str = RELEASE
     jobs: int = jobs_option("Search N files at once")
     is_strict: bool = STRICT_STDERR
-    is_nice: bool = NICE
-    rate: str = RATE
 
 
-class WhereOptions(CommandOptions):
+class WhereOptions(ReadingOptions):
     """What `kdump where` takes."""
 
     paths: tuple[str, ...] = arguments("[TOPIC-P@OFFSET] PATH...", completes=FILES)
-    topics: str | None = TOPICS
-    partitions: str | None = PARTITIONS
     key: str | None = text("--key", "Every record with this key; all arguments are then paths.")
     is_hex: bool = flag("--hex", "The key is bytes in hexadecimal.")
-    output: str = output_option(
-        ("text", "ndjson", "json", "csv", "table"), "text is for people; the others have a row for each answer, for programs."
-    )
-    csv_formulas: str = CSV_FORMULAS
-    color: str = COLOR
-    file: str | None = FILE
-    is_quiet: bool = QUIET
-    is_nice: bool = NICE
-    rate: str = RATE
+    output: str = output_option(FORMS, "text is for people; the others have a row for each answer, for programs.")

@@ -239,19 +239,21 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
 
 def _write_parquet(search: Search, path: str) -> None:
     """Write the matches with decoded keys and values as text, then with the types of the schemas that occurred."""
+    from kdump.output.arrow.builder import record_batch
     from kdump.output.arrow.decoded_columns import DecodedColumns
-    from kdump.output.arrow.row_file import RowFile
+    from kdump.output.arrow.files import SNAPPY, TableFile
+    from kdump.output.arrow.schemas import schema_of
     from kdump.output.arrow.typed_file import write_typed
     from kdump.schemas.shapes import NotedShapes
 
-    keys, values = NotedShapes(), NotedShapes()
+    keys, values, schema = NotedShapes(), NotedShapes(), schema_of(Hit.schema)
     search.note_shapes(keys, values)
     with_text = f"{path}.incomplete-text-{os.getpid()}"  # a column has one type from its first row on
     try:
-        with RowFile(with_text, Hit) as rows:
+        with TableFile(with_text, schema, compression=SNAPPY) as file:
             for item, found in search.found():
                 for table in search.hits(item, found):
-                    rows.write(table)
+                    file.write(record_batch(Hit.schema, dict(table.columns), len(table), schema))
         search.end_shapes()
         if keys or values:
             write_typed(with_text, path, DecodedColumns(keys.joined, values.joined))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from kdump.binary.given_bytes import given_bytes
 from kdump.binary.java_strings import escaped
 from kdump.cli.missing_paths import require_there
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.report_style import printed
+from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.formats.selection import selected
-from kdump.output.blocks import Blocks
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
 from kdump.output.rows.formatters import formatter_of
@@ -29,9 +28,7 @@ def find_record(options: WhereOptions) -> int:
     throttle_reading(options.rate, is_nice=options.is_nice)
     found = _question(options)
     is_there = False
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        out = Blocks(stdout, needs_reader=False)
-        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
+    with printed(options) as (out, style):
         report = WhereReport(out.write, style) if options.output == "text" else None
         rows = None if report is not None else RowWriter(formatter_of(options.output, out.write, style), Fate)
         for fate in found:
@@ -48,7 +45,6 @@ def find_record(options: WhereOptions) -> int:
             exit_code = NOT_EXAMINED  # the evidence says why
         if report is not None:
             report.end(exit_code)
-        out.flush()
     if lacks_some:
         say(escaped(f"not everything could be read, so there may be more records with this key: {found.not_read[0]}"))
     return exit_code

@@ -70,17 +70,19 @@ class NewPartition:
         self._progress = progress or Progress()
         self._kinds: Collection[str] = ()
         self._keep: Callable[[str, bytes], None] = self._write
-        self.log_end = 0
-        """The offset after the last batch, or the last base offset; known once it is complete."""
-        self.batches = 0
-        self._is_plain = False
+        self._rebuilt: Rebuilding | None = None  # the last pass over the logs
         self._cloned_from = cloned_from or {}
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
         self._level = level
-        self._has_old = False
         self._errors: list[Finding] = []
+
+    @property
+    def rebuilt(self) -> Rebuilding:
+        """What the logs hold, such as the offset after the last batch; known once the partition is complete."""
+        assert self._rebuilt is not None
+        return self._rebuilt
 
     # --- companions
 
@@ -104,11 +106,9 @@ class NewPartition:
         rebuilding = self._pass(newest_timestamp + _MINUTE)
         if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
             rebuilding = self._pass(rebuilding.newest + _MINUTE)
-        self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
-        self._is_plain = rebuilding.is_plain
-        self._has_old = rebuilding.has_old
-        if self._bases and self._log_start > self.log_end:
-            message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
+        self._rebuilt, end = rebuilding, rebuilding.next_offset
+        if self._bases and self._log_start > end:
+            message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {end:,}"
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
         if EPOCHS in kinds:
             self._keep(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
@@ -128,7 +128,7 @@ class NewPartition:
         """
         if not name.endswith(file_name.PRODUCER_SNAPSHOT):
             return False
-        return file_name.base_offset(name) not in (*self._bases, self.log_end)
+        return file_name.base_offset(name) not in (*self._bases, self.rebuilt.next_offset)
 
     def _write(self, name: str, data: bytes) -> None:
         self._directory.write(os.path.join(self._name, name), data)
@@ -144,19 +144,10 @@ class NewPartition:
     def _log(self, base_offset: int) -> str:
         return os.path.join(self._name, f"{base_offset:020}{file_name.LOG}")
 
-    def _rebuilding(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
-        def keep_snapshot(offset: int, data: bytes) -> None:
-            if SNAPSHOT in self._kinds:
-                self._keep(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
-
-        return Rebuilding(
-            self._bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse
-        )
-
     def _pass(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
         """Read all logs, and write what is rebuilt from them, as a start at this time would."""
-        bases = self._bases
-        found = self._rebuilding(clock, refuse)
+        bases, keep = self._bases, self._keep_snapshot
+        found = Rebuilding(bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep, refuse=refuse)
         for base, end in tree.with_next(bases):
             name = f"{base:020}{file_name.LOG}"
             with Source(self._directory.inside(os.path.join(self._name, name))) as source:
@@ -175,6 +166,10 @@ class NewPartition:
             found.finish()
         return found
 
+    def _keep_snapshot(self, offset: int, data: bytes) -> None:
+        if SNAPSHOT in self._kinds:
+            self._keep(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
+
     def _write_indexes(self, indexes: SegmentIndexes) -> None:
         stem = f"{indexes.base_offset:020}"
         if INDEX in self._kinds:
@@ -192,17 +187,17 @@ class NewPartition:
         self,
         *,
         log_end: int | None = None,
-        scans: bool = False,
         tolerate: Callable[[Finding], bool] | None = None,
     ) -> None:
         """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
 
-        The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0: a scan reads all logs
-        once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
+        The starts are one after a clean stop and one after an unclean one, from recovery point 0, which scans all logs once more,
+        unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
         self._errors.clear()
-        level = DEEP if self._has_old else self._level  # wrappers are opened for their first offsets
+        made = self.rebuilt
+        level = DEEP if made.has_old else self._level  # wrappers are opened for their first offsets
         settings = Settings(now=current_time(), level=level, follows_links=True)
         watcher = starts.Watcher(self._note_error)
         facts = checks.run(self._job, settings, watcher.emit, _CheckWatch(self._progress))
@@ -212,18 +207,18 @@ class NewPartition:
             if tolerate is None or not tolerate(error):
                 origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))
                 raise CorruptData(error.code, f"{error.message} ({error.code})", path=origin, position=error.start)
-        if log_end is not None and self.log_end != log_end:
-            message = f"the log that was made ends at offset {self.log_end:,}, not {log_end:,}"
+        if log_end is not None and made.next_offset != log_end:
+            message = f"the log that was made ends at offset {made.next_offset:,}, not {log_end:,}"
             raise CorruptData("start-loses", message, path=self._origin)
         is_kept = (
             facts is not None
             and watcher.is_spotless
-            and facts.log_end == self.log_end
+            and facts.log_end == made.next_offset
             and not self._name
             and kept.by_every_start(facts, self._rules.max_index_size)
         )
         if self._bases and not is_kept:
-            self._require_kept((CLEAN, UNCLEAN) if scans and not self._is_plain else (CLEAN,), facts)
+            self._require_kept((CLEAN,) if made.is_plain else (CLEAN, UNCLEAN), facts)
 
     def _note_error(self, row: Row) -> None:
         if isinstance(row, Finding) and row.severity == ERROR and not (self._level == FULL and self._is_of_records(row)):
@@ -231,19 +226,19 @@ class NewPartition:
 
     def _is_of_records(self, error: Finding) -> bool:
         """Whether an error is one inside of old messages, which do not concern companions."""
-        return self._has_old and any(error.code == fault.code for fault in records.FAULTS)
+        return self.rebuilt.has_old and any(error.code == fault.code for fault in records.FAULTS)
 
     def _require_kept(self, stops: Sequence[str], facts: PartitionFacts | None) -> None:
         from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load, and seldom needed
         from kdump.forecasts.log_directory import LogDirectory
         from kdump.forecasts.outcome import KEEP, STRAY
 
-        path, walked = self._job.path, None if facts is None else facts.walked
+        path, walked, log_end = self._job.path, None if facts is None else facts.walked, self.rebuilt.next_offset
         request = Request(after=stops, recovery_point=ZERO, config=self._rules.of_start)
         for row in of_partition(path, LogDirectory(log_directory_of(path)), request, walked=walked):
-            if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):
+            if row.log_end is not None and row.log_end != log_end or row.outcome not in (KEEP, STRAY):
                 why = f": {row.reason}" if row.reason else ""
-                message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {self.log_end}{why}"
+                message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {log_end}{why}"
                 raise CorruptData("start-loses", message, path=self._origin)
 
 

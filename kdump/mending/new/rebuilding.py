@@ -139,18 +139,8 @@ class Rebuilding:
     def segment(self, source: Source, base_offset: int, end_offset: int | None) -> Iterator[SegmentIndexes | int]:
         """Read the log of a segment whose offsets must be below `end_offset`. Yields how far it is; last, its indexes.
 
-        Raises CorruptData for the first batch that is not valid or not in order, and Unreadable.
+        Raises CorruptData for a log that is too large, for the first batch that is not valid or not in order, and Unreadable.
         """
-        indexes = self.start_segment(source, base_offset)
-        for chunk, end in _chunks(source):
-            self.add(chunk, indexes, source, end_offset)
-            yield end
-        self._take_snapshot(self._map_end, is_last=end_offset is None)
-        indexes.end()
-        yield indexes
-
-    def start_segment(self, source: Source, base_offset: int) -> SegmentIndexes:
-        """Start the next segment, for a caller that reads its log. Raises CorruptData if it is too large."""
         if source.size > _LARGEST_POSITION:
             raise CorruptData(
                 "position-overflow", f"a log of {source.size:,} bytes is larger than a segment can be", path=source.path
@@ -159,7 +149,13 @@ class Rebuilding:
         self._load_snapshot(self._checkpointed_start, base_offset)
         self._map_end = base_offset
         self._take_snapshot(base_offset)
-        return SegmentIndexes(base_offset, self._rules)
+        indexes = SegmentIndexes(base_offset, self._rules)
+        for chunk, end in _chunks(source):
+            self._add(chunk, indexes, source, end_offset)
+            yield end
+        self._take_snapshot(self._map_end, is_last=end_offset is None)
+        indexes.end()
+        yield indexes
 
     def finish(self) -> None:
         """Take the snapshot at the log end, if the last segment did not: its batches have no producers."""
@@ -212,7 +208,7 @@ class Rebuilding:
 
     # --- batches
 
-    def add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
+    def _add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
         """Add consecutive batches. Raises CorruptData if they are not valid or not in order."""
         summary = chunk.summary
         self.is_plain = self.is_plain and summary is not None and summary.lowest_magic == 2

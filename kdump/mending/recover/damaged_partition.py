@@ -10,8 +10,8 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
-from kdump.errors import CorruptData
-from kdump.formats import file_name, foreign, partition_metadata, tree
+from kdump.formats import file_name, foreign, tree
+from kdump.mending.plan import fault_of_metadata
 from kdump.mending.recover.pieces import LeftOut, Log, Walk
 
 TYPE_CHECKING = False
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from kdump.mending.recover.pieces import Piece
 
 DELETED = "leftover-deleted"
-_SWAP, _CLEANED, _DELETED = ".swap", ".cleaned", ".deleted"
-_LOG_SWAP = file_name.LOG + _SWAP
+_LOG_SWAP = file_name.LOG + file_name.SWAP
 _LEFT_OUT = {
-    file_name.LOG + _CLEANED: ("leftover-cleaned", "the cleaner did not finish it; a start deletes it, and uses the log"),
-    file_name.LOG + _DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
+    file_name.LOG + file_name.CLEANED: (
+        "leftover-cleaned",
+        "the cleaner did not finish it; a start deletes it, and uses the log",
+    ),
+    file_name.LOG + file_name.DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
 }
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
@@ -102,11 +104,11 @@ class DamagedPartition:
         found = []
         for name in self._files.others:
             if name == tree.PARTITION_METADATA:
-                fault = self._fault_of_metadata(name)
-                if fault is None:
+                path = os.path.join(self.path, name)
+                fault = fault_of_metadata(path)
+                if not fault:
                     found.append(name)
                 else:
-                    path = os.path.join(self.path, name)
                     reason = f"left out: {fault}; a broker of 2.8 or later may need it"
                     self.left_out.append(LeftOut(path, 0, system.size(path), "", reason, is_lost=False))
         if tree.is_metadata_log(self.path):
@@ -121,14 +123,6 @@ class DamagedPartition:
             reason = f"{error.message} Nodes load a file like this in part, or not at all"
             self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))
         return error is None
-
-    def _fault_of_metadata(self, name: str) -> str | None:
-        try:
-            with Source(os.path.join(self.path, name)) as source:
-                partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
-        except CorruptData as fault:
-            return fault.message
-        return None
 
     def walk(self, inputs: Inputs, progress: Progress, accept: Collection[int], found: set[int]) -> list[Piece]:
         """All whole batches of its logs, in the order of the files. What is left out is added to `left_out`."""

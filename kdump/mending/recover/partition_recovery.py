@@ -102,10 +102,10 @@ class PartitionRecovery:
         self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
         # of each log: its index, and the offsets that are not where that says
         self._strange: list[tuple[Log, str, Sequence[int]]] = []
-        self._bases: list[int] = []
+        self.segments = 0
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
-        self._log_end = 0
+        self.log_end = 0
 
     @functools.cached_property
     def _witnesses(self) -> Witnesses:
@@ -116,14 +116,6 @@ class PartitionRecovery:
     def log_bytes(self) -> int:
         """The size of all logs that are read."""
         return sum(system.size(log.path) for part in self._parts for log in part.logs)
-
-    @property
-    def log_end(self) -> int:
-        return self._log_end
-
-    @property
-    def segments(self) -> int:
-        return len(self._bases)
 
     @property
     def is_whole(self) -> bool:
@@ -199,7 +191,7 @@ class PartitionRecovery:
                 for fault in refused:
                     self._leave_out(fault.values["offset"], fault.code, f"{fault.message}; a start fails there")
                 continue
-            self._made, self._log_end = made, made.log_end
+            self._made, self.log_end = made, made.rebuilt.next_offset
             self._remove_passing_snapshots()
             return
 
@@ -222,7 +214,7 @@ class PartitionRecovery:
         self._rebuilt.clear()
         with LogWriter(self._directory, self.name) as logs:
             self._write_logs(logs)
-        self._bases = logs.bases
+        self.segments = len(logs.bases)
         return NewPartition(
             self._directory,
             self.name,
@@ -460,14 +452,14 @@ class PartitionRecovery:
             base = tree.base_offset_of(os.path.basename(log.path)) if log.base_offset is None else log.base_offset
             if base is not None:
                 ends.append((log.path, base, last_of.get(id(log), base - 1), log.base_offset == part.newest_base))
-        yield from found.of_logs(ends, self._log_end)
+        yield from found.of_logs(ends, self.log_end)
         has_gaps = any(before.log is not after.log for before, after in self._gaps()) or self._has_gap_at_end()
-        if has_gaps or found.doubts_logs(self._log_end):
+        if has_gaps or found.doubts_logs(self.log_end):
             known = {(left.path, left.code) for left in self._left_out}
             for finding, attested in found.missing_logs():
                 if attested is not None:
                     yield attested
-                elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self._log_end:
+                elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self.log_end:
                     left = LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message)
                     if (left.path, left.code) not in known:
                         known.add((left.path, left.code))
@@ -514,11 +506,11 @@ class PartitionRecovery:
 
     def _has_gap_at_end(self) -> bool:
         """Whether offsets are missing between the last batch and the log end, which is then that of an empty segment."""
-        return bool(self._chain) and self._chain[-1].last + 1 < self._log_end
+        return bool(self._chain) and self._chain[-1].last + 1 < self.log_end
 
     def _tell_preallocated(self, attested: Sequence[Attested]) -> None:
         """Do not count zeros at the end of the newest log as lost, unless another file knows of batches after its last one."""
-        if any(one.last >= self._log_end for one in attested):
+        if any(one.last >= self.log_end for one in attested):
             return
         newest = self._parts[0].newest_log
         for left in self._left_out:
@@ -536,7 +528,7 @@ class PartitionRecovery:
         """The gaps where something was left out, where another log begins, or where another file knows of batches."""
         lost = [left for left in self._left_out if left.is_lost]
         losses = Losses(lost)
-        start = self._chain[0].first if self._chain else self._log_end
+        start = self._chain[0].first if self._chain else self.log_end
         before_start = [one for one in attested if one.first < start]
         lost_from = self._lost_from(losses)
         first = min([lost_from, *(one.first for one in before_start)])
@@ -549,14 +541,14 @@ class PartitionRecovery:
         if self._has_gap_at_end():
             before = self._chain[-1]
             is_damage = any(left.path == before.log.path and left.start >= before.end for left in lost)
-            yield from self._hole(before.last + 1, self._log_end - 1, attested, is_damage=is_damage, is_in_log=False)
+            yield from self._hole(before.last + 1, self.log_end - 1, attested, is_damage=is_damage, is_in_log=False)
         last = max((one.last for one in attested), default=-1)
-        yield from self._hole(self._log_end, last, attested, is_damage=False, is_in_log=True)
+        yield from self._hole(self.log_end, last, attested, is_damage=False, is_in_log=True)
 
     def _lost_from(self, losses: Losses) -> int:
         """The first offset that a batch before the first one taken over may have had; that of the first one if none was lost."""
         if not self._chain:
-            return self._log_end
+            return self.log_end
         start = self._chain[0]
         logs = (log for part in self._parts for log in part.logs if log.base_offset is not None and log.base_offset < start.first)
         bases = [log.base_offset or 0 for log in logs if losses.are_before(log, start)]
@@ -579,7 +571,7 @@ class PartitionRecovery:
         for tried in range(2):
             self.remaining.clear()
             try:
-                made.verify(scans=True, tolerate=self._tolerates)
+                made.verify(tolerate=self._tolerates)
             except CorruptData as fault:
                 if tried or fault.code != _UNSTARTABLE or not self._leave_out_bad_wrappers():
                     raise

@@ -19,7 +19,7 @@ from kdump.formats.partition_metadata import text_of, topic_id_of
 from kdump.formats.selection import EVERYTHING, Selection
 from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
-from kdump.mending.plan import OF_LOG_DIRECTORY, is_deleted
+from kdump.mending.plan import OF_LOG_DIRECTORY, is_deleted, log_start_of
 from kdump.mending.progress import Progress
 from kdump.mending.recover.damaged_partition import replicas_of
 from kdump.mending.recover.partition_recovery import PartitionRecovery, dropped
@@ -253,12 +253,10 @@ class _Run:
             if inside:
                 used.add(root)
             replicas += [replica for replica in inside if not self._is_of_other_topic(replica, path)]
-        parsed = tree.directory_name(path)
-        log_start = 0 if parsed is None else log_directory.log_starts.get((parsed.topic, parsed.partition), 0)
         return PartitionRecovery(
             path,
             name,
-            log_start=log_start,
+            log_start=log_start_of(path, log_directory),
             replicas=replicas,
             directory=self._directory,
             inputs=self._inputs,

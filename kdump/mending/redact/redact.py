@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from contextlib import contextmanager
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     Findings = Counter[tuple[str, str, int | None]]
 
-_STATES = (".deleted", ".cleaned", ".swap")
+_STATES = (file_name.DELETED, file_name.CLEANED, file_name.SWAP)
 _COMPANIONS = (file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
 _LOGS = (file_name.LOG, file_name.CHECKPOINT)
 _TEXTS = (tree.LEADER_EPOCHS, tree.PARTITION_METADATA, tree.QUORUM_STATE)
@@ -188,7 +189,7 @@ class _Run:
 
     def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
         base = tree.base_offset_of(name)
-        redacting, batches = Redacting(self._contents, base, _Times(self._path, self._time_index_of(base))), 0
+        redacting, batches = Redacting(self._contents, base, cache(partial(_times_in, self._time_index_of(base)))), 0
         moved = _Positions()
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
             if isinstance(item, Damage):
@@ -215,8 +216,9 @@ class _Run:
         return segment.get(file_name.LOG, same) if segment.get(file_name.OFFSET_INDEX) == name else same
 
     def _time_index_of(self, base: int | None) -> str | None:
-        """The name of the time index of a segment."""
-        return None if base is None else self._files.segments.get(base, {}).get(file_name.TIME_INDEX)
+        """The path of the time index of a segment."""
+        name = None if base is None else self._files.segments.get(base, {}).get(file_name.TIME_INDEX)
+        return None if name is None else os.path.join(self._path, name)
 
     def _next_base(self, name: str) -> int | None:
         """The base offset of the segment after that of a log, if it is not a leftover."""
@@ -242,27 +244,16 @@ class _Run:
                 self._result.differences.append(RedactDifference(path, code, offset, side))
 
 
-class _Times:
-    """The timestamps in a time index, which is read when they are asked for. Those of a very large one are left alone."""
-
-    def __init__(self, path: str, name: str | None) -> None:
-        self._path = path
-        self._name = name
-        self._times: Sequence[int] | None = None
-
-    def __call__(self) -> Sequence[int]:
-        """All of them, ascending."""
-        if self._times is None:
-            self._times = () if self._name is None else self._read(os.path.join(self._path, self._name))
-        return self._times
-
-    def _read(self, path: str) -> Sequence[int]:
-        with Source(path) as source:
-            count = entries.used_entries(source, time_index.ENTRY_SIZE)
-            if count > _MOST_TIMES:
-                return ()
-            times = (timestamp for table in time_index.read(source, 0) for timestamp in table["timestamp"])
-            return sorted(islice(times, count))
+def _times_in(path: str | None) -> Sequence[int]:
+    """The timestamps in a time index, ascending; none of a very large one, which are left alone."""
+    if path is None:
+        return ()
+    with Source(path) as source:
+        count = entries.used_entries(source, time_index.ENTRY_SIZE)
+        if count > _MOST_TIMES:
+            return ()
+        times = (timestamp for table in time_index.read(source, 0) for timestamp in table["timestamp"])
+        return sorted(islice(times, count))
 
 
 class _Positions:

@@ -177,15 +177,15 @@ class _Run:
             written[name] = self._write(part, name, data)
 
         made.complete(self._kinds, keep=keep)
-        self._result.holes += _holes(part, made.log_end)
-        self._result.batches += made.batches
+        self._result.holes += _holes(part, made.rebuilt.next_offset)
+        self._result.batches += made.rebuilt.batches
         for name in part.logs.values() if not self._without_logs else ():
             size = system.size(self._directory.inside(os.path.join(part.name, name)))
             self._result.files.append(Companion(os.path.join(part.name, name), CLONED, size, SAME, size))
         self._result.files += [written[name] for name in sorted(written)]
         if self._without_logs:
             self._result.files += [self._to_remove(part, name) for name in part.superseded() if name not in written]
-        made.verify(scans=True)
+        made.verify()
 
     def _write(self, part: PartitionPlan, name: str, data: bytes) -> Companion:
         """Write a companion, and compare it with the input's."""

@@ -129,7 +129,7 @@ def _made(part: PartitionPlan, directory: NewDirectory, wanted: Wanted, rules: R
     try:
         result, partition = _written(part, directory, wanted, rules, progress, inputs)
         directory.sync()
-        partition.verify(log_end=result.log_end, scans=True)
+        partition.verify(log_end=result.log_end)
     except CorruptData:
         inputs.require_unchanged()  # or else nothing is wrong with the input
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import compress
 
+from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.kafka.native_lines import OUT_SIZE, int64s, line_program, native_kernel
 from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
 
@@ -85,7 +86,6 @@ class TimeIndexText:
         offset_index: Source,
         base_offset: int,
         tries_end_first: bool,
-        previous: int,
         is_quiet: bool,
     ) -> None:
         self._kernel = c = native_kernel()
@@ -98,7 +98,7 @@ class TimeIndexText:
         self._index = offset_index.read(0, offset_index.size)
         self._tries_end_first = tries_end_first
         self._walks = int64s(c.LOG_WALKS)
-        self.previous = previous
+        self.previous = NO_TIMESTAMP
         self._out = bytearray(OUT_SIZE)
         self._complaints = int64s(3 * _COMPLAINTS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
 from kdump.binary.java_strings import hash_code
@@ -10,10 +11,12 @@ from kdump.releases import history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from kdump.output.kafka.complaints import Complaints, Pairs
     from kdump.releases.profile import Profile
 
+    Key = TypeVar("Key")
 
 _CAPACITY = 16
 _LINES = 1 << 12  # that are made together
@@ -65,21 +68,19 @@ def _spread_hash(key: str) -> int:
     return code ^ code >> 16
 
 
-def _scala_2_13(paths: list[str]) -> list[str]:
-    """scala.collection.mutable.HashMap of 2.13: buckets ascending, inside a bucket by hash."""
+def scala_2_13(keys: list[Key], hash_of: Callable[[Key], int]) -> list[Key]:
+    """scala.collection.mutable.HashMap and HashSet of 2.13: buckets ascending, inside a bucket by hash."""
+    distinct = dict.fromkeys(keys)
     capacity = _CAPACITY
-    keys: list[str] = []
-    for path in paths:
-        if path not in keys:
-            if len(keys) + 1 >= 0.75 * capacity:
-                capacity *= 2
-            keys.append(path)
+    while len(distinct) >= 0.75 * capacity:
+        capacity *= 2
 
-    def place(key: str) -> tuple[int, int]:
-        spread = _spread_hash(key)
+    def place(key: Key) -> tuple[int, int]:
+        code = hash_of(key)
+        spread = code ^ code >> 16
         return spread & capacity - 1, spread - (1 << 32) if spread >> 31 else spread
 
-    return sorted(keys, key=place)
+    return sorted(distinct, key=place)
 
 
 def _scala_2_11(paths: list[str]) -> list[str]:
@@ -107,4 +108,8 @@ def _scrambled_hash(key: str, capacity: int) -> int:
     return rotated >> 32 - capacity.bit_length() + 1
 
 
-_ORDERS: dict[str, Callable[[list[str]], list[str]]] = {"java": _java, "scala-2.13": _scala_2_13, "scala-2.11": _scala_2_11}
+_ORDERS: dict[str, Callable[[list[str]], list[str]]] = {
+    "java": _java,
+    "scala-2.13": partial(scala_2_13, hash_of=hash_code),
+    "scala-2.11": _scala_2_11,
+}

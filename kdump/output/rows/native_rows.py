@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 INTACT = "intact"
 
+_ENDS = {"ndjson": "}\n", "csv": "\n"}
+"""How a line of a form ends: one is a JSON object as JsonObjects makes it, the other as CsvFormatter writes it into files."""
+
 _CHOICES: dict[str, Sequence[object]] = {
     "is_transactional": (False, True),
     "is_control": (False, True),
@@ -55,8 +58,7 @@ def row_plan(
 
     None for other forms, and where the name of the file is too long for a program.
     """
-    lines = {"ndjson": _JsonLines, "csv": _CsvLines}.get(form)
-    if lines is None:
+    if form not in _ENDS:
         return None
     c = native_kernel()
     constants: dict[str, object] = {"status": INTACT, "file": file}
@@ -70,7 +72,7 @@ def row_plan(
         constants["isvalid"] = True
     try:
         programs = {
-            number: lines(row_class, constants | absent).program()
+            number: _Line(form, row_class, constants | absent).program()
             for number, absent in zip(numbers, ({}, _OF_MESSAGES), strict=True)
         }
         flags = c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES
@@ -79,12 +81,11 @@ def row_plan(
         return None
 
 
-class _Lines:
+class _Line:
     """Compiles the line of a row class: a step for each column, unless it is among the constants."""
 
-    end = "\n"
-
-    def __init__(self, row_class: type[Row], constants: Mapping[str, object]) -> None:
+    def __init__(self, form: str, row_class: type[Row], constants: Mapping[str, object]) -> None:
+        self._form = form
         self._row_class = row_class
         self._constants = constants
         self._program = b""
@@ -93,86 +94,35 @@ class _Lines:
     def program(self) -> bytes:
         """The program of the line. Raises ValueError where a text is too long for a program."""
         c = native_kernel()
+        is_json = self._form == "ndjson"
         for number, column in enumerate(self._row_class.schema):
             name = column.name
             if name.endswith("_base64"):
                 continue  # the step of the column before puts both
-            self._literal += self.before(number, column.key)
+            self._literal += "," if number else "{" * is_json
+            self._literal += f'"{column.key}":' if is_json else ""
             if name in self._constants:
-                self._literal += self.text(self._constants[name])
+                self._literal += self._text(self._constants[name])
             elif name in ("key", "value"):
-                self._step(self.bytes_operation, f"{name}_size")
+                self._step(c.JSON_BYTES if is_json else c.CSV_BYTES, f"{name}_size")
             elif name == "headers":
-                self._step(self.headers_operation, "header_count")
+                self._step(c.JSON_HEADERS if is_json else c.CSV_HEADERS, "header_count")
             elif name == "delete_horizon_ms":
-                self._step(c.OPTIONAL, name, (self.text(None), "", ""))
+                self._step(c.OPTIONAL, name, (self._text(None), "", ""))
             elif name in _CHOICES:
-                self._step(c.CHOICE, name, [self.text(value) for value in _CHOICES[name]])
+                self._step(c.CHOICE, name, [self._text(value) for value in _CHOICES[name]])
             else:
                 self._step(c.NUMBER, "batch_timestamp" if name == "timestamp" and self._row_class is ListedBatch else name)
-        return self._program + encoded_step(c.NOTHING, 0, (), self._literal + self.end)
+        return self._program + encoded_step(c.NOTHING, 0, (), self._literal + _ENDS[self._form])
 
     def _step(self, operation: int, column: str, texts: Sequence[str] = ()) -> None:
         self._program += encoded_step(operation, column_number(column), texts, self._literal)
         self._literal = ""
 
-    @staticmethod
-    def text(value: object) -> str:
+    def _text(self, value: object) -> str:
         """A value that is the same in all rows."""
-        raise NotImplementedError
-
-    def before(self, number: int, key: str) -> str:
-        """What comes before the value of a column."""
-        raise NotImplementedError
-
-    @property
-    def bytes_operation(self) -> int:
-        """What puts a key or a value, and its Base64."""
-        raise NotImplementedError
-
-    @property
-    def headers_operation(self) -> int:
-        """What puts the headers of a record."""
-        raise NotImplementedError
-
-
-class _JsonLines(_Lines):
-    """JSON objects, as JsonObjects makes them."""
-
-    end = "}\n"
-
-    @staticmethod
-    def text(value: object) -> str:
-        return json_text(value)
-
-    def before(self, number: int, key: str) -> str:
-        return f'{"," if number else "{"}"{key}":'
-
-    @property
-    def bytes_operation(self) -> int:
-        return int(native_kernel().JSON_BYTES)
-
-    @property
-    def headers_operation(self) -> int:
-        return int(native_kernel().JSON_HEADERS)
-
-
-class _CsvLines(_Lines):
-    """Lines of CSV, as CsvFormatter makes them for files."""
-
-    @staticmethod
-    def text(value: object) -> str:
+        if self._form == "ndjson":
+            return json_text(value)
         from kdump.output.rows.csv import csv_field  # the formatter has loaded it
 
         return csv_field(value)
-
-    def before(self, number: int, key: str) -> str:
-        return "," if number else ""
-
-    @property
-    def bytes_operation(self) -> int:
-        return int(native_kernel().CSV_BYTES)
-
-    @property
-    def headers_operation(self) -> int:
-        return int(native_kernel().CSV_HEADERS)

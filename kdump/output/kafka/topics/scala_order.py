@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kdump.binary.java_strings import hash_code
+from kdump.output.kafka import reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Partition = tuple[str, int]
     """A topic and a partition of it."""
 
@@ -39,25 +44,13 @@ def _added(table: list[Partition | None], partition: Partition) -> bool:
     return True
 
 
-def scala_2_13(partitions: list[Partition]) -> list[Partition]:
-    """scala.collection.mutable.HashSet of 2.13: buckets ascending, inside a bucket by hash."""
-    distinct = list(dict.fromkeys(partitions))
-    capacity = 16
-    while len(distinct) >= 0.75 * capacity:
-        capacity *= 2
-
-    def place(partition: Partition) -> tuple[int, int]:
-        code = _hash(partition)
-        spread = code ^ code >> 16
-        return spread & capacity - 1, spread - (1 << 32) if spread >> 31 else spread
-
-    return sorted(distinct, key=place)
-
-
 def _hash(partition: Partition) -> int:
     """TopicPartition.hashCode, as 32 bits unsigned."""
     topic, number = partition
     return (31 * (31 + number) + hash_code(topic)) & _MASK
 
 
-ORDERS = {"scala-2.11": scala_2_11, "scala-2.13": scala_2_13}
+ORDERS: dict[str, Callable[[list[Partition]], list[Partition]]] = {
+    "scala-2.11": scala_2_11,
+    "scala-2.13": partial(reports.scala_2_13, hash_of=_hash),
+}

@@ -66,24 +66,16 @@ def _event(parts: list[Finding]) -> Finding:
     ]
     first = min((first for first, _ in offsets), default=None)
     last = max((last for _, last in offsets), default=None)
-    return Finding(
-        main.code,
-        main.severity,
-        main.path,
-        main.file_type,
-        start,
-        end,
-        first,
-        last,
-        main.offset_certainty if main.offset_first is not None else parts[0].offset_certainty,
-        main.expected,
-        main.found,
-        main.evidence,
-        main.alignment,
-        parts[-1].resync,
-        sum(part.skipped for part in parts),
-        main.broker_forecast,
-        _sentences(parts, start, end, first, last),
+    return Finding.like(
+        main,
+        start=start,
+        end=end,
+        offset_first=first,
+        offset_last=last,
+        offset_certainty=main.offset_certainty if main.offset_first is not None else parts[0].offset_certainty,
+        resync=parts[-1].resync,
+        skipped=sum(part.skipped for part in parts),
+        message=_sentences(parts, start, end, first, last),
     )
 
 
