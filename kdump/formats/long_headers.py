@@ -52,14 +52,15 @@ class LongHeaders:
         return left < 0
 
 
-def start_of_headers(data: Buffer, position: int) -> tuple[int, int]:
-    """The number of headers of the valid record at this position, and where the first of them starts."""
-    end = len(data)
-    _, position = kernel.read_varint(data, position, end)  # size
+def headers_at(data: Buffer, position: int) -> LongHeaders:
+    """The headers of the valid record at this position."""
+    size, position = kernel.read_varint(data, position, len(data))
+    end = position + size
     position += 1  # attributes
     _, position = kernel.read_varint(data, position, end, 10)  # timestamp delta
     _, position = kernel.read_varint(data, position, end)  # offset delta
     for _ in ("key", "value"):
         size, position = kernel.read_varint(data, position, end)
         position += max(size, 0)
-    return kernel.read_varint(data, position, end)
+    count, position = kernel.read_varint(data, position, end)
+    return LongHeaders(bytes(memoryview(data)[position:end]), count)

@@ -26,7 +26,7 @@ from kdump.binary.batch_header import (
     batch_offset,
 )
 from kdump.errors import CorruptData, MissingPackage
-from kdump.formats.long_headers import LongHeaders, start_of_headers
+from kdump.formats.long_headers import headers_at
 from kdump.formats.record_batch import RecordBatch
 from kdump.tables import Binary, Bool, Declared, Int32, Int64, Row, Table, UInt32
 
@@ -437,11 +437,10 @@ class BatchRecords:
         """Walk one record, and keep its headers as bytes, unless they are too many for Kafka's tool."""
         position, code, values = self._walk(start, 1, rows, _NO_HEADERS)
         if rows:
-            count, first = start_of_headers(self._data, start)
-            headers = LongHeaders(bytes(memoryview(self._data)[first:position]), count)
+            headers = headers_at(self._data, start)
             if headers.needs_more_heap_than(_MAX_HEAP_OF_HEADERS):
                 rows.clear()
-                return start, kernel.HEADERS_NOT_HELD, {"count": count}
+                return start, kernel.HEADERS_NOT_HELD, {"count": len(headers)}
             timestamp_delta, offset_delta, key_size, value_size, _, key, value = rows.pop()
             row = (timestamp_delta, offset_delta, key_size, value_size, headers, key, value)
             rows.append(row)  # type: ignore[arg-type]  # only the keys of these headers are read

@@ -9,7 +9,7 @@ import io
 from pathlib import Path
 
 from kdump.cli import dropin
-from kdump.formats.long_headers import LongHeaders, start_of_headers
+from kdump.formats.long_headers import headers_at
 from tests.builders.hostile_contents import long_record
 from tests.builders.records import Record, encode_record
 from tests.loops import each
@@ -33,8 +33,7 @@ def test_five_million_headers_are_too_many_for_the_heap(tmp_path: Path, release:
 def test_long_headers_give_their_keys_again_and_again() -> None:
     pairs = [(b"", b"value"), (b"a" * 100, None), (b"k", b""), (b"z", b"x" * 200)]
     data = encode_record(Record(key=b"key" * 50, value=None, headers=pairs))
-    count, first = start_of_headers(b"--" + data, 2)
-    headers = LongHeaders((b"--" + data)[first:], count)
+    headers = headers_at(b"--" + data + data, 2)
     assert len(headers) == 4
     assert [list(headers), list(headers)] == [[(key, None) for key, _ in pairs]] * 2
 
@@ -42,8 +41,7 @@ def test_long_headers_give_their_keys_again_and_again() -> None:
 def test_the_heap_counts_buffers_of_values() -> None:
     for value, needed in ((None, 92 + 3), (b"v", 148 + 4)):
         data = encode_record(Record(headers=[(b"k", value)] * 1000))
-        count, first = start_of_headers(data, 0)
-        headers = LongHeaders(data[first:], count)
+        headers = headers_at(data, 0)
         assert [headers.needs_more_heap_than(1000 * needed - less) for less in (0, 1)] == [False, True]
 
 

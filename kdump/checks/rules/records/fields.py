@@ -11,7 +11,7 @@ from kdump.checks import record_bytes
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
-from kdump.formats.long_headers import LongHeaders, start_of_headers
+from kdump.formats.long_headers import headers_at
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
@@ -62,9 +62,7 @@ class RecordFields(SegmentRule):
                 else:
                     self._check_field(field, start, end, offset)
             if not content.rows[number][HEADERS]:  # it has none, or too many to be held
-                count, first = start_of_headers(content.data, position)
-                data = bytes(memoryview(content.data)[first : content.end]) if count else b""
-                self._check_keys(content, offset, (key for key, _ in LongHeaders(data, count) if key))
+                self._check_keys(content, offset, (key for key, _ in headers_at(content.data, position) if key))
         for _, offset_delta, _, _, headers, _, _ in content.rows:
             if headers:
                 self._check_keys(content, content.header[BASE_OFFSET] + offset_delta, [key for key, _ in headers])
