@@ -113,7 +113,7 @@ def _topics_for(directory: str, topic: str) -> Topics | None:
     """The topics by the metadata beside a partition, if that has its topic, and not another one of this name."""
     from kdump.decoders import metadata_beside  # which only gaps want
 
-    topics = metadata_beside.topics_for(tree.parent(directory.rstrip("/") or directory))
+    topics = metadata_beside.topics_for(tree.parent(directory))
     if topics is None or (topic_id := topics.id_of(topic)) is None:
         return None
     try:

@@ -49,7 +49,7 @@ def topics_for(log_directory: str) -> Topics | None:
     if own is None or own.cluster_id is None:
         return topics
     found: dict[str, MetaProperties] = {}
-    for beside in listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+    for beside in listed(tree.parent(log_directory)):
         if system.is_directory(os.path.join(beside, cluster_topics.METADATA_DIRECTORY)):
             other = properties_of(beside)
             if other is not None and other.cluster_id == own.cluster_id:
@@ -75,7 +75,7 @@ def held_beside(log_directory: str) -> tuple[int | None, set[str]]:
     if own is None or own.node_id is None:
         return None, held
     here = _partitions(log_directory)
-    for beside in listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+    for beside in listed(tree.parent(log_directory)):
         other = properties_of(beside)
         there = set() if other is None or other.cluster_id != own.cluster_id else _partitions(beside)
         if there and other is not None:

@@ -180,7 +180,7 @@ class Neighbours:
         """
         own = self._members[path]
         others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
-        beside = tree.parent(path.rstrip("/") or path)
+        beside = tree.parent(path)
         found = [member.path for member in others if member.has_metadata_log]
         name = cluster_topics.METADATA_DIRECTORY
         found += [entry for entry in listed(beside) if system.is_directory(os.path.join(entry, name))]
@@ -304,7 +304,7 @@ def _log_directory(path: str) -> str:
         if error.code == "file-io-error":
             raise
         return ""
-    above = tree.parent(path.rstrip("/") or path)
+    above = tree.parent(path)
     return above if tree.is_log_directory(above) else ""
 
 

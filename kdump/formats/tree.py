@@ -119,7 +119,7 @@ def is_set_aside(path: str) -> bool:
 
 def locked_directory(path: str) -> str | None:
     """The log directory that a path is, or lies in, if a broker holds its lock, as each does while it runs; None if none does."""
-    places = path, parent(path.rstrip(os.sep) or path)
+    places = path, parent(path)
     return next((place for place in places if system.is_locked(os.path.join(place, LOCK))), None)
 
 
@@ -198,7 +198,8 @@ def matching(given: Sequence[str]) -> list[str]:
 
 
 def parent(path: str) -> str:
-    """The parent of a directory, spelled as the path was given where possible."""
+    """The parent of a directory, with or without a slash at its end, spelled as the path was given where possible."""
+    path = path.rstrip("/") or path
     return paths.parent(path) if paths.is_url(path) else os.path.dirname(path) or paths.parent(path)
 
 

@@ -94,7 +94,7 @@ def _is_mended_by_reindex(triage: Triage, path: str) -> bool:
 
 def _is_stranger(path: str) -> bool:
     """Whether a path is a directory in a log directory, and by its name no partition's."""
-    is_inside = system.is_directory(path) and tree.is_log_directory(tree.parent(path.rstrip("/") or path))
+    is_inside = system.is_directory(path) and tree.is_log_directory(tree.parent(path))
     return is_inside and tree.directory_name(path) is None
 
 
@@ -115,7 +115,7 @@ def _added_for_file(steps: Steps, path: str) -> bool:
 def _added_for_start(steps: Steps, triage: Triage, path: str) -> bool:
     """Add what `kdump forecast` has for a partition that a start harms. Returns whether there is something."""
     try:
-        is_found = tree.is_log_directory(tree.parent(path.rstrip("/") or path))
+        is_found = tree.is_log_directory(tree.parent(path))
         rows = triage.next_starts.of(path, is_found=is_found, finds_remedies=True) if system.is_directory(path) else []
     except KdumpError:
         return False

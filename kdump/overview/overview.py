@@ -117,7 +117,7 @@ class Overview:
                 self._miss(path, "there is no such file or directory")
         by_directory: dict[str, list[PartitionSum]] = {}
         for one in self.partitions:
-            by_directory.setdefault(tree.parent(one.path.rstrip("/") or one.path), []).append(one)
+            by_directory.setdefault(tree.parent(one.path), []).append(one)
         for job in all_jobs:
             if job.kind == Job.LOG_DIR:
                 sums = by_directory.get(job.path.rstrip("/") or job.path, [])
@@ -233,5 +233,5 @@ def _is_text(path: str) -> bool:
 
 def _log_directory_of(job: Job) -> str:
     """The log directory that a partition is in, or that of the partition of a file."""
-    above = tree.parent(job.path.rstrip("/") or job.path)
+    above = tree.parent(job.path)
     return above if job.kind == Job.PARTITION else tree.parent(above)

@@ -205,7 +205,7 @@ class _Run:
                 name = "" if len(self._paths) == 1 else os.path.basename(os.path.abspath(path))
                 if any(name == other.name for other in found):
                     raise UsageError(f"two partitions are called {name}: recover them one by one")
-                log_directory = LogDirectory(tree.parent(path.rstrip("/") or path))
+                log_directory = LogDirectory(tree.parent(path))
                 found.append(self._recovery(path, name, log_directory, used))
             elif len(self._paths) > 1:
                 raise UsageError(f"{path} is not a partition directory; a log directory is recovered alone")

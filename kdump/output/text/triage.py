@@ -145,7 +145,7 @@ def _replicas(triage: Triage) -> list[str]:
     places: dict[tuple[str | None, int | None], list[str]] = {}
     for one in triage.overview.partitions:
         if one.topic is not None and one.state is None:
-            places.setdefault((one.topic, one.partition), []).append(tree.parent(one.path.rstrip("/") or one.path))
+            places.setdefault((one.topic, one.partition), []).append(tree.parent(one.path))
     return list(dict.fromkeys(path for several in places.values() if len(several) > 1 for path in several))
 
 
