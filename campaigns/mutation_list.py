@@ -246,7 +246,6 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("malformed-line", "formats/partition_metadata.py", " {row + 1} of the file is ", " {row + 2} of the file is "),
     ("63-t10", "formats/partition_metadata.py", "version < 0", "False", "checks/test_check_files.py"),
     ("63-t11", "formats/partition_metadata.py", ") != 2", ") < 2", "checks/test_check_files.py"),
-    ("snapshot-of-windows", "formats/producer_snapshot.py", "WINDOW_SIZE), computed_crc)", "WINDOW_SIZE), 0)"),
     ("63-t08", "formats/properties.py", 'not in "#!', '!= "#'),
     ("65-e-f27", "formats/quorum_state.py", "64}  # bits;", "32}  # bits;", "checks/faults/test_faults.py"),
     ("60-n30", "formats/ranges.py", " is None or first <= self.to_offset", " is None or first < self.to_offset"),

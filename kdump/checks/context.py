@@ -203,12 +203,6 @@ class FileContext:
                 finding.message = one.words(offsets, is_claimed)
             self._emit(finding)
 
-    def as_log(self) -> FileContext:
-        """The same file as a log without neighbours; both count bytes in one coverage."""
-        context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
-        context.coverage = self.coverage
-        return context
-
     def tick(self, position: int) -> None:
         """Record the position of the check. Raises CheckAborted when the time for this file is over."""
         if isinstance(self.source, LiveSource):

@@ -31,9 +31,4 @@ def is_place(job: Job) -> bool:
     """Whether a task is about a log directory that a broker made, or about one partition of it."""
     if job.kind == Job.LOG_DIR:
         return tree.is_log_directory(job.path)
-    return job.kind == Job.PARTITION and job.root == job.path and tree.is_log_directory(directory_of(job))
-
-
-def directory_of(job: Job) -> str:
-    """The directory that the path of a task is in."""
-    return tree.parent(job.path)
+    return job.kind == Job.PARTITION and job.root == job.path and tree.is_log_directory(tree.parent(job.path))

@@ -10,7 +10,7 @@ import os
 
 from kdump.decoders import control_record, plain
 from kdump.errors import CorruptData
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 from kdump.messages import kafka_json
 from kdump.messages.control_records import COMMIT, MESSAGES, NAMES
 from kdump.messages.kafka_json import Json
@@ -64,7 +64,7 @@ def internal_topic(path: str) -> str:
     """The name in TOPICS of the internal topic that a file belongs to, by its name and its directory; empty for any other."""
     if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
         return "cluster-metadata"
-    topic = file_name.topic(path)
+    topic = tree.topic_of(path)
     name = topic.lower().lstrip("_").replace("_", "-")
     return name if topic.startswith("__") and name in TOPICS else ""
 

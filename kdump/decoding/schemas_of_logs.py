@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.decoding.schema_decoder import decoder_of_parts
-from kdump.formats import file_name, tree
+from kdump.formats import tree
 from kdump.schemas.collection import Collection, collection_of
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ class SchemasOfLogs:
 
     def decoder_of(self, path: str) -> SchemaDecoder | None:
         """The decoder of a log's records; None for internal topics. Raises UsageError, and Unreadable for a path of schemas."""
-        topic = file_name.topic(path)
+        topic = tree.topic_of(path)
         return None if topic.startswith("__") else self.decoder_for(path, topic)
 
     def decoder_for(self, path: str, topic: str) -> SchemaDecoder:

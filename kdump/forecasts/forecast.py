@@ -104,11 +104,6 @@ def forecast(
     return of_path(os.fspath(path), request)
 
 
-def log_directory_of(path: str) -> str:
-    """The parent directory of a partition directory, with or without a trailing slash."""
-    return tree.parent(path)
-
-
 def of_path(path: str, request: Request) -> Iterator[Forecast]:
     """The forecasts of a partition directory, or of all partitions of log directories."""
     is_anything = False
@@ -117,7 +112,7 @@ def of_path(path: str, request: Request) -> Iterator[Forecast]:
     for place in found:
         if not is_log_directory(place):
             is_anything = True
-            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours)
+            yield from of_partition(place, LogDirectory(tree.parent(place)), request, neighbours)
             continue
         log_directory = LogDirectory(place)
         if log_directory.is_one:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.paths import parent
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
@@ -15,9 +12,6 @@ LOG, CHECKPOINT, PRODUCER_SNAPSHOT = ".log", ".checkpoint", ".snapshot"
 OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX = ".index", ".timeindex", ".txnindex"
 SEGMENT_SUFFIXES = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
 """What stands after the number in the names of a segment's files."""
-
-MARKED_DIRECTORIES = ("-delete", "-future", "-stray")
-"""How the names of partitions' directories end that are to be deleted, being moved here, or not this broker's any more."""
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
@@ -95,20 +89,6 @@ def kraft_snapshots(names: Iterable[str]) -> list[tuple[int, int, str]]:
         except CorruptData:
             pass  # bootstrap.checkpoint, or nothing that KRaft loads
     return sorted(found)
-
-
-def topic(path: str) -> str:
-    """The topic by the name of the file's directory, `TOPIC-PARTITION`; empty for any other name.
-
-    Marked directories have an id before the mark: `orders-3.56d167cf27c84fbb8dbcd62116717146-delete`.
-    """
-    name = os.path.basename(parent(path))
-    for mark in MARKED_DIRECTORIES:
-        if name.endswith(mark):
-            name = name.removesuffix(mark).rpartition(".")[0]
-            break
-    topic_name, _, partition = name.rpartition("-")
-    return topic_name if partition.isascii() and partition.isdecimal() else ""
 
 
 def parse_number(text: str, bits: int) -> int:

@@ -130,7 +130,6 @@ def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], v
 def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int], valid: Sequence[bool]) -> Table[RecordBatch]:
     """Messages of magic 0 and 1 whose headers were unpacked, in the order given."""
     offset, length, crc, magic, attributes, timestamp = zip(*headers, strict=True)
-    nothing = [None] * len(headers)
     timestamp_type = [
         _timestamp_type(bits) if has_timestamp else NO_TIMESTAMP_TYPE
         for bits, has_timestamp in zip(attributes, magic, strict=True)
@@ -138,17 +137,8 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
     return Table(
         RecordBatch,
         {
-            "base_offset": nothing,
+            **dict.fromkeys(RecordBatch.column_names, [None] * len(headers)),
             "last_offset": offset,
-            "count": nothing,
-            "base_sequence": nothing,
-            "last_sequence": nothing,
-            "producer_id": nothing,
-            "producer_epoch": nothing,
-            "partition_leader_epoch": nothing,
-            "is_transactional": nothing,
-            "is_control": nothing,
-            "delete_horizon_ms": nothing,
             "position": positions,
             "timestamp_type": timestamp_type,
             "timestamp": timestamp,

@@ -140,6 +140,12 @@ def directory_name(path: str) -> DirectoryName | None:
     return DirectoryName(topic, partition, state) if topic and dash else None
 
 
+def topic_of(path: str) -> str:
+    """The topic of a file, by the name of its directory; empty if that is no partition's."""
+    name = directory_name(parent(path))
+    return "" if name is None else name.topic
+
+
 def is_metadata_log(path: str) -> bool:
     """Whether a directory is that of the metadata log: by its name, or by the quorum state in it, whatever a copy is called."""
     if os.path.basename(path.rstrip("/")).startswith(f"{METADATA_TOPIC}-"):
@@ -229,11 +235,7 @@ def partitions(path: str) -> list[str]:
 
     They include links to directories, broken links, and links that the system cannot follow.
     """
-    found = []
-    for entry in system.entries(path):
-        if _may_be_directory(entry) and entry.name != REMOTE_INDEX_CACHE:
-            found.append(entry.path)
-    return found
+    return [entry.path for entry in system.entries(path) if _may_be_directory(entry) and entry.name != REMOTE_INDEX_CACHE]
 
 
 def folders(children: list[str]) -> list[str]:

@@ -82,12 +82,7 @@ def offsets_of(segment: MapSegment) -> int:
     return max((segment.end_offset or 0) - segment.base_offset, 0)
 
 
-def is_odd(made: PartitionMap, segment: MapSegment) -> bool:
-    """Whether there is more to a segment than sound batches and leader epochs."""
-    return bool(_odd_kinds(made, segment))
-
-
-def _odd_kinds(made: PartitionMap, segment: MapSegment) -> set[str]:
+def odd_kinds(made: PartitionMap, segment: MapSegment) -> set[str]:
     """What there is in a segment that is not sound: kinds of spans, codes of findings, and notes, but for their numbers."""
     kinds = {span.status for span in made.spans[segment.log] if span.status != SOUND}
     kinds |= {mark.what for mark in made.marks[segment.log] if mark.role != EPOCH}
@@ -101,7 +96,7 @@ def drawn_segments(made: PartitionMap, most: int) -> set[int]:
         return set(range(count))
     news, others, seen = list[int](), list[int](), set[str]()
     for index, segment in enumerate(made.segments):
-        kinds = _odd_kinds(made, segment)
+        kinds = odd_kinds(made, segment)
         if kinds:
             (others if kinds <= seen else news).append(index)
         seen |= kinds

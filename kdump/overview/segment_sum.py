@@ -9,7 +9,7 @@ from kdump.binary.batch_header import BASE_TIMESTAMP, TIMESTAMP_TYPE_BIT
 from kdump.checks.finding import ByteCoverage
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.reading import items
-from kdump.reading.windows import KeptBatches, records_said
+from kdump.reading.windows import KeptBatches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class SegmentSum:
         self.batches += count
         self.crc_failures += list(item.chunk.batches["isvalid"]).count(False)
         self.statuses[item.status] += count
-        said = records_said(item.chunk)
+        said = item.records
         self.records = None if self.records is None or said is None else self.records + said
         self._digest(item)
         if item.status != items.DAMAGED:

@@ -17,7 +17,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, HEADERS, QUICK, Settings, current_time, require_level
 from kdump.checks.wording import as_sentence, counted
 from kdump.errors import KdumpError, Unreadable
-from kdump.forecasts.forecast import Request, log_directory_of, of_partition
+from kdump.forecasts.forecast import Request, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
@@ -276,7 +276,7 @@ class NextStarts:
 
     def _directory(self, path: str) -> tuple[LogDirectory, Request]:
         """The log directory of a partition, and what to forecast in it."""
-        above = log_directory_of(path)
+        above = tree.parent(path)
         if above not in self._directories:
             found = LogDirectory(above)
             after: Sequence[str] = STOPS

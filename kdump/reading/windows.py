@@ -47,7 +47,8 @@ class Batches:
     @property
     def end(self) -> int:
         """Where the last of them ends."""
-        return end_of(self.chunk)
+        end: int = self.chunk.batches["position"][-1] + self.chunk.batches["size"][-1]
+        return end
 
     @property
     def records(self) -> int | None:
@@ -113,9 +114,3 @@ def records_said(chunk: Chunk) -> int | None:
         return None
     counts: Sequence[int] = chunk.batches["count"]
     return sum(counts) if min(counts) >= 0 else sum(max(count, 0) for count in counts)
-
-
-def end_of(chunk: Chunk) -> int:
-    """Where the last of these batches ends."""
-    end: int = chunk.batches["position"][-1] + chunk.batches["size"][-1]
-    return end

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from kdump.checks.finding import Finding, Start
 from kdump.tables import Row
 from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from kdump.checks.finding import Finding, Start
 
 _SHOWN = 3  # findings that a report shows of itself
 
@@ -30,8 +29,6 @@ class Report:
 
     def add(self, row: Row) -> None:
         """Add a row of a check."""
-        from kdump.checks.finding import Finding, Start
-
         self.verdict.add(row)
         if isinstance(row, Finding):
             self.findings.append(row)

@@ -101,11 +101,10 @@ def _is_of_broker(path: str) -> bool:
 
 def _stop_shown_around(path: str) -> str | None:
     """The last stop, as the log directory of a broker shows it; None elsewhere."""
-    from kdump.forecasts.forecast import log_directory_of
     from kdump.forecasts.log_directory import LogDirectory
     from kdump.forecasts.settings import CLEAN, UNCLEAN
 
-    log_directory = LogDirectory(log_directory_of(absolute(path)))
+    log_directory = LogDirectory(tree.parent(absolute(path)))
     if not tree.is_log_directory(log_directory.path):
         return None
     return CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
@@ -117,10 +116,10 @@ def forecasts_of(path: str, facts: PartitionFacts | None = None, *, is_found: bo
     If it `is_found` in the log directory of a broker, its neighbors there, and the files of the log directory, are left to what
     checks these.
     """
-    from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
+    from kdump.forecasts.forecast import Request, of_partition  # slow to load
     from kdump.forecasts.log_directory import LogDirectory
 
-    log_directory = LogDirectory(log_directory_of(absolute(path)))
+    log_directory = LogDirectory(tree.parent(absolute(path)))
     is_of_broker = tree.is_log_directory(log_directory.path)
     is_found = is_found and is_of_broker  # elsewhere, copies may have any name
     walked = None if facts is None else facts.walked

@@ -7,8 +7,7 @@ import functools
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, OFFLINE
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Finding
-from kdump.checks.jobs import Job, directory_of, is_place
+from kdump.checks.jobs import Job, is_place
 from kdump.checks.rules.files import file_object
 from kdump.checks.wording import as_sentence
 from kdump.errors import KdumpError, Unreadable
@@ -20,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kdump.checks.finding import Finding
     from kdump.checks.settings import Settings
     from kdump.forecasts.neighbours import Neighbours
     from kdump.forecasts.row import Forecast
-    from kdump.tables import Row
 
     Emit = Callable[[Finding], None]
 
@@ -65,7 +64,7 @@ class Surroundings:
         from kdump.forecasts.settings import UNCLEAN
 
         request = Request()
-        path = job.path if job.kind == Job.LOG_DIR else directory_of(job)
+        path = job.path if job.kind == Job.LOG_DIR else tree.parent(job.path)
         row = uneventful(path, request, UNCLEAN)
         circumstances.enter_log_directory(row, path, self._neighbours)
         if not row.is_safe:
@@ -88,23 +87,13 @@ class Surroundings:
 
 def _report_failure(path: str, error: Unreadable, settings: Settings, emit: Emit) -> None:
     """Report what a failed system call kept from being compared with its neighbors."""
-    rows: list[Row] = []
-    file_object.report_failure(FileContext(NoSource(path), path, "directory", settings, rows.append), error)
-    _emit_findings(rows, emit)
+    file_object.report_failure(FileContext(NoSource(path), path, "directory", settings, emit), error)
 
 
 def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:
     from kdump.forecasts.sentences import sentences
 
     message = as_sentence(row.conditions[0]) if row.is_doubtful else " ".join(sentences(row))
-    rows: list[Row] = []
-    context = FileContext(NoSource(path), path, "directory", settings, rows.append)
+    context = FileContext(NoSource(path), path, "directory", settings, emit)
     word = OFFLINE if row.is_denied else BLIND if row.is_doubtful else row.outcome
     context.report(START_LOSES, 0, 0, message, found=row.outcome, forecast=word)
-    _emit_findings(rows, emit)
-
-
-def _emit_findings(rows: Sequence[Row], emit: Emit) -> None:
-    for finding in rows:
-        if isinstance(finding, Finding):
-            emit(finding)

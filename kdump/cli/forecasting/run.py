@@ -12,7 +12,7 @@ from kdump.cli.report_style import printed
 from kdump.cli.shared_options import settings_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import Request, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.forecast import Request, is_log_directory, nothing_in, of_partition
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
@@ -96,7 +96,7 @@ class _Run:
     def _take(self, path: str) -> bool:
         """Forecast a log directory with its partitions, or one partition. Returns whether the path is either."""
         if not is_log_directory(path):
-            self._take_partition(path, self._noted(log_directory_of(path)), is_found=False)
+            self._take_partition(path, self._noted(tree.parent(path)), is_found=False)
             return True
         log_directory = self._noted(path)
         if not log_directory.is_one:

@@ -6,7 +6,7 @@ import os
 
 from kdump.binary import system
 from kdump.cli.shared_options import STDIN
-from kdump.formats import file_name, tree
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SchemasOfRun:
         if registry is not None and registry.path not in self._said:
             self._said.add(registry.path)
             self._say_problems(registry)
-        return self._of_logs.decoder_for(path, "" if path.startswith(STDIN) else file_name.topic(path))
+        return self._of_logs.decoder_for(path, "" if path.startswith(STDIN) else tree.topic_of(path))
 
     def close(self) -> None:
         """End the command that decodes."""

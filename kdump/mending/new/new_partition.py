@@ -229,13 +229,13 @@ class NewPartition:
         return self.rebuilt.has_old and any(error.code == fault.code for fault in records.FAULTS)
 
     def _require_kept(self, stops: Sequence[str], facts: PartitionFacts | None) -> None:
-        from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load, and seldom needed
+        from kdump.forecasts.forecast import Request, of_partition  # slow to load, and seldom needed
         from kdump.forecasts.log_directory import LogDirectory
         from kdump.forecasts.outcome import KEEP, STRAY
 
         path, walked, log_end = self._job.path, None if facts is None else facts.walked, self.rebuilt.next_offset
         request = Request(after=stops, recovery_point=ZERO, config=self._rules.of_start)
-        for row in of_partition(path, LogDirectory(log_directory_of(path)), request, walked=walked):
+        for row in of_partition(path, LogDirectory(tree.parent(path)), request, walked=walked):
             if row.log_end is not None and row.log_end != log_end or row.outcome not in (KEEP, STRAY):
                 why = f": {row.reason}" if row.reason else ""
                 message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {log_end}{why}"

@@ -21,7 +21,7 @@ from kdump.overview.map_rows import (
     SOUND,
     ZERO,
 )
-from kdump.overview.map_scale import MapScale, drawn_segments, is_odd
+from kdump.overview.map_scale import MapScale, drawn_segments, odd_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _Drawing:
 
     def _count_hidden(self, made: PartitionMap, hidden: Sequence[MapSegment]) -> None:
         if hidden:
-            odd = sum(is_odd(made, segment) for segment in hidden)
+            odd = sum(bool(odd_kinds(made, segment)) for segment in hidden)
             what = "sound" if not odd else f"of which {odd:,} are not sound"
             sizes = size_text(sum(segment.size for segment in hidden))
             self._out.line(f"{'...':>{_LABEL - 2}}  {counted(len(hidden), 'segment')}, {what}, {sizes}")

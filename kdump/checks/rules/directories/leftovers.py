@@ -11,24 +11,9 @@ from kdump.formats.tree import base_offset_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
-    from kdump.checks.segment_facts import SegmentFacts
 
 _LOG_SWAP = file_name.LOG + SWAP
-
-
-def check_swap(context: FileContext, check_segment: Callable[[FileContext], SegmentFacts]) -> None:
-    """Check a log that replaces others at the next start as it is: no broker checks it."""
-    if not context.path.endswith(_LOG_SWAP):
-        return
-    inner = context.as_log()
-    facts = check_segment(inner)
-    inner.finish()
-    if context.partition is not None and context.base_offset is not None:
-        context.partition.swapped_logs[context.base_offset] = facts
 
 
 def check(partition: PartitionFacts) -> None:

@@ -211,4 +211,4 @@ def _is_abort(log: SiblingLog, batch_row: int, header: tuple[int, ...]) -> bool:
         first = record.first_of(header, batch, max_payload=MAX_BATCH_BYTES)
         return first is not None and control_record.type_of(None if first[5] is None else bytes(first[5])) == ABORT
     except CorruptData:
-        return False
+        return True  # it may be one: what is wrong with its key is said of the log
