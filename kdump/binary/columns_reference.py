@@ -53,7 +53,7 @@ def record_columns(batches: Sequence[PlainBatch], wanted: int, max_headers: int)
         data, start, end, count, *_ = batch
         walked: list[RecordTuple] = []
         if count:
-            position, code, _ = reference.walk_records(data, start, end, count, _NO_LIMIT, True, walked, True, None, max_headers)
+            position, code, _ = reference.walk_records(data, start, end, count, _NO_LIMIT, True, walked, True, max_headers)
             if (
                 code
                 or position != end

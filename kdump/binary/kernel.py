@@ -112,7 +112,6 @@ def _walk_records(
     limits_records: bool,
     rows: list[RecordTuple],
     with_data: bool = True,
-    known_headers: dict[bytes, Headers] | None = None,
     max_headers: int = MAX_HEADERS,
 ) -> tuple[int, str, dict[str, int]]:
     """As the reference: C walks the regular records, the reference takes over at the first irregular one."""
@@ -125,9 +124,7 @@ def _walk_records(
     left = max_headers
     if walked and max_headers >= 0:
         left -= sum([len(headers) for _, _, _, _, headers, _, _ in rows[-walked:]])
-    return reference.walk_records(
-        data, position, end, count - walked, pause, limits_records, rows, with_data, known_headers, left
-    )
+    return reference.walk_records(data, position, end, count - walked, pause, limits_records, rows, with_data, left)
 
 
 use(os.environ.get(VARIABLE, ""))

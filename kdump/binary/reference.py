@@ -71,15 +71,11 @@ HEADERS_NOT_HELD = "headers-not-held"
 """The code of a record with more headers than are held at once."""
 
 _SKIPPED_HEADERS = 1 << 10  # at once
-_NO_VALUES: dict[str, int] = {}
 
 _NUMBERS = tuple([(byte & 0x7F) >> 1 ^ -(byte & 1) for byte in range(0x100)])
 """What a zig-zag varint of one byte says; `_NUMBERS[first] + second * _STEPS[first]` is what one of two bytes says."""
 
 _STEPS = (64, -64) * 0x80
-
-_SHORT_SIZES = {byte: byte >> 1 for byte in range(0, 0x80, 2)}
-"""Sizes by the byte that says them; sizes of two bytes and negative ones are not there."""
 
 
 def walk_batches(
@@ -234,7 +230,6 @@ def walk_records(
     limits_records: bool,
     rows: list[RecordTuple],
     with_data: bool = True,
-    known_headers: dict[bytes, Headers] | None = None,
     max_headers: int = MAX_HEADERS,
 ) -> tuple[int, str, dict[str, int]]:
     """Walk `count` records of magic 2, or fewer once one ends at or after `pause`.
@@ -242,9 +237,8 @@ def walk_records(
     Varints of one or two bytes, which nearly all are, are read inline: a call would double the cost of a record.
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
-    Without `with_data`, keys and values are skipped and None. With `known_headers`, the values of headers are None; headers are
-    then looked up by the bytes of their keys, and cached. No more than `max_headers` are held: the record that would exceed it is
-    bad, with the code `headers-not-held`. If it is negative, headers are skipped, and empty.
+    Without `with_data`, keys and values are skipped and None. No more than `max_headers` are held: the record that would exceed
+    it is bad, with the code `headers-not-held`. If it is negative, headers are skipped, and empty.
     Returns the position after the last valid record and, if the next one is bad, the code and values of its fault.
     """
     append = rows.append
@@ -343,10 +337,8 @@ def walk_records(
                         headers = _NO_HEADERS
                     elif header_count > max_headers:
                         return start, HEADERS_NOT_HELD, {"count": header_count}
-                    elif known_headers is None:
-                        headers, position, code, values = read_headers(data, position, limit, header_count)
                     else:
-                        headers, position, code, values = _pass_headers(data, position, limit, header_count, known_headers)
+                        headers, position, code, values = read_headers(data, position, limit, header_count)
                     if code:
                         return start, code, values
                     max_headers -= header_count if max_headers >= 0 else 0
@@ -406,29 +398,6 @@ def _skip_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[
             return position, code, values
         count -= some
     return position, "", {}
-
-
-def _pass_headers(
-    data: Buffer, position: int, limit: int, count: int, known: dict[bytes, Headers]
-) -> tuple[Headers, int, str, dict[str, int]]:
-    """As `read_headers`, but without values. `known` headers, by the bytes of their keys, are not read again."""
-    at, left, keys = position, count, b""
-    try:
-        while left:
-            start = at
-            at += 1 + _SHORT_SIZES[data[at]]
-            keys += data[start:at]
-            at += 1 + _SHORT_SIZES[data[at]]
-            left -= 1
-        if at <= limit:
-            return known[keys], at, "", _NO_VALUES
-    except LookupError:
-        pass
-    headers, position, code, values = read_headers(data, position, limit, count)
-    headers = tuple([(key, None) for key, _ in headers])
-    if at == position and not code:
-        known[keys] = headers
-    return headers, position, code, values
 
 
 def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[str, dict[str, int]]:

@@ -265,7 +265,6 @@ class RecordReader:
                 content.is_compressed,
                 content.rows,
                 self._wants_data,
-                None,
                 _MAX_HELD_HEADERS,
             )
             if code == kernel.HEADERS_NOT_HELD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import consumer_protocol, field_functions, kafka_json, schema
+from kdump.messages import consumer_protocol, kafka_json, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,6 @@ def _as_json(message: Message, data: Value) -> Value:
     try:
         reader = schema.Reader(data)
         version = int(reader.fixed(_INT16))
-        return kafka_json.Json(kafka_json.dumps(message, field_functions.read(message, reader, version), version))
+        return kafka_json.Json(kafka_json.dumps(message, schema.read(message, reader, version), version))
     except CorruptData:
         return data

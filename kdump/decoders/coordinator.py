@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, schema
+from kdump.messages import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,23 +49,6 @@ def read(
     return record
 
 
-def is_readable(records: Records, key: bytes, value: bytes | None) -> bool:
-    """Whether `read` reads a record."""
-    if len(key) < _INT16.size:
-        return False
-    (record_type,) = _INT16.unpack_from(key)
-    messages = records.get(record_type)
-    if messages is None or field_functions.end_of(messages[0], key, _INT16.size, 0) is None:
-        return False
-    if value is None:
-        return True
-    if len(value) < _INT16.size:
-        return False
-    (version,) = _INT16.unpack_from(value)
-    message = messages[1]
-    return 0 <= version <= message.last_version and field_functions.end_of(message, value, _INT16.size, version) is not None
-
-
 def read_key(records: Records, key: bytes) -> CoordinatorRecord:
     """A record of one of these types without its value. Raises CorruptData as `read`."""
     key_reader = schema.Reader(key)
@@ -99,7 +82,7 @@ def _message(
     message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int, keep: bool = True
 ) -> dict[str, Value]:
     try:
-        return field_functions.read(message, reader, version, keep=keep)
+        return schema.read(message, reader, version, keep=keep)
     except CorruptData as fault:
         text = f"the {part} is no {message.name} of version {version}: {fault.message}"
         raise CorruptData("record-unreadable", text, part=part, version=shown_version, inner=fault) from fault

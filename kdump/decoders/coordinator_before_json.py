@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import consumer_protocol, field_functions, schema
+from kdump.messages import consumer_protocol, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def value_of(message: Message, data: bytes, last_version: int, code: str, *, bou
 def fields_of(message: Message, reader: schema.Reader, version: int) -> dict[str, Value]:
     """The fields of a message. Raises CorruptData with `message-unreadable`, which has the `inner` fault."""
     try:
-        return field_functions.read(message, reader, version)
+        return schema.read(message, reader, version)
     except CorruptData as fault:
         text = f"no {message.name} of version {version}: {fault.message}"
         raise CorruptData("message-unreadable", text, inner=fault, version=version) from fault

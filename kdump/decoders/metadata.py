@@ -7,7 +7,7 @@ Kafka: AbstractApiMessageSerde (since 3.0.0); before that, the KRaft preview had
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, schema
+from kdump.messages import schema
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
@@ -53,29 +53,6 @@ def read(
     return record
 
 
-def is_readable(records: Mapping[int, Message], value: bytes | None) -> bool:
-    """Whether `read` reads a record."""
-    if value is None:
-        return False
-    numbers: list[int] = []
-    at = 0
-    try:
-        while len(numbers) < 3:
-            number, at = field_functions.varint(value, at)
-            if number > schema.MAX_INT16:
-                return False
-            numbers.append(schema.as_int16(number))
-    except field_functions.IRREGULAR:
-        return False
-    frame_version, record_id, version = numbers
-    message = records.get(record_id)
-    return (
-        frame_version == FRAME_VERSION
-        and message is not None
-        and field_functions.end_of(message, value, at, version) == len(value)
-    )
-
-
 def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
     """A record with one of these ids in the format of the KRaft preview, frame version 0. Trailing bytes are ignored.
 
@@ -105,7 +82,7 @@ def _record(
     if message is None:
         raise CorruptData("metadata-id-unknown", f"records with the id {record_id} are not known", id=record_id)
     try:
-        fields = field_functions.read(message, reader, version, keep=keep)
+        fields = schema.read(message, reader, version, keep=keep)
     except CorruptData as fault:
         code = "metadata-out-of-memory" if fault.code == "message-out-of-memory" else "metadata-unreadable"
         text = f"the value is no {message.name} of version {version}: {fault.message}"

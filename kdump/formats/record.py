@@ -168,7 +168,6 @@ def read(
     decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
-    known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
     if quirks is not None:
         decompressor = None
     elif decompressor is None:
@@ -178,7 +177,7 @@ def read(
     first = held = 0
     for row, header in enumerate(chunk.headers):
         wants_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
-        size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
+        size = _walk_plain(chunk, row, decompressor, rows, wants_data)
         if size is not None:
             # the usual case: its records join those of its neighbours
             counts.append(header[RECORD_COUNT])
@@ -203,7 +202,6 @@ def _walk_plain(
     decompressor: codecs.BatchDecompressor | None,
     rows: list[RecordTuple],
     wants_data: bool,
-    known_headers: dict[bytes, Headers] | None,
 ) -> int | None:
     """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
@@ -224,9 +222,7 @@ def _walk_plain(
         data, position, end = plain
         size = len(data)
     before = len(rows)
-    position, code, _ = kernel.walk_records(
-        data, position, end, count, end, is_compressed, rows, wants_data, known_headers, MAX_RECORD_HEADERS
-    )
+    position, code, _ = kernel.walk_records(data, position, end, count, end, is_compressed, rows, wants_data, MAX_RECORD_HEADERS)
     if position == end and not code and len(rows) == before + count:
         return size
     del rows[before:]
@@ -429,7 +425,6 @@ class BatchRecords:
             self.is_compressed,
             rows,
             self._with_data,
-            None if self._with_header_values else {},
             max_headers,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.messages import field_functions, kafka_json
+from kdump.messages import kafka_json, schema
 from kdump.messages.schema import Reader, Walk, default_of
 
 TYPE_CHECKING = False
@@ -17,9 +17,9 @@ _ELEMENTS = 1 << 10  # whose text is made at once
 def pieces(message: Message, data: bytes, version: int, shown_version: int) -> Iterator[str]:
     """What `kafka_json.dumps` makes of this message for `shown_version` if it is read as `version`, from the start of the data.
 
-    The message has no tagged fields. Raises CorruptData at once if it cannot be read, like `field_functions.read`.
+    The message has no tagged fields. Raises CorruptData at once if it cannot be read, like `schema.read`.
     """
-    field_functions.read(message, Reader(data), version, keep=False)
+    schema.read(message, Reader(data), version, keep=False)
     return _Pieces(Walk(message, Reader(data), version), shown_version).of_struct(message.fields)
 
 
@@ -44,7 +44,7 @@ class _Pieces:
             elif is_shown:
                 yield kafka_json.field_text(field, default_of(field), self._shown_version)
         if self._walk.is_flexible:
-            self._walk.read_tagged({}, {})
+            self._walk.read_tagged((), {})
         yield "}"
 
     def _of_field(self, field: Field) -> Iterator[str]:

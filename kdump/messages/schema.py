@@ -7,6 +7,7 @@ version on, a message has compact lengths and may have tagged fields.
 from __future__ import annotations
 
 from struct import Struct
+from struct import error as StructError  # noqa: N812  # a class
 
 from kdump.binary.arithmetic import as_int32
 from kdump.binary.java_strings import text_of
@@ -30,6 +31,18 @@ _MAX_ARRAY = 0x7FFFFFFD
 MAX_STRING = 0x7FFF
 MAX_TAGGED, MAX_ELEMENTS = 10_000, 1_000_000  # of a struct, of an array, where counts are bounded
 MAX_INT16 = 0x7FFF
+
+
+_INT16, _INT32 = Struct(">h"), Struct(">i")
+_FIXED = {
+    "int8": Struct(">b"),
+    "int16": _INT16,
+    "int32": _INT32,
+    "int64": Struct(">q"),
+    "uint16": Struct(">H"),
+    "uint32": Struct(">I"),
+    "float64": Struct(">d"),
+}
 
 
 class Field:
@@ -67,6 +80,7 @@ class Field:
         self.struct_name = type.removeprefix("[]") if fields else ""
         self.type = "struct" if fields else type.removeprefix("[]")
         self.fields = fields
+        self.layout = None if self.is_array else _FIXED.get(type)
         self.since = since or ALWAYS
         self.until = until
         self.nullable_since = nullable_since or ALWAYS
@@ -188,12 +202,11 @@ class Reader:
         return len(self.data) - self.position
 
     def fixed(self, layout: Struct) -> int | float:
-        end = self.position + layout.size
-        if end > len(self.data):
+        try:
+            number: int | float = layout.unpack_from(self.data, self.position)[0]
+        except StructError:
             raise CorruptData("message-underflow", "the message ends inside a field")
-        (value,) = layout.unpack_from(self.data, self.position)
-        self.position = end
-        number: int | float = value
+        self.position += layout.size
         return number
 
     def bytes(self, size: int) -> bytes:
@@ -234,16 +247,6 @@ class Reader:
         return as_int32(self.unsigned_varint() - 1) if is_compact else int(self.fixed(layout))
 
 
-_INT16, _INT32 = Struct(">h"), Struct(">i")
-_FIXED = {
-    "int8": Struct(">b"),
-    "int16": _INT16,
-    "int32": _INT32,
-    "int64": Struct(">q"),
-    "uint16": Struct(">H"),
-    "uint32": Struct(">I"),
-    "float64": Struct(">d"),
-}
 _UUID_SIZE = 16
 
 
@@ -266,6 +269,15 @@ def read(message: Message, reader: Reader, version: int, *, keep: bool = True) -
         raise
 
 
+def is_readable(message: Message, data: bytes, version: int) -> bool:
+    """Whether bytes begin with a message of this version."""
+    try:
+        read(message, Reader(data), version, keep=False)
+    except CorruptData:
+        return False
+    return True
+
+
 def as_int16(number: int) -> int:
     """The lower 16 bits as a signed number, like a cast to short in Java."""
     return (number + 0x8000 & 0xFFFF) - 0x8000
@@ -281,7 +293,7 @@ class Walk:
         self.is_flexible = version >= message.flexible_since
         self.last_version = message.last_version
         self.bounds_counts = message.bounds_counts
-        self.names: list[str] = []  # of the fields that are being read, from the outermost on
+        self.names: list[str] = []  # of the fields that could not be read, from the outermost on
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
         """Read a struct with these fields, and the tagged fields at its end."""
@@ -289,24 +301,27 @@ class Walk:
         version = self.version
         for field in fields:
             if field.since <= version < field.until and version < field.tagged_since:
-                self.names.append(field.name)
-                value = self.field(field)
-                self.names.pop()
+                try:
+                    value = self.field(field) if field.layout is None else self.reader.fixed(field.layout)
+                except CorruptData:
+                    self.names.insert(0, field.name)
+                    raise
                 if self.keep:
                     values[field.name] = value
             elif self.keep:
                 values[field.name] = default_of(field)
         if self.is_flexible:
-            self.read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
+            self.read_tagged(fields, values)
         return values
 
-    def read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
-        """Read the tagged fields of a struct into its values, given those that are known by their tags; others are skipped."""
+    def read_tagged(self, fields: tuple[Field, ...], values: dict[str, Value]) -> None:
+        """Read the tagged fields of a struct into its values; those that are not among its `fields` are skipped."""
         reader = self.reader
         data, end = reader.data, len(reader.data)
         count = reader.unsigned_varint()
         if self.bounds_counts:
             self._check_tagged(count)
+        known = {field.tag: field for field in fields if field.tag is not None} if count else {}
         for _ in range(count):
             at = reader.position
             if at + 2 <= end and data[at] < 0x80 > data[at + 1]:
@@ -314,11 +329,11 @@ class Walk:
                 reader.position = at + 2
             else:
                 tag, size = reader.unsigned_varint(), reader.unsigned_varint()
-            if tag in fields:
-                if not fields[tag].is_tagged_in(self.version):
+            if tag in known:
+                if not known[tag].is_tagged_in(self.version):
                     message = f"version {self.version} has no field with tag {tag}"
                     raise CorruptData("message-tag-not-in-version", message, tag=tag, version=self.version)
-                values[fields[tag].name] = self.field(fields[tag], is_tagged=True)
+                values[known[tag].name] = self.field(known[tag], is_tagged=True)
             elif size < 0:
                 raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
             elif size:

@@ -415,17 +415,6 @@ def test_data_that_is_not_needed_is_all_that_may_be_missing(
         assert row == whole
 
 
-@pytest.mark.parametrize("with_header_values", [True, False])
-def test_a_header_like_that_of_the_record_before_may_not_reach_past_its_record(with_header_values: bool) -> None:
-    good = encode_record(record(headers=[("h", b"xyz")]))
-    assert good.endswith(b"\x02h\x06xyz")  # sizes of key and value
-    bad = good[:-4] + b"\x08xyz"
-    data = batch(payload=good + bad + good, records_count=3)
-    assert read_records(data, with_header_values=with_header_values).code == "record-body-mismatch"
-    data = batch(payload=lz4_frame(good + bad + good), records_count=3, codec="lz4")
-    assert read_records(data, with_header_values=with_header_values).code == "record-structure-invalid"
-
-
 @given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))
 def test_records_are_read_as_they_were_built(
     records: list[Record], codec: Codec, timestamp_type: Any, base_offset: int, base_sequence: int

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record import RecordChunk
 
-    IsReadable = Callable[[bytes | None, bytes | None], bool]
-    FaultOf = Callable[[bytes | None, bytes | None], CorruptData]
+    FaultOf = Callable[[bytes | None, bytes | None], CorruptData | None]
 
 
 _MESSAGES = {
@@ -50,25 +49,25 @@ class InternalTopic(SegmentRule):
         keys, values, offsets = part.records["key"], part.records["value"], part.records["offset"]
         is_control, positions, sizes = (part.batches[name] for name in ("is_control", "position", "size"))
         assert self._topic is not None
-        is_readable, fault_of = self._topic
         end_row = 0
         for batch, count in enumerate(part.counts):
             start_row, end_row = end_row, end_row + count
             if is_control[batch]:
                 continue
-            rows = [row for row in range(start_row, end_row) if not is_readable(keys[row], values[row])]
+            rows = range(start_row, end_row)
+            wrong = [(row, fault.message) for row in rows if (fault := self._topic(keys[row], values[row])) is not None]
             start = positions[batch]
             end = start + sizes[batch]
-            for row in rows:
+            for row, fault_message in wrong:
                 if self.context.counts_only(_CODE, start, end):
                     continue
                 offset = offsets[row]
-                message = f"The record at offset {offset:,} cannot be decoded: {fault_of(keys[row], values[row]).message}."
+                message = f"The record at offset {offset:,} cannot be decoded: {fault_message}."
                 self.context.report(_CODE, start, end, message, offsets=(offset, offset))
 
 
-def _topic(context: FileContext) -> tuple[IsReadable, FaultOf] | None:
-    """What says of a record's key and value whether they can be read, and what is wrong if not; None for topics of users."""
+def _topic(context: FileContext) -> FaultOf | None:
+    """What says of a record's key and value why they cannot be read, None if they can; None for topics of users."""
     module = _MESSAGES[tree.METADATA_TOPIC]
     if context.file_type != file_name.CHECKPOINT.removeprefix("."):
         name = tree.directory_name(parent(context.path))
@@ -79,19 +78,16 @@ def _topic(context: FileContext) -> tuple[IsReadable, FaultOf] | None:
 
     records = __import__(f"kdump.messages.{module}", fromlist=["RECORDS"]).RECORDS
 
-    def is_readable(key: bytes | None, value: bytes | None) -> bool:
-        return key is not None and coordinator.is_readable(records, key, value)
-
-    def fault_of(key: bytes | None, value: bytes | None) -> CorruptData:
+    def fault_of(key: bytes | None, value: bytes | None) -> CorruptData | None:
         try:
             if module in _IN_FRAMES:
                 metadata.read(records, value, keeps_fields=False)
-            elif key is not None:
+            elif key is None:
+                return CorruptData("record-key-null", "the record has no key")
+            else:
                 coordinator.read(records, key, value, keeps_value=False)
         except CorruptData as fault:
             return fault
-        return CorruptData("record-key-null", "the record has no key")
+        return None
 
-    if module in _IN_FRAMES:
-        return lambda _key, value: metadata.is_readable(records, value), fault_of
-    return is_readable, fault_of
+    return fault_of

@@ -22,8 +22,8 @@ from kdump.decoders.control_record import MARKER_SIZE, usual_marker
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
+from kdump.messages import schema
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
-from kdump.messages.field_functions import end_of
 from kdump.tables import Declared
 
 TYPE_CHECKING = False
@@ -154,7 +154,7 @@ class _Reading:
         return Control(kind, coordinator_epoch)
 
     def _kraft_message(self, offset: int, kind: int, value: bytes) -> Control | None:
-        if end_of(MESSAGES[kind], value, 0, 0) is not None:  # Kafka reads every version as 0
+        if schema.is_readable(MESSAGES[kind], value, 0):  # Kafka reads every version as 0
             return Control(kind, None)
         is_newer = int.from_bytes(value[:2], "big", signed=True) > 0
         if not is_newer:
