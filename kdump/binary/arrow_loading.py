@@ -6,10 +6,20 @@ import os
 import sys
 from contextlib import suppress
 
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
+from kdump.errors import UsageError
 
 _ARROW_ADDRESSES = 192 << 20  # its libraries take 130 MiB, and each thread has a stack
 _M_ARENA_MAX = -8  # of mallopt
+
+
+def require_arrow(what: str) -> None:
+    """Load Arrow for a command line that asks for these files. Raises UsageError if it is not installed; else as `load_arrow`."""
+    try:
+        load_arrow()
+    except ImportError as missing:
+        raise UsageError(f'{what} need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
 
 
 def load_arrow() -> None:

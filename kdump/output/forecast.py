@@ -11,16 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from kdump.output.rows.forecast_summary import ForecastTotals
     from kdump.output.rows.formatters import Formatter, Write
     from kdump.output.text.style import ReportStyle
     from kdump.tables import Row
 
     class ForecastFormatter(Protocol):
-        """Takes the forecasts of one directory after the other, then the totals."""
+        """Takes the forecasts of one directory after the other, then the summary."""
 
         def directory(self, rows: list[Forecast]) -> None: ...
-        def end(self, totals: ForecastTotals) -> None: ...
+        def end(self, summary: ForecastSummary) -> None: ...
 
 
 ROW_CLASSES: tuple[type[Row], ...] = (Forecast, ForecastSummary)
@@ -46,6 +45,6 @@ class ForecastRows:
         for row in rows:
             self._rows.write(row)
 
-    def end(self, totals: ForecastTotals) -> None:
-        self._rows.write(totals.summary())
+    def end(self, summary: ForecastSummary) -> None:
+        self._rows.write(summary)
         self._rows.end()

@@ -1,7 +1,6 @@
 """`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
 
 import gzip
-import importlib
 import json
 import os
 import random
@@ -522,17 +521,10 @@ def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Pat
     assert (done.returncode, done.stderr) == (4, f"kdump: cannot write the output: {file}: Not a directory\n")
 
 
-def test_without_arrow_the_extra_is_named(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("kdump.cli.listing.export", "kdump.cli.scanning.run"):
-        importlib.import_module(name)
-        package, _, attribute = name.rpartition(".")
-        monkeypatch.delattr(sys.modules[package], attribute)  # or else its package keeps the one that is imported without Arrow
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
-    assert _scan(partition, tmp_path / "out") == 2
+def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with without_modules("pyarrow"):
+        assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
+        assert _scan(partition, tmp_path / "out") == 2
     assert capsys.readouterr().err.count("; pip install pyarrow (it is in kafka-kdump[arrow])\n") == 2
 
 

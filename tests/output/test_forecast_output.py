@@ -8,7 +8,7 @@ from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.output.forecast import formatter_of
-from kdump.output.rows.forecast_summary import ForecastTotals
+from kdump.output.rows.forecast_summary import ForecastSummary
 from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
 from tests.loops import each
@@ -258,13 +258,15 @@ def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told
 
 
 def _written(name: str, *directories: list[Forecast], style: ReportStyle | None = None, **run: Any) -> str:
-    """What is printed of these directories, with some values of `ForecastTotals`."""
+    """What is printed of these directories, with some values of `ForecastSummary`."""
     texts: list[str] = []
     formatter = formatter_of(name, texts.append, style or ReportStyle(width=200))
     for rows in directories:
         formatter.directory(rows)
-    values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
-    formatter.end(ForecastTotals(**values))
+    values = {"release": "4.3.1", "asked": "4.3.1", "directories_not_examined": 0, "seconds": 1.25, "stops": set(), **run}
+    found = ForecastSummary.like(Verdict(), verdict=Verdict().text, **values)
+    found.asked, found.stops = values["asked"], values["stops"]
+    formatter.end(found)
     return "".join(texts)
 
 
@@ -300,7 +302,10 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
         "safe   after a crash with all below offset 1,000 flushed",
     ]
     # nothing is said of CRCs
-    assert _report([_row(after="clean")], failed=1)[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
+    assert (
+        _report([_row(after="clean")], directories_not_examined=1)[-1]
+        == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
+    )
 
 
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
@@ -414,7 +419,7 @@ def test_the_worst_comes_first_and_what_happens_in_the_same_way_is_shown_once() 
             "4.3.1. Some of the log directories have .kafka_cleanshutdown and others do not: each starts as after its own stop. ",
             {"stops": {True, False}},
         ),
-        ("4.3.1. 2 directories could not be examined. 1.2 s.", {"failed": 2}),
+        ("4.3.1. 2 directories could not be examined. 1.2 s.", {"directories_not_examined": 2}),
     ],
 )
 def test_the_last_lines_say_what_was_asked_and_assumed(told: str, run: Values) -> None:

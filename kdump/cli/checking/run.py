@@ -85,10 +85,9 @@ class _Run:
                     self._take([finding], finding.path)
             finally:
                 results.close()  # ends the other processes
-        code = self._verdict.exit_code
-        seconds = round(time.monotonic() - started, 3)
         self._formatter.end(
-            Summary(
+            Summary.like(
+                self._verdict,
                 files=self._files,
                 bytes=self._bytes,
                 errors=self._counts[ERROR],
@@ -97,15 +96,11 @@ class _Run:
                 known=self._known,
                 level=self._request.settings.level,
                 records_not_read=self._unread,
-                records_unreadable=self._verdict.records_unreadable,
-                is_complete=self._verdict.is_complete,
-                seconds=seconds,
-                exit_code=code,
+                seconds=round(time.monotonic() - started, 3),
                 verdict=self._verdict.text,
-                reasons=self._verdict.reasons,
             )
         )
-        return code
+        return self._verdict.exit_code
 
     def how_far(self, interrupted: str) -> str:
         """The message for an interrupted run: `interrupted`, and how far it has come."""

@@ -20,7 +20,7 @@ from kdump.forecasts.sentences import rank
 from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 from kdump.formats import tree
 from kdump.output.forecast import formatter_of
-from kdump.output.rows.forecast_summary import ForecastTotals
+from kdump.output.rows.forecast_summary import ForecastSummary
 from kdump.verdicts.verdict import NO_PARTITION, Verdict
 
 TYPE_CHECKING = False
@@ -70,16 +70,15 @@ class _Run:
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
-        self._formatter.end(
-            ForecastTotals(
-                release=self._request.release,
-                asked=self._options.broker,
-                failed=self._failed,
-                seconds=time.monotonic() - started,
-                verdict=self._verdict,
-                stops=self._stops,
-            )
+        summary = ForecastSummary.like(
+            self._verdict,
+            release=self._request.release,
+            directories_not_examined=self._failed,
+            seconds=round(time.monotonic() - started, 3),
+            verdict=self._verdict.text,
         )
+        summary.asked, summary.stops = self._options.broker, frozenset(self._stops)
+        self._formatter.end(summary)
         return self._verdict.exit_code
 
     def _take_all(self, places_: list[str]) -> bool:

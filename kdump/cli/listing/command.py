@@ -22,6 +22,9 @@ def list_paths(suffix: str, options: ListingOptions) -> int:
     if request.output in EXPORTS:
         if options.file is None:
             raise UsageError(f"{request.output} needs a file: --output {request.output} -o FILE")
+        from kdump.binary.arrow_loading import require_arrow
+
+        require_arrow("Parquet and Arrow files")
         from kdump.cli.listing.export import export
 
         return export(request, options.file)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kdump.binary.arrow_loading import load_arrow
-from kdump.binary.installing import how_to_install
+import pyarrow as pa
+
+from kdump.binary.columns_reference import RECORD_COLUMNS
+from kdump.binary.source import Source
 from kdump.cli.listing import text_checkpoints
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
@@ -14,16 +16,6 @@ from kdump.cli.listing.run import Run
 from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import UsageError
-
-try:
-    load_arrow()
-except ImportError as missing:
-    raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
-
-import pyarrow as pa
-
-from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import MOST_HELD, bounded
 from kdump.output.arrow.decoded_columns import UNFIT, DecodedColumns

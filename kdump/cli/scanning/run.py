@@ -132,13 +132,9 @@ def _mark_incomplete(folder: str, table: str) -> None:
 
 def _load_arrow() -> None:
     """Load Arrow, which takes longer than a look at a tree that has not changed. Raises UsageError if it is not installed."""
-    from kdump.binary.arrow_loading import load_arrow
-    from kdump.binary.installing import how_to_install
+    from kdump.binary.arrow_loading import require_arrow
 
-    try:
-        load_arrow()
-    except ImportError as missing:
-        raise UsageError('Parquet tables need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
+    require_arrow("Parquet tables")
 
 
 def _is_arrows(error: ValueError) -> bool:

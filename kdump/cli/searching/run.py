@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from kdump import exit_codes
@@ -81,16 +81,13 @@ def grep_paths(options: GrepOptions) -> int:
 @contextmanager
 def _stdin(request: GrepRequest) -> Iterator[tuple[list[str], dict[str, str]]]:
     """The paths of a request, with a file in the place of stdin, and the names that are shown for them."""
-    paths = list(request.paths)
-    with ExitStack() as stack:
-        names: dict[str, str] = {}
-        if STDIN in paths:
-            from kdump.cli.stdin_file import spooled
+    if STDIN not in request.paths:
+        yield list(request.paths), {}
+        return
+    from kdump.cli.stdin_file import spooled
 
-            path = stack.enter_context(spooled("stdin.log"))
-            names[path] = STDIN
-            paths = [path if given == STDIN else given for given in paths]
-        yield paths, names
+    with spooled("stdin.log") as path:
+        yield [path if given == STDIN else given for given in request.paths], {path: STDIN}
 
 
 def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
@@ -216,14 +213,10 @@ class _Shown:
 
 def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
     """Write the matches into a file of Parquet, and say the verdict on stderr."""
-    from kdump.binary.arrow_loading import load_arrow
-    from kdump.binary.installing import how_to_install
+    from kdump.binary.arrow_loading import require_arrow
 
     require_local(path, "the output")
-    try:
-        load_arrow()
-    except ImportError as missing:
-        raise UsageError('Parquet files need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
+    require_arrow("Parquet files")
     try:
         if system.has_name(path):
             raise FileExistsError

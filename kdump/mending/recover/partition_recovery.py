@@ -705,16 +705,4 @@ def _assume_first(left: LeftOut, before: LeftOut | None, filling: Filling) -> No
 
 def dropped(left: LeftOut) -> Dropped:
     """What was left out, as a row."""
-    return Dropped(
-        left.path,
-        left.start,
-        left.end,
-        left.end - left.start,
-        left.batches,
-        left.records,
-        left.first,
-        left.last,
-        left.is_lost,
-        left.code,
-        left.reason,
-    )
+    return Dropped.like(left, source=left.path, bytes=left.end - left.start, offset_first=left.first, offset_last=left.last)

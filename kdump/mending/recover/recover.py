@@ -65,10 +65,9 @@ class Result:
         taken = [row for row in self.rows if isinstance(row, Recovered | Rewritten)]
         dropped_rows = list(_outermost(row for row in self.rows if isinstance(row, Dropped)))
         holes = [row for row in self.rows if isinstance(row, Hole) and row.is_damage]
-        return RecoverSummary(
+        return RecoverSummary.like(
+            self,
             path=path,
-            partitions=self.partitions,
-            segments=self.segments,
             bytes=sum(row.bytes for row in taken),
             batches=sum(row.batches for row in taken),
             records=sum(row.records for row in taken),
@@ -78,7 +77,6 @@ class Result:
             bytes_lost=sum(row.bytes for row in dropped_rows if row.is_lost),
             holes=len(holes),
             offsets_missing=sum(row.offsets for row in holes),
-            remaining_errors=self.remaining_errors,
             partitions_left_out=self.left_out,
             seconds=0.0,
             exit_code=CLEAN if self.is_whole else FINDINGS,

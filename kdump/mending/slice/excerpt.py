@@ -16,6 +16,7 @@ from kdump.mending.row import Hole, SlicedSegment
 from kdump.mending.slice.slicing import MOST_GAPS, extent, require_here
 from kdump.reading import salvage
 from kdump.reading.items import DAMAGED, INTACT, Damage
+from kdump.tables import Declared
 from kdump.verdicts.ranges import Ranges
 
 TYPE_CHECKING = False
@@ -83,33 +84,27 @@ class Excerpt:
                 log.last_taken = max(log.last_taken, until)
         self.log_end = log.last_taken + 1
         self.rows.append(
-            SlicedSegment(
+            SlicedSegment.like(
+                log,
                 path=path,
                 source=os.path.basename(source.path),
                 first_offset=log.offset,
                 last_offset=max(log.last_taken, log.offset),
-                batches=log.batches,
                 outside=log.batches - log.taken,
                 cloned=log.taken,
-                rewritten=0,
-                emptied=0,
-                dropped=0,
-                records=log.records,
                 kept=log.records,
-                out_of_range=0,
-                by_key=0,
+                **dict.fromkeys(("rewritten", "emptied", "dropped", "out_of_range", "by_key"), 0),
             )
         )
 
 
-class _Place:
+class _Place(Declared):
     """A damaged place: its bytes, and the offsets that it may have held, up to the next intact batch."""
 
-    def __init__(self, start: int, end: int, first: int) -> None:
-        self.start = start
-        self.end = end
-        self.first = first
-        self.until: int | None = None
+    start: int
+    end: int
+    first: int
+    until: int | None = None
 
 
 class _Log:

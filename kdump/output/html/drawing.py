@@ -72,16 +72,20 @@ def map_drawing(made: PartitionMap, scale: MapScale, numbers: Mapping[tuple[str,
         inside = [_bar([span.status for span in spans], extents, most, KINDS, MEANINGS)]
         places = [scale.place(mark.start, spans, extents) for mark in made.marks[segment.log]]
         inside += _marks(made.marks[segment.log], places, numbers, scale.axis)
-        parts.append(element("text", segment.base_offset, x=_LEFT - 8, y=y + 14, text_anchor="end"))
-        box = f"0 0 {CELLS} {_ROW - 6}"
-        size = {"x": _LEFT, "y": y, "width": _WIDTH, "height": _ROW - 6}
-        parts.append(element("svg", *inside, class_="cells", viewBox=box, preserveAspectRatio="none", **size))
-        parts.append(element("text", size_text(segment.size), x=_LEFT + _WIDTH + 8, y=y + 14))
+        parts += _row(segment.base_offset, inside, segment.size, y=y, height=_ROW - 6)
     label = f"Map of {name} by {AXIS_NAMES[scale.axis]}: {_in_words(made)}"
     box = f"0 0 {_ALL} {len(rows) * _ROW}"
     zero = scale.oldest if scale.axis == TIME else 0
     data = {"data_axis": scale.axis, "data_per_cell": repr(scale.per_cell), "data_zero": str(zero)}
     return element("svg", *parts, class_=f"map {scale.axis}", viewBox=box, role="group", aria_label=label, **data)
+
+
+def _row(name: object, inside: Sequence[Html], size: int, *, y: int, height: int) -> Iterator[Html]:
+    """A row of a drawing: a name, what is drawn in cells, and a size."""
+    yield element("text", name, x=_LEFT - 8, y=y + 14, text_anchor="end")
+    box, place = f"0 0 {CELLS} {height}", {"x": _LEFT, "y": y, "width": _WIDTH, "height": height}
+    yield element("svg", *inside, class_="cells", viewBox=box, preserveAspectRatio="none", **place)
+    yield element("text", size_text(size), x=_LEFT + _WIDTH + 8, y=y + 14)
 
 
 def map_height(made: PartitionMap) -> int:
@@ -198,11 +202,7 @@ def producers_drawing(made: PartitionMap) -> Html:
             tuple(reversed(RUNS)),
             RUN_MEANINGS,
         )
-        parts.append(element("text", str(producer.producer_id), x=_LEFT - 8, y=y + 14, text_anchor="end"))
-        size = {"x": _LEFT, "y": y, "width": _WIDTH, "height": _BAR}
-        box = f"0 0 {CELLS} {_BAR}"
-        parts.append(element("svg", between, bar, class_="cells", viewBox=box, preserveAspectRatio="none", **size))
-        parts.append(element("text", size_text(producer.size), x=_LEFT + _WIDTH + 8, y=y + 14))
+        parts += _row(str(producer.producer_id), (between, bar), producer.size, y=y, height=_BAR)
     height = producers_height(made)
     ends = (moment_text(low), moment_text(high)) if is_time else (f"offset {low:,}", f"offset {high:,}")
     parts.append(element("text", ends[0], x=_LEFT, y=height - 6))

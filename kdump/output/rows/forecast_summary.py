@@ -1,12 +1,8 @@
-"""The row that sums up a run of `kdump forecast`, and the totals that it is made from."""
+"""The row that sums up a run of `kdump forecast`."""
 
 from __future__ import annotations
 
-from kdump.tables import Declared, Float64, Int32, Int64, Row, Text, column
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kdump.verdicts.verdict import Verdict
+from kdump.tables import Float64, Int32, Int64, Row, Text, column
 
 
 class ForecastSummary(Row, kind="forecast-summary"):
@@ -21,22 +17,6 @@ class ForecastSummary(Row, kind="forecast-summary"):
     )
     reasons: list[Text] = column("The reasons: a word of the verdict, and the start that it is about.")
 
-
-class ForecastTotals(Declared):
-    """What a run reports at its end: the release, how many directories could not be examined, the verdict.
-
-    `asked` is the release that the user named; `stops` has True if a log directory holds the mark of a clean stop, and False if
-    one does not.
-    """
-
-    release: str
-    asked: str
-    failed: int
-    seconds: float
-    verdict: Verdict
-    stops: set[bool]
-
-    def summary(self) -> ForecastSummary:
-        """The same as a row."""
-        found = self.verdict
-        return ForecastSummary(self.release, self.failed, round(self.seconds, 3), found.exit_code, found.text, found.reasons)
+    # Without an annotation, these are no columns: only the text report uses them.
+    asked = ""  # the release that the user named
+    stops = frozenset[bool]()  # True if a log directory holds the mark of a clean stop, and False if one does not

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.forecasts.row import Forecast
-    from kdump.output.rows.forecast_summary import ForecastTotals
+    from kdump.output.rows.forecast_summary import ForecastSummary
     from kdump.output.text.style import ReportStyle
 
 _ASSUMED = (
@@ -124,7 +124,7 @@ class ForecastReport:
         self._is_failing |= any(verdict(row) == FAILS and not row.is_only_unserved for row in rows)
         self._alike.setdefault(_kind(rows), Alike()).add(rows)
 
-    def end(self, totals: ForecastTotals) -> None:
+    def end(self, row: ForecastSummary) -> None:
         found = sorted(self._alike.values(), key=lambda alike: max(map(rank, alike.shown[0])), reverse=True)
         if len(found) > _MOST_IN_FULL:
             self._steps = Steps(is_brief=True)
@@ -140,23 +140,20 @@ class ForecastReport:
             )
         self._write_conditions()
         self._write_next()
-        about = f"Starts of a broker {totals.release}"
-        if totals.asked != totals.release:
-            about += f", the known release nearest to {totals.asked}"
-        stopped = "".join(_STOPS[was_clean] for was_clean in totals.stops) if len(totals.stops) < 2 else _STOPS_DIFFER
-        unread = (
-            ""
-            if self._alike or totals.failed
-            else " The CRCs of all batches match; records were not read: kdump check reads all."
-        )
+        failed = row.directories_not_examined
+        about = f"Starts of a broker {row.release}"
+        if row.asked != row.release:
+            about += f", the known release nearest to {row.asked}"
+        stopped = "".join(_STOPS[was_clean] for was_clean in row.stops) if len(row.stops) < 2 else _STOPS_DIFFER
+        is_sound = not (self._alike or failed)
+        unread = " The CRCs of all batches match; records were not read: kdump check reads all." if is_sound else ""
         assumed = _ASSUMED if self._is_assumed else ""
-        missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""
-        self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
-        judged = totals.verdict
-        reasons = judged.reasons
-        if self._worst is not None and judged.exit_code == FINDINGS:
-            reasons = [f"{judged.words[0]}: {self._worst[1]}"]
-        write_verdict(self._out, judged.text, reasons, judged.exit_code, self._steps)
+        missing = f" {counted(failed, 'directory', 'directories')} could not be examined." if failed else ""
+        self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {row.seconds:.1f} s.")
+        reasons = row.reasons
+        if self._worst is not None and row.exit_code == FINDINGS:
+            reasons = [f"{reasons[0].partition(': ')[0]}: {self._worst[1]}"]
+        write_verdict(self._out, row.verdict, reasons, row.exit_code, self._steps)
 
     def _write_alike(self, alike: Alike) -> None:
         """Some directories in full, some in a line, and how many more there are."""

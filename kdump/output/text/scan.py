@@ -49,20 +49,12 @@ def topic_lines(
         measured = [use.uncompressed for use in of_topic if use.uncompressed is not None]
         is_measured = bool(whole) and len(measured) == len(of_topic)
         lines.append(
-            TopicLine(
-                topic.topic,
-                topic.partitions,
-                topic.replicas,
-                topic.segments,
-                topic.size,
-                topic.batches,
-                topic.records,
-                topic.oldest,
-                topic.newest,
-                None if main is None else main.codec,
-                None if main is None else main.size / whole,
-                sum(measured) / whole if is_measured else None,
-                *(findings.get((topic.topic, severity), 0) for severity in SEVERITIES),
+            TopicLine.like(
+                topic,
+                codec=None if main is None else main.codec,
+                codec_share=None if main is None else main.size / whole,
+                saving=sum(measured) / whole if is_measured else None,
+                **{f"{severity}s": findings.get((topic.topic, severity), 0) for severity in SEVERITIES},
             )
         )
     return sorted(lines, key=lambda line: (-line.size, line.topic or ""))
