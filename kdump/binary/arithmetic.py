@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NO_SEQUENCE = -1
 
 _MAX_INT32 = 0x7FFFFFFF
+_BITS = (*(1 << bit for bit in range(63)), -1 << 63)  # of a number of 64 bits, the last one its sign
 
 
 def as_int32(number: int) -> int:
@@ -47,6 +44,6 @@ def differ_in_a_bit(one: int, other: int) -> bool:
     return ((one ^ other) & (1 << 64) - 1).bit_count() == 1
 
 
-def with_a_bit_flipped(number: int) -> Iterator[int]:
-    """The numbers of 64 bits that differ from this one in a single bit."""
-    return (as_int64(number ^ 1 << bit) for bit in range(64))
+def with_a_bit_flipped(number: int, low: int, high: int) -> list[int]:
+    """The numbers from `low` to `high` that differ from this one, of 64 bits, in a single bit."""
+    return [flipped for bit in _BITS if low <= (flipped := number ^ bit) <= high]

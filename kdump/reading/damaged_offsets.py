@@ -70,8 +70,8 @@ class Stray(DamagedRange):
         if self.offset == self.next_offset:
             return False
         most = self.next_offset - self.count
-        fits_in_a_bit = any(self.offset <= first <= most for first in with_a_bit_flipped(self.first))
-        return self.fills_room or self.is_alone and (self.offset == most or fits_in_a_bit)
+        fits_in_a_bit = with_a_bit_flipped(self.first, self.offset, most)
+        return self.fills_room or self.is_alone and (self.offset == most or bool(fits_in_a_bit))
 
 
 class DamagedOffsets:

@@ -504,8 +504,9 @@ class _Resolution:
         if not firsts and after is not None and _is_beside([stray], before, after):
             is_assumed = True
             low = (stray.log.base_offset or 0) if before is None else before.last + 1
-            possible = (stray.first + stated - stray.stated for stated in with_a_bit_flipped(stray.stated))
-            firsts = [first for first in possible if low <= first <= after.first - size]
+            inside = stray.stated - stray.first  # of the messages in a wrapper, whose header has the last one
+            flipped = with_a_bit_flipped(stray.stated, low + inside, after.first - size + inside)
+            firsts = [stated - inside for stated in flipped]
         if len(firsts) != 1:
             return False
         first, last = firsts[0], firsts[0] + size - 1
@@ -530,10 +531,9 @@ class _Resolution:
         ways = [(around[1], lasts[0], stray.first)] if last < firsts[2] else []
         ways += [(around[2], last, firsts[3])] if lasts[1] < stray.first else []
         return any(
-            low < other.first + stated - other.stated and other.last + stated - other.stated < high
+            with_a_bit_flipped(other.stated, low + 1 + other.stated - other.first, high - 1 + other.stated - other.last)
             for other, low, high in ways
             if other is not None and other.batches == 1 and not other.changed
-            for stated in with_a_bit_flipped(other.stated)
         )
 
     def _is_kept_between(self, stretch: list[Piece], chain: list[Piece]) -> bool:

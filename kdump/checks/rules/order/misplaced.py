@@ -37,8 +37,7 @@ def misplaced(facts: SegmentFacts, row: int, end: int, possible: range) -> list[
     first, last = facts.first_offsets[row], facts.last_offsets[row]
     low = facts.last_offsets[row - 1] + 1 if row else facts.base_offset or 0
     high = min(end, *facts.first_offsets[row + 1 : row + 2], _MAX_OFFSET)
-    possible = range(max(low, possible.start), min(high - (last - first), possible.stop))
-    offsets = [other for other in with_a_bit_flipped(first) if other in possible]
+    offsets = with_a_bit_flipped(first, max(low, possible.start), min(high - (last - first), possible.stop) - 1)
     return [Misplaced(facts, row, offsets)] if offsets else []
 
 
