@@ -9,7 +9,7 @@ from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats import entries, transaction_index
+from kdump.formats import entries, text_checkpoint, transaction_index, tree
 from kdump.formats.file_name import (
     DELETED,
     LOG,
@@ -39,6 +39,7 @@ _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
 _TRANSACTION_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _LAYOUTS = {OFFSET_INDEX: _INDEX_ENTRY, TIME_INDEX: _TIME_INDEX_ENTRY, TRANSACTION_INDEX: _TRANSACTION_ENTRY}
+_MOST_EPOCHS = 1 << 20  # bytes
 _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it belongs to that
 assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
@@ -131,6 +132,16 @@ def of_orphan(partition: PartitionFacts, base_offset: int) -> list[Witness]:
 def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
     """Whether an index of a segment knows of some record."""
     return bool(_last_entries(partition, base_offset))
+
+
+def epochs(partition: PartitionFacts) -> list[tuple[int, int]]:
+    """The leader epochs of a partition and their first offsets, as the file says."""
+    files = partition.files
+    if tree.LEADER_EPOCHS not in files.others or tree.LEADER_EPOCHS in files.directories:
+        return []
+    with Source(os.path.join(partition.path, tree.LEADER_EPOCHS)) as source:
+        found = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
+        return [(int(epoch), int(start)) for epoch, start in found]
 
 
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:
