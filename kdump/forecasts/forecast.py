@@ -7,8 +7,9 @@ from functools import partial
 
 from kdump.binary import system
 from kdump.binary.java_strings import escaped
+from kdump.checks.rules.directories import missing_partitions
 from kdump.errors import Unreadable, UsageError
-from kdump.forecasts import circumstances, losses, outcome, places, remedies
+from kdump.forecasts import circumstances, known_end, losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, WalkedLogs
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
@@ -88,7 +89,7 @@ def forecast(
 ) -> Iterator[Forecast]:
     """What a broker will do with a partition directory, or with all partitions of log directories, at its next start.
 
-    A folder of log directories stands for all of them.
+    A folder of log directories stands for all of them. Partitions that only checkpoints name come last: a condition says so.
 
     `broker` is its release; starts of 4.4.0, 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
@@ -119,8 +120,19 @@ def of_path(path: str, request: Request) -> Iterator[Forecast]:
             is_anything = True
             for partition in log_directory.partitions:
                 yield from of_partition(partition, log_directory, request, neighbours, is_found=True)
+            yield from _of_missing(place, request)
     if not is_anything:
         raise nothing_in(path)
+
+
+def _of_missing(log_directory: str, request: Request) -> Iterator[Forecast]:
+    """Starts that make empty logs of partitions without a directory. They are safe where it may be a copy of some only."""
+    for missing in missing_partitions.find(log_directory):
+        for stop in request.after:
+            row = uneventful(os.path.join(log_directory, missing.name), request, stop)
+            row.conditions.append(missing.message.removesuffix("."))
+            row.is_missing, row.is_doubtful = True, missing.is_error
+            yield row
 
 
 def nothing_in(path: str) -> Unreadable:
@@ -214,6 +226,7 @@ class _Partition:
         self._clean: Forecast | None = None
         self._logs = logs
         self._intact = losses.IntactBatches(logs)
+        self._known_end = known_end.of(directory, log_directory)
 
     def find_remedy(self, row: Forecast) -> None:
         """The remedy for a bad start."""
@@ -279,7 +292,11 @@ class _Partition:
         if change is not None:
             directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
-            return _row(Start(directory, settings), stop, self._logs, self._intact)
+            row = _row(Start(directory, settings), stop, self._logs, self._intact)
+            row.known_end = self._known_end
+            if row.is_too_short and self._known_end is not None:
+                row.reason = row.reason or self._known_end.words
+            return row
         finally:
             directory.close()
 

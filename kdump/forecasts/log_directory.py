@@ -14,6 +14,8 @@ from kdump.formats import properties, text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.releases.broker_startup import StartRules
 
 _READ_BEFORE_LOADING = (text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS)
@@ -107,6 +109,13 @@ class LogDirectory:
         self._checkpoints = [_checkpoint_at(os.path.join(path, name)) for name in names]
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
+
+    def ends_of(self, topic: str, partition: int) -> Iterator[tuple[str, int]]:
+        """The offsets below which a partition had records, each with the name of the checkpoint that says so."""
+        for checkpoint in (self._checkpoints[0], self._checkpoints[2]):
+            offset = (checkpoint.offsets or {}).get((topic, partition))
+            if offset is not None:
+                yield os.path.basename(checkpoint.path), offset
 
     def require_readable(self) -> None:
         """Raises Unreadable if one of its files exists but we may not read it."""

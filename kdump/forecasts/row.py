@@ -6,6 +6,7 @@ from typing import cast
 
 from kdump.forecasts import outcome, places, settings
 from kdump.forecasts.events import Events
+from kdump.forecasts.known_end import KnownEnd
 from kdump.tables import Bool, Declared, Int64, Pair, Row, Text, column
 
 TYPE_CHECKING = False
@@ -98,7 +99,20 @@ class Forecast(Row, kind="forecast"):
     losses_may_be_more = False  # the search for lost batches was cut short
     data_may_end_later = False  # the search for the last batch was cut short
     lacks_metadata = False  # records of the metadata log are missing
+    is_missing = False  # no directory of it is there, though a checkpoint names it
     is_given_up = False  # what it does after many splits was not foretold
+    known_end = cast("KnownEnd | None", None)  # how far the log once went
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the log had records after its end, or all of it is gone: a leader gives their offsets to new records."""
+        is_new = not self.segments_before and (self.log_end or 0) <= (self.log_start or 0)
+        return self.known_end is not None and (is_new or self.known_end.offset > self.intact_end)
+
+    @property
+    def intact_end(self) -> int:
+        """The offset after all that is left, also what the broker does not see; 0 if nothing is."""
+        return max(self.log_end or 0, self.data_end or 0)
 
     @property
     def is_set_aside(self) -> bool:
@@ -110,7 +124,7 @@ class Forecast(Row, kind="forecast"):
         """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
         is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
         is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and not self.is_set_aside
-        return is_served and is_lossless and not self.end_differs and not self.is_doubtful
+        return is_served and is_lossless and not self.end_differs and not self.is_too_short and not self.is_doubtful
 
     @property
     def is_sound(self) -> bool:

@@ -40,9 +40,10 @@ def verdict(row: Forecast) -> str:
         return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
     if row.lost_records or row.is_set_aside or row.losses_may_be_more:
         return LOSS
-    if row.is_doubtful and not row.end_differs:
+    ends_wrong = row.end_differs or row.is_too_short
+    if row.is_doubtful and not ends_wrong:
         return UNSURE
-    return TRAP if row.end_differs else TRIMS
+    return TRAP if ends_wrong else TRIMS
 
 
 def rank(row: Forecast) -> tuple[int, bool, int, int]:
@@ -71,6 +72,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _damage_left(row, row.consumers_stop_at)
     if row.end_differs and row.log_end is not None and row.data_end is not None:
         yield _wrong_end(row.log_end, row.data_end)
+    elif row.is_too_short and not row.lost_records and row.outcome not in (DIE, OFFLINE):
+        yield as_sentence(_short_end(row))
     elif row.is_safe:
         yield _nothing_lost(row)
     if row.is_doubtful:
@@ -82,10 +85,12 @@ def summary(row: Forecast) -> str:
     if row.outcome in (DIE, OFFLINE):
         return f"{'no replica of the log directory is served: ' if row.is_only_unserved else NO_START}{row.reason}"
     if row.outcome == STRAY:
-        what = ", and its log is not served" if row.is_set_aside else "; nothing was ever written to it"
+        what = "; nothing was ever written to it" if row.is_safe else ", and its log is not served"
         return f"the directory is marked -stray{what}: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
+    if row.is_too_short and not row.lost_records:
+        return _short_end(row)
     if verdict(row) == UNSURE:
         return f"it depends, and the worse is assumed: {row.conditions[0]}"  # likely ones come first
     start = _scans(row)
@@ -196,6 +201,15 @@ def _wrong_end(log_end: int, data_end: int) -> str:
         trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
         return f"{trap}: new records get {taken} a second time, and the old records there can no longer be fetched reliably."
     return f"The log ends at offset {log_end:,}, after its data, which ends at {data_end:,}."
+
+
+def _short_end(row: Forecast) -> str:
+    """What is known of records that were lost before the start."""
+    assert row.known_end is not None
+    how = "ends" if row.segments_before else "starts over"
+    end, is_known = row.intact_end, row.known_end.offset > row.intact_end
+    gone = f"{offset_range(end, row.known_end.offset - 1)}, now in no intact batch here, go" if is_known else "its old offsets go"
+    return f"the log {how} at offset {row.log_end or 0:,}, but {row.known_end.words}: {gone} to new records a second time"
 
 
 def _set_aside(row: Forecast) -> str:

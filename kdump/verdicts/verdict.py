@@ -221,6 +221,11 @@ class Verdict:
             self._is_anything = True
             if LACKS_PROPERTIES in row.conditions:
                 self.make_exception(NO_PROPERTIES)
+            if row.is_missing and row.is_doubtful:
+                self.fail_to_examine(f"{row.path}: {row.conditions[0]}")
+                continue
+            if row.is_missing:
+                self.make_exception(NO_PARTITION)
             if row.is_of_metadata:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:

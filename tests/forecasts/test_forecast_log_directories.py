@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import pytest
 
 import kdump
 from kdump.errors import Unreadable
-from kdump.forecasts import log_directory
+from kdump.forecasts import log_directory, sentences
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
 from tests.builders.cluster_metadata import registered, removed, replicas, topic
@@ -133,9 +134,7 @@ def test_kraft_brokers_compare_log_directories(tmp_path: Path, release: str, sec
 
 def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
     both_die = [(name, "die", INCONSISTENT) for name, _, _ in BOTH_DIE]
-    assert (
-        _outcomes(_broker(tmp_path, {}, {}), broker="2.8.2") == both_die
-    )  # it wants all properties to be equal, directory.id too
+    assert _outcomes(_broker(tmp_path, {}, {}), broker="2.8.2") == both_die  # where directory.id has to be equal, too
     (tmp_path / "d2/meta.properties").unlink()
     for release in ("3.9.1", "4.3.1"):
         assert _outcomes(tmp_path, broker=release) == BOTH_DIE
@@ -479,9 +478,6 @@ def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: P
     assert (row.outcome, row.is_safe) == ("keep", True)
     (condition,) = row.conditions
     assert condition.startswith("there is no __cluster_metadata-0 to compare its topic id with: ")
-    run = _run(tmp_path / "d1")
-    assert run.returncode == 0
-    assert "There is no __cluster_metadata-0 to compare its topic id with:" in " ".join(run.stdout.split())
 
 
 def test_two_topic_ids_in_the_partitions_of_one_topic_are_not_safe(tmp_path: Path) -> None:
@@ -521,7 +517,7 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
 @each(
     "records, beside, code",
     [
-        *(((), (), 0), ((), ("orders-1",), 0)),
+        *(((), (), 0), ((), ("orders-1",), 0), ((), ("none",), 3)),  # nothing is there: it is no copy of some partitions
         ((topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1)), (), 3),
         ((topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 2)), (), 0),  # it was moved to another broker
     ],
@@ -534,13 +530,53 @@ def test_a_partition_without_a_directory_is_not_examined(
     (path / "recovery-point-offset-checkpoint").write_text("0\n3\norders 0 1\norders 1 7\norders 2 0\n")
     if records:
         _with_metadata(path, *records)
+    if is_empty := beside == ("none",):
+        shutil.rmtree(path / "orders-0")
     for command in ("check", "triage", "forecast"):
         exit_code, out, err = run_here(command, path)
         assert (command, exit_code) == (command, code)
         text = " ".join((out + err).decode().split())
         said = "orders-1 was flushed up to offset 7, but it has no directory here: its records were not examined."
-        assert (said in text) == bool(code)
+        assert (said in text or is_empty) == bool(code)
         assert ("except for partitions that only checkpoints name" in text) == (not records and not beside)
+    missing = [row for row in kdump.forecast(path, after="clean") if row.conditions and said[9:] in row.conditions[0]]
+    is_said = bool(code) or not records and not beside
+    assert [(Path(row.path).name, row.is_safe) for row in missing] == [("orders-1", not code)] * is_said
+    exit_code, out, _ = run_here("recover", path, "-o", tmp_path / "new")
+    assert (exit_code, b"1 partition not there" in out) == ((3, False) if is_empty else (code > 0, len(missing) > 0))
+
+
+_KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is said, whether it is said beside a log of one record
+    ({}, "", False),
+    ({"orders-0/leader-epoch-checkpoint": b"0\n0\n", CHECKPOINTS[2]: b"0\n1\norders 0 0\n"}, "", False),
+    ({"orders-0/leader-epoch-checkpoint": b"0\n1\n0 0\n"}, "epoch 0 starts at offset 0: its old offsets", False),
+    ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
+    ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
+    ({CHECKPOINTS[0]: b"0\n1\norders 0 10\n"}, "it was flushed up to offset 10: offsets", True),
+    ({f"orders-0/{10:020}.snapshot": b""}, f"{10:020}.snapshot is of offset 10: offsets", True),
+    ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
+    ({f"orders-0/{10:020}.timeindex": b""}, f"{10:020}.timeindex knows of offset 9: offsets", True),
+]
+
+
+@each("left, said, is_said_of_short_log", _KNOWN)
+def test_a_start_without_records_that_other_files_know_of_is_not_safe(
+    tmp_path: Path, left: dict[str, bytes], said: str, is_said_of_short_log: bool
+) -> None:
+    path = _partition(_log_directory(tmp_path / "d1") / "orders-0")
+    for name, data in left.items():
+        (path.parent / name).write_bytes(data)
+    row = _only(path.parent)
+    assert (row.is_safe, sentences.verdict(row)) == (not is_said_of_short_log, "trap" if is_said_of_short_log else "safe")
+    assert ("1 to 9, now in no intact batch here, go to new records" in sentences.summary(row)) == is_said_of_short_log
+    (path / f"{0:020}.log").unlink()
+    row = _only(path.parent)
+    assert (sentences.verdict(row), said in sentences.summary(row)) == ("trap" if said else "safe", True)
+    assert ("0 to 9, now" in sentences.summary(row)) == ("offsets" in said and "old" not in said)
+    assert _run(path.parent).returncode == bool(said) <= run_here("check", path.parent)[0]
+    (path / "partition.metadata").unlink()
+    row = _only(path.parent)
+    assert (row.outcome, row.is_safe) == ("stray", not said)
 
 
 @each("base_offset, is_safe", [(0, True), (5, False)])

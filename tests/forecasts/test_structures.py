@@ -160,6 +160,7 @@ def test_what_is_appended_after_a_segment_was_cut_has_a_place_in_its_index(tmp_p
 
 def _start(**fields: Any) -> Any:  # as much of a Forecast as its verdict depends on
     nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
+    nothing["is_too_short"] = False
     more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1, "is_set_aside": False}
     return SimpleNamespace(**{**nothing, **more, **fields})
 

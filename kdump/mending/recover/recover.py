@@ -8,6 +8,7 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.jobs import Job
+from kdump.checks.rules.directories import missing_partitions
 from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
@@ -219,6 +220,11 @@ class _Run:
         if not places_:
             raise Unreadable("file-not-regular", "is neither a partition directory nor a log directory", path=path)
         chosen = self._selection.chosen(places_)
+        for missing in missing_partitions.find(path):
+            if self._selection.has(missing.topic, missing.partition):
+                place = os.path.join(path, missing.name)
+                self._result.rows.append(dropped(LeftOut(place, 0, 0, missing_partitions.CODE, missing.message, is_lost=False)))
+                self._result.is_whole = self._result.is_whole and not missing.is_error
         self._result.left_out = sum(not is_deleted(place) for place in places_ if place not in chosen)
         log_directory = LogDirectory(path)
         found = []

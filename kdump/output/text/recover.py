@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks.rules.directories.missing_partitions import CODE as MISSING
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.formats import tree
 from kdump.mending.recover.damaged_partition import DELETED
@@ -26,12 +27,14 @@ class RecoverReport(MendReport):
     _records = 0
     _deleted = _deleted_bytes = 0  # segments that are marked as deleted
     _empty = 0  # files that no broker reads
+    _missing = 0  # partitions without a directory
     _assumed = 0  # batches of which an offset is assumed
 
     def row(self, row: Row) -> None:
         if isinstance(row, Dropped) and row.code == DELETED:
             self._deleted += 1
             self._deleted_bytes += row.bytes
+        self._missing += isinstance(row, Dropped) and row.code == MISSING
         self._empty += isinstance(row, Dropped) and row.is_lost and not row.bytes
         self._assumed += isinstance(row, Rewritten) and row.is_assumed
         if isinstance(row, LostRecord):
@@ -124,6 +127,7 @@ class RecoverReport(MendReport):
         but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
         but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
         but += [f"{counted(self._empty, 'empty file')} left out"] if self._empty else []
+        but += [f"{counted(self._missing, 'partition')} not there"] if self._missing else []
         but += [f"{counted(self._assumed, 'offset')} assumed"] if self._assumed else []
         but += [f"{counted(summary.remaining_errors, 'error')} left"] if summary.remaining_errors else []
         text = f"{what}{', but ' if but else ''}{', '.join(but)}: {summary.path}. Exit status {summary.exit_code}."

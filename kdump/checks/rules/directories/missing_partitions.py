@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
     Partition = tuple[str, int]
 
-_CODE = "partition-missing"
+CODE = "partition-missing"
 
 
 class MissingPartition(Declared):
     """A partition without a directory: its topic and number, the checkpoint that names it, and the offset there.
 
     If it `is_expected`, the metadata of the cluster say that the broker is to have it; else there are none.
+    If it `is_one_of_all`, no partition is there.
     """
 
     topic: str
@@ -41,6 +42,12 @@ class MissingPartition(Declared):
     checkpoint: str
     offset: int
     is_expected: bool
+    is_one_of_all: bool
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is missed: the directory is no copy of some partitions only."""
+        return self.is_expected or self.is_one_of_all
 
     @property
     def name(self) -> str:
@@ -66,10 +73,10 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
         with Source(file) as source:
             context = FileContext(source, file, checkpoint, settings, emit)
             for missing in of_checkpoint:
-                severity = ERROR if missing.is_expected else None
-                if not context.counts_only(_CODE, 0, 0, severity):
+                severity = ERROR if missing.is_error else None
+                if not context.counts_only(CODE, 0, 0, severity):
                     entry = text_checkpoint.entry_of(source, missing.topic, missing.partition) or Line(0, 0, 0)
-                    context.report(_CODE, entry.start, entry.end, missing.message, severity=severity, found=missing.offset)
+                    context.report(CODE, entry.start, entry.end, missing.message, severity=severity, found=missing.offset)
             context.finish()
 
 
@@ -97,7 +104,7 @@ def find(path: str) -> Iterator[MissingPartition]:
         for topic, number in sorted(missing):
             is_expected = _is_expected(topics, node_id, topic, number)
             if is_expected is not False and f"{topic}-{number}" not in beside:  # else it was deleted, or moved
-                yield MissingPartition(topic, number, checkpoint, named[topic, number], bool(is_expected))
+                yield MissingPartition(topic, number, checkpoint, named[topic, number], bool(is_expected), not held)
 
 
 def _is_expected(topics: Topics | None, node_id: int | None, topic: str, number: int) -> bool | None:
