@@ -1,4 +1,4 @@
-"""Segments of other brokers, which look like damaged ones of Kafka and must not be judged or mended as such.
+"""Segments of other brokers and databases, which look like damaged ones of Kafka and must not be judged or mended as such.
 
 Redpanda names a segment BASE-TERM-v1.log. Its batches are Kafka's but for the header, which is of 61 bytes, little-endian:
 
@@ -6,6 +6,8 @@ Redpanda names a segment BASE-TERM-v1.log. Its batches are Kafka's but for the h
     max timestamp: 8, producer id: 8, producer epoch: 2, base sequence: 4, record count: 4
 
 The header crc is a CRC-32C of the 57 bytes after it. Redpanda: model::record_batch_header.
+
+RocksDB, in which Kafka Streams keeps its state, names its log NUMBER.log, of six digits or more, beside a file CURRENT.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from kdump.errors import Unreadable
 from kdump.formats import file_name
 
 CODE = "foreign-segment"
-REDPANDA = "Redpanda"
+REDPANDA, ROCKSDB = "Redpanda", "RocksDB"
 
 _HEADER = Struct("<Ii")  # header crc, size in bytes
 _HEADER_SIZE = 61
 _REDPANDA_NAME = re.compile(r"\d+-\d+-v\d+\.log")
+_ROCKSDB_NAME = re.compile(r"\d{6,19}\.log")
 _MAYBE_HEADER = re.compile(rb"(?=.{7}[\x00-\x07].{7}\x00[\x01-\x7f])", re.DOTALL)
 """A size below 128 MiB, an offset below 2^56, a type: what to compute checksums for. Most bytes are no such place."""
 _MAX_LOGS = 8  # of a directory, that are opened to find out whose it is
@@ -35,8 +38,10 @@ def broker_of(source: Source, name: str) -> str:
     """Whose segment a file is, if not Kafka's; empty if it may be Kafka's.
 
     A header at its start that its checksum confirms says so, whatever the name; with a name as Redpanda gives it, one anywhere
-    in the first window.
+    in the first window. A log of RocksDB, which may be empty, is known by its name and by what is beside it.
     """
+    if _ROCKSDB_NAME.fullmatch(name) and _is_of_rocksdb(os.path.dirname(source.path)):
+        return ROCKSDB
     if source.size < _HEADER_SIZE:
         return ""
     head = source.read(0, _HEADER_SIZE)
@@ -84,7 +89,7 @@ def in_directory(path: str, *, is_by_name: bool = False) -> tuple[str, str] | No
     logs = sorted(
         (name for name in system.names(path) if name.endswith(file_name.LOG)), key=lambda name: not _REDPANDA_NAME.fullmatch(name)
     )
-    if is_by_name and not any(map(_REDPANDA_NAME.fullmatch, logs[:1])):
+    if is_by_name and not any(map(_REDPANDA_NAME.fullmatch, logs[:1])) and not (logs and _is_of_rocksdb(path)):
         return None
     first: tuple[str, str] | None = None
     for name in logs[:_MAX_LOGS]:
@@ -102,6 +107,13 @@ def _broker_at(path: str, name: str) -> str:
             return broker_of(source, name)
     except Unreadable:
         return ""  # which is reported by those who read it
+
+
+def _is_of_rocksdb(directory: str) -> bool:
+    try:
+        return system.has_name(os.path.join(directory, "CURRENT"))
+    except Unreadable:
+        return False
 
 
 def _is_header(data: bytes, at: int) -> bool:

@@ -27,6 +27,7 @@ from kdump.formats import file_name, tree
 from kdump.overview import row
 from kdump.overview.overview import Overview, logs_in, look, wanted_jobs
 from kdump.overview.row import AUTO, TRIAGE_LEVELS, OpenTransaction, PartitionSum, TriageEvent, TriageSummary, Unseen
+from kdump.overview.space import FOREIGN
 from kdump.verdicts import check
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
@@ -161,7 +162,7 @@ def triage_of(
         if level != HEADERS or job.kind == Job.LOG_DIR and job.path not in with_partitions:
             around.report(job, settings, triage.take)
     triage.overview.add_places(all_jobs, paths, is_wanted=is_wanted)
-    triage.verdict.add_files(len(triage.overview.spaces))
+    triage.verdict.add_files(sum(one.files for one in triage.overview.spaces if one.what != FOREIGN))
     for unseen in triage.overview.unseen:
         triage.verdict.fail_to_examine(f"{unseen.path}: {unseen.message}")
     if level == HEADERS:

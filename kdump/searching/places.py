@@ -8,6 +8,7 @@ from contextlib import suppress
 from kdump.binary import system
 from kdump.binary.paths import real
 from kdump.binary.source import Source
+from kdump.checks.rules.files import unrecognized
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, foreign, tree
 from kdump.pipeline import discovery
@@ -112,7 +113,7 @@ class Places:
             self.left_out.append(item)
         elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:
             self.logs.append(item)
-        elif self._is_proof and item.size and not _is_companion(item):
+        elif item.size and not _is_companion(item) and (self._is_proof or _may_be_log(item.path)):
             self.unsearched.append(
                 Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
             )
@@ -148,6 +149,15 @@ def _foreign(path: str) -> str:
     except Unreadable as error:
         return error.message if error.code == foreign.CODE else ""
     return ""
+
+
+def _may_be_log(path: str) -> bool:
+    """Whether a file with a name that is not Kafka's seems to hold records; one that cannot be read may."""
+    try:
+        with Source(path) as source:
+            return unrecognized.may_be_log(source, os.path.basename(path))
+    except Unreadable:
+        return True
 
 
 def is_served(item: FileItem) -> bool:

@@ -58,7 +58,7 @@ _END_STARTS = (
 _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
 """What a check of these levels leaves out, besides records."""
 
-_OPEN_TRANSACTION = "txn-open"
+_OPEN_TRANSACTION, _NOT_KAFKAS = "txn-open", "file-not-recognized"
 NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
 _EXCEPTIONS = {
     NO_PROPERTIES: "a log directory without meta.properties",
@@ -112,7 +112,7 @@ class Verdict:
 
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
         """Add a finding. One that `is_known` from the baseline is counted, but is not a reason."""
-        self._is_anything = True
+        self._is_anything |= finding.code != _NOT_KAFKAS
         if finding.code == FLOOD and (unreadable := self.unreadable_in(os.path.dirname(finding.path))):
             unreadable.add(finding)
         if is_known:
@@ -151,7 +151,7 @@ class Verdict:
     def add_findings(self, code: str, severity: str, count: int, *, fails: int = 0, unreadable: int = 0) -> None:
         """Add a number of findings of one code. With `fails` of them a broker does not start, `unreadable` of them keep consumers
         from records."""
-        self._is_anything = True
+        self._is_anything |= code != _NOT_KAFKAS
         self._is_more_unreadable |= code == FLOOD
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
@@ -167,8 +167,7 @@ class Verdict:
             self.make_exception(code)
 
     def add_file(self, report: FileReport) -> None:
-        """Add the report of a file."""
-        self._is_anything = True
+        """Add the report of a file. One of which nothing was examined is not Kafka's, or about to be deleted."""
         self.leave_unread(report.records_not_read, is_least=report.are_more_not_read)
         unreplayed = unreplayed_in(report)
         if unreplayed is not None:
@@ -178,6 +177,7 @@ class Verdict:
             self._files_left += 1
             self._marked_left += file_name.is_going(name)
             self._bytes_left += report.bytes_not_examined
+        self._is_anything |= report.bytes_not_examined < max(report.size, 1) or file_name.is_going(name)
 
     def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:
         """Count records that were not read; if it `is_least`, there are more. `verb` is what was not done with them."""
@@ -313,7 +313,8 @@ class Verdict:
     def reasons(self) -> list[str]:
         """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, *reason, count) for word in WORDS for reason, count in self._worst_first(word)]
-        reasons = [
+        reasons = [] if self._is_anything else [f"{NOT_EXAMINED}: there is no Kafka file"]
+        reasons += [
             f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
             for word, place, reason, count in found[:_MAX_REASONS]
         ]
@@ -329,8 +330,6 @@ class Verdict:
             reasons.append(f"known from the baseline: {counted(self._known, 'finding')}")
         if self._left_out:
             reasons.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
-        if not self._is_anything:
-            reasons.append(f"{NOT_EXAMINED}: there is no Kafka file")
         return reasons
 
     @property

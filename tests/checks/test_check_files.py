@@ -333,12 +333,9 @@ def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: st
 
 
 def test_no_broker_starts_with_a_folder_of_logs_under_other_names(tmp_path: Path) -> None:
-    folder = tmp_path / "ticket"
-    folder.mkdir()
-    (folder / "orders-0_00000000000000000005.log").write_bytes(_batch(5))
-    assert [(one.code, one.severity, one.broker_forecast) for one in kdump.check(folder)] == [
-        ("name-not-numeric", "warning", "ignore")
-    ]
+    (tmp_path / "orders-0_00000000000000000005.log").write_bytes(_batch(5))
+    (found,) = kdump.check(tmp_path)
+    assert (found.code, found.severity, found.broker_forecast) == ("name-not-numeric", "warning", "ignore")
 
 
 def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
@@ -374,7 +371,10 @@ def test_the_logs_of_kafkas_programs_are_no_partition(tmp_path: Path) -> None:
         (tmp_path / name).write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n" * 3)
     assert {(found.code, found.severity) for found in kdump.check(tmp_path)} == {("file-not-recognized", "info")}
     assert not tree.is_partition(str(tmp_path))
+    assert {look(tmp_path).exit_code for look in (kdump.verdict, kdump.triage, kdump.scan)} == {3}  # nothing of Kafka's was there
     (tmp_path / file_name(0, ".log")).write_bytes(_batch(0))
+    (tmp_path / f"._{file_name(0, '.log')}").write_bytes(b"\0\5\x16\7Mac OS X")  # in which an archive of macOS keeps attributes
+    assert "not-a-segment" not in {found.code for found in kdump.check(tmp_path)}
     assert tree.is_partition(str(tmp_path))
 
 

@@ -349,8 +349,6 @@ def test_one_partition_directory_is_asked_for(partition: Path, tmp_path: Path) -
     (partition.parent / "meta.properties").write_bytes(b"version=1\n")
     with pytest.raises(UsageError, match="is a log directory"):
         kdump.slice(partition.parent, tmp_path / "out")
-    with pytest.raises(UsageError, match="exists"):
-        kdump.slice(partition, tmp_path / "data")
 
 
 # --- the command
@@ -360,7 +358,6 @@ def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, c
     arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--to-offset", "7", "--exact", "--drop-key", "k1"]
     assert main([*arguments, "--output", "ndjson"]) == 0
     *rows, summary = map(json.loads, capfd.readouterr().out.splitlines())
-    assert [row["kind"] for row in rows] == ["slice-segment"] * 3
     for name in ("batches", "outside", "cloned", "rewritten", "records", "kept", "outOfRange", "byKey"):
         assert summary[name] == sum(row[name] for row in rows)
     assert summary["records"] == summary["kept"] + summary["outOfRange"] + summary["byKey"] == 12

@@ -67,19 +67,17 @@ def _verdict(*rows: Finding | FileReport, **options: Any) -> Verdict:
     [
         pytest.param([], "not examined", ["not examined: there is no Kafka file"], 3, id="nothing at all"),
         pytest.param([_report()], "fine", [], 0, id="a file without findings"),
-        pytest.param(
+        (
             [_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")],
             "loses at start, unreadable, not examined",
             ["loses at start: /a-0: All goes.", "unreadable: /: 2 x crc-mismatch", "not examined: /a-0: file-vanished"],
             3,
-            id="the worst first",
         ),
-        pytest.param(
+        (
             [_report(not_examined=5, path=f"/a-0/{name}") for name in ("x.deleted", "x.swap", ".nfs0a1", "remote_log_snapshot")],
             "fine, except for files that brokers are about to delete or rename",
             ["not examined: 15 bytes in 3 files"],
             0,
-            id="files that brokers are about to delete are Kafka's",
         ),
         *(
             ([_finding("start-loses", message="Why.", broker_forecast=forecast)], word, [f"{word}: /a-0: Why."], 1)

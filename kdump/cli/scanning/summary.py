@@ -55,6 +55,7 @@ class ScanSummary(Declared):
     failing: Sequence[str]
     level: str
     files: int
+    has_kafkas: bool
     bytes: int
     batches: int
     records: int
@@ -82,7 +83,7 @@ class ScanSummary(Declared):
             fails, lost = (counts.get(code, 0) * is_error for counts in (self.failing_starts, self.unreadable.codes))
             verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
         verdict.count_unreadable(self.unreadable.records, is_least=self.unreadable.is_least)
-        verdict.add_files(self.files)
+        verdict.add_files(int(self.has_kafkas))
         verb = "checked" if _RECORDS in self.rows else "read"
         verdict.leave_unread(self.records_not_read, is_least=self.are_more_not_read, verb=verb)
         for line in self.topics:
@@ -113,6 +114,7 @@ class ScanSummary(Declared):
             failing,
             level=given["level"],
             files=given["files"],
+            has_kafkas=given["hasKafkas"],
             bytes=given["bytes"],
             batches=given["batches"],
             records=given["records"],
@@ -163,7 +165,7 @@ class ScanSummary(Declared):
     def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Its JSON with what else it takes to show the summary again."""
         kept = {"areMoreNotRead": self.are_more_not_read, "worst": self.worst, "failingStarts": dict(self.failing_starts)}
-        return {**result, **kept, "unreadable": list(self.unreadable)}
+        return {**result, **kept, "unreadable": list(self.unreadable), "hasKafkas": self.has_kafkas}
 
     @property
     def _unchanged(self) -> str:

@@ -14,6 +14,7 @@ from kdump.checks.settings import DEEP
 from kdump.cli.scanning.summary import ScanSummary, Unreadable
 from kdump.output.text.scan import codec_lines, topic_lines
 from kdump.output.text.scan_steps import REPLICA_BEHIND
+from kdump.overview.space import FOREIGN, kind_of
 from kdump.pipeline.fleet import written
 from kdump.verdicts.unreadable import UnreadableOffsets, keeps_from_reading
 from kdump.verdicts.verdict import fails_to_start, may_fail_to_start
@@ -32,7 +33,7 @@ def summary_of_tables(
     folder: str, tables: Sequence[str], failing: Sequence[str], level: str, incomplete: Sequence[str] = ()
 ) -> ScanSummary:
     """The summary of a scan of this level, from the tables in a folder."""
-    files = _columns(folder, "files", ["size"])
+    files = _columns(folder, "files", ["size", "path"])
     segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
     findings = _columns(folder, "findings", ["topic", "code", "severity", "brokerForecast"])
     found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
@@ -47,6 +48,7 @@ def summary_of_tables(
         failing,
         level=level,
         files=files.num_rows,
+        has_kafkas=any(kind_of(os.path.basename(path)) != FOREIGN for path in files["path"].to_pylist()),
         bytes=_sum(files["size"]),
         batches=_sum(segments["batches"]),
         records=_sum(segments["records"]),

@@ -129,7 +129,7 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
         add("NOT LOOKED AT", "; ".join(not_read), _RED if overview.unseen else "")
     if replicas:
         lines.append(f"  kdump scan {' '.join(out.shown(shell_word(path)) for path in replicas)}")
-    if all(event.heading == GOING for event in triage.events):
+    if triage.verdict.is_complete and all(event.heading == GOING for event in triage.events):
         add("NOTHING WRONG", "in what was read", _GREEN)
     count = counted(triage.summary.partitions, "partition")
     places = [place.path for place in overview.places]

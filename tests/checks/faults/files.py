@@ -181,6 +181,7 @@ CASES = (
         error(NO_BYTES, found="Redpanda"),
         _PARTITION,
     ),
+    case("foreign-segment: rocksdb", {"000004.log": b"", "CURRENT": b""}, error(NO_BYTES, found="RocksDB"), _PARTITION),
     case("file-not-recognized", {"a.bak": _BATCH}, error((0, len(_BATCH)), found="log"), _BATCH),
     case(
         "file-not-recognized: compressed", {f"{_LOG}.gz": gzip.compress(_BATCH, mtime=0)}, error(WHOLE_FILE, found="gzip"), _BATCH

@@ -228,8 +228,8 @@ PHRASES = (
         ("offset-negative", "epochs-not-monotonic", "leader-epoch-negative", "uncovered-header-rot"),
     ),
     Phrase(
-        "caused truncation of conflicting entries",
-        "leader epochs or their start offsets do not rise; the broker dropped some of them",
+        "caused truncation of conflicting entries|received a partitionleaderepoch assignment for an epoch < latestepoch",
+        "leader epochs or their start offsets do not rise, as after an unclean election; the broker dropped some of them",
         ("epochs-not-monotonic", "epochs-disagree", "leader-epoch-regression"),
     ),
     Phrase(

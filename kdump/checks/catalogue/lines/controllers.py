@@ -35,6 +35,11 @@ PHRASES = (
         f" after a downgrade. The node does not join or stops. {_ON_DISK}; start the newer release",
     ),
     Phrase(
+        "could not downgrade metadata.version|unsafe metadata downgrade is not supported|unsupported metadata.version downgrade",
+        "metadata.version was not lowered: Kafka does not go back where records of the metadata differ. Nothing has changed; stay"
+        " with a release that knows the version, or restore all nodes from a copy of the time before",
+    ),
+    Phrase(
         "downgrading metadata.version from|upgrading metadata.version from",
         "somebody changed metadata.version with kafka-features.sh. This is no fault",
     ),

@@ -11,7 +11,7 @@ _IDENTITY = "Nothing is wrong with the records"
 PHRASES = (
     # other brokers, and who this one is
     Phrase(
-        "no locks available",
+        "no locks available|/.lock: invalid argument",
         "the file system does not support locks, or its lock service is down, as on NFS: the broker cannot lock its log"
         " directory. Nothing is wrong with the files",
     ),
@@ -97,8 +97,9 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "another broker is registered with that broker id|DuplicateBrokerRegistrationException|this broker id is already in use"
-        "|in advertised listeners are already registered by broker|DUPLICATE_BROKER_REGISTRATION",
+        "another broker is registered with that broker id|a broker is already registered on the path"
+        "|DuplicateBrokerRegistrationException|this broker id is already in use|in advertised listeners are already registered by"
+        " broker|DUPLICATE_BROKER_REGISTRATION",
         "the controller knows a live broker with this id. Wait a few seconds after a restart; if it remains, two brokers have the"
         " same node.id. Nothing is wrong on disk",
     ),

@@ -27,6 +27,12 @@ PHRASES = (
         " the metadata do not change and brokers cannot start; no record is lost",
     ),
     Phrase(
+        "vote request {} is rejected",
+        "a controller did not give its vote: it follows another one, or the candidate lacks records that it has. That is normal"
+        " in an election. If epochs keep rising, no candidate gets a majority: look at the network, pauses and disks of the"
+        " controllers; no record is lost",
+    ),
+    Phrase(
         "that doesn't match the local key",
         "the voters in the metadata log have this node with another directory.id: its metadata directory was formatted again, or"
         " another disk is mounted. If that was meant, kafka-metadata-quorum.sh removes the old voter and adds the new one",

@@ -22,21 +22,27 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
+_OF_MACOS = "._"
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
 _MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_program(source: Source, path: str) -> bool:
-    """Whether a *.log that is no segment is that of a program, as a server.log, or one in a log directory: a broker leaves it."""
+    """Whether a *.log is no segment, but a program's, as a server.log, one in a log directory, or what macOS adds to one."""
+    name = os.path.basename(path)
     try:
-        return not _is_like_log(source) and (
-            os.path.basename(path) in tree.PROGRAM_LOGS or tree.is_log_directory(tree.parent(path))
-        )
+        is_odd = name in tree.PROGRAM_LOGS or name.startswith(_OF_MACOS) or tree.is_log_directory(tree.parent(path))
+        return is_odd and not is_like_log(source)
     except Unreadable:
         return False
 
 
-def _is_like_log(source: Source) -> bool:
+def may_be_log(source: Source, name: str) -> bool:
+    """Whether a file with a name that is not Kafka's may hold a log: its name or its content starts like that of one."""
+    return bool(_OF_SEGMENTS.match(name)) or is_like_log(source)
+
+
+def is_like_log(source: Source) -> bool:
     """Whether a file starts with what may be the header of a batch."""
     return is_plausible(source.read(0, BATCH_HEADER_SIZE), source.size)
 
@@ -47,7 +53,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     name = os.path.basename(context.path)
     head = source.read(0, 512)
     kind = kind_of_file(head)
-    is_log = _is_like_log(source)
+    is_log = is_like_log(source)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:
