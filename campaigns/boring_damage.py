@@ -213,8 +213,8 @@ def _inserted_bytes(source: Source, segment: Segment) -> Iterator[Edit]:
 def _missing_batches(source: Source, segment: Segment) -> Iterator[Edit]:
     """Whole batches are gone, more than the index has between two of its entries."""
     rows = len(segment.batches)
-    first = source.chance.randrange(1, max(2, rows // 2))
-    end = first + 1
+    first = min(source.chance.randrange(1, max(2, rows // 2)), rows - 1)  # of large batches, there may be one
+    end = min(first + 1, rows - 1)
     while end < rows - 2 and segment.batches[end].position - segment.batches[first].position < 3 * 4096 + rows:
         end += 1
     yield Edit(segment.batches[first].position, segment.batches[end].position, ())
