@@ -59,10 +59,12 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION = "txn-open"
+_NOT_KAFKAS = "files that are not Kafka's"
 NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
 _EXCEPTIONS = {
     NO_PROPERTIES: "a log directory without meta.properties",
     NO_PARTITION: "partitions that only checkpoints name",
+    "file-not-recognized": _NOT_KAFKAS,
 }
 """What a verdict says of codes of which nothing is known to be wrong."""
 
@@ -275,11 +277,11 @@ class Verdict:
             "known findings": self._known,
             "findings that were left out": self._left_out,
             "a start that fails or loses records": self._starts_left_out,
-            "files that are not Kafka's": self._files_left - self._marked_left,
+            _NOT_KAFKAS: self._files_left - self._marked_left,
             "files that brokers are about to delete or rename": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
-            **{words: code in self._exceptions for code, words in _EXCEPTIONS.items()},
         }
+        left |= {words: left.get(words) or code in self._exceptions for code, words in _EXCEPTIONS.items()}
         but = " and ".join(what for what, count in left.items() if count)
         if words == [self._best] and but:
             text += f", except for {but}"
