@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
-_OF_SEGMENTS = re.compile(r"\d{20}\.")
+_OF_SEGMENTS = re.compile(r"\d{20}\.(?!tierstate)")  # Confluent's brokers write .tierstate files beside segments in good order
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
 _MAX_SHOWN_NAMES = 3  # names in a message
 
