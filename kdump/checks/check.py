@@ -157,7 +157,7 @@ def _check_open_file(
     if source is None:
         return 0
     with source:
-        if root is not None and suffix == file_name.LOG and base_offset is None:
+        if root is not None and suffix in tree.SEGMENT_SUFFIXES and (partition is None or base_offset is None):
             from kdump.checks.rules.files import unrecognized
 
             suffix, file_type = ("", name) if unrecognized.is_of_program(source, path) else (suffix, file_type)

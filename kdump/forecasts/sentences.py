@@ -40,7 +40,7 @@ def verdict(row: Forecast) -> str:
         return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
     if row.lost_records or row.is_set_aside or row.losses_may_be_more:
         return LOSS
-    ends_wrong = row.end_differs or row.is_too_short
+    ends_wrong = row.end_differs or row.is_too_short and row.bytes_lost <= 0  # else that is where they were
     if row.is_doubtful and not ends_wrong:
         return UNSURE
     return TRAP if ends_wrong else TRIMS
@@ -89,7 +89,7 @@ def summary(row: Forecast) -> str:
         return f"the directory is marked -stray{what}: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
-    if row.is_too_short and not row.lost_records:
+    if row.is_too_short and not row.lost_records and row.bytes_lost <= 0:
         return _short_end(row)
     if verdict(row) == UNSURE:
         return f"it depends, and the worse is assumed: {row.conditions[0]}"  # likely ones come first

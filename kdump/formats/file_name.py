@@ -33,9 +33,9 @@ _MAX_DIGITS = 1000  # of one in another script, which may begin with zeros; Pyth
 
 
 def suffix(name: str) -> str:
-    """A file name from its last dot on; empty if it has none."""
+    """A file name from its last dot on; empty if it has none, or is the `.checkpoint` that Kafka Streams keeps beside a state."""
     dot = name.rfind(".")
-    return name[dot:] if dot >= 0 else ""
+    return name[dot:] if dot >= 0 and name != CHECKPOINT else ""
 
 
 def base_offset(name: str) -> int:

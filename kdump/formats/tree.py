@@ -14,7 +14,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import TypeVar
 
     Segment = TypeVar("Segment")
@@ -38,6 +38,15 @@ PROGRAM_LOGS = frozenset(
     for name in ("server", "controller", "state-change", "log-cleaner", "kafka-request", "kafka-authorizer", "connect")
 )
 """What Kafka's programs say, as their log4j files name it: no segments, though the suffix is theirs."""
+
+_OF_ROCKSDB = "CURRENT", "MANIFEST-"
+"""A file in a directory of RocksDB, as Kafka Streams keeps its state in, and how the name of another begins."""
+
+_APPLE_DOUBLE = b"\0\5\x16\7"
+"""How a file begins that macOS keeps beside another one, called `._` and its name."""
+
+_HEAD_SIZE = 512
+_MOST_OPENED = 16  # files of a directory, to find out whether they are segments
 
 MAX_DEPTH = 4
 """How many levels of directories are gone through in search of log directories."""
@@ -162,10 +171,13 @@ def is_partition(path: str) -> bool:
     names = {entry.name for entry in entries}
     if any(name in names for name in LOG_DIR_FILES):
         return False
-    of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
+    if is_of_rocksdb(names):
+        return False
+    of_segments = sorted(name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES)
     if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
-    has_name = not PROGRAM_LOGS.issuperset(of_segments) or directory_name(path) is not None
+    are_others = all(name in PROGRAM_LOGS or is_other_file(os.path.join(path, name)) for name in of_segments[:_MOST_OPENED])
+    has_name = not are_others or directory_name(path) is not None
     return has_name and not any(map(system.leads_to_directory, entries))
 
 
@@ -176,6 +188,26 @@ def logs_of(path: str) -> list[tuple[int, str, int]]:
         for entry, status in system.file_statuses(path)
         if file_name.suffix(entry.name) == file_name.LOG and (base := base_offset_of(entry.name)) is not None
     )
+
+
+def is_of_rocksdb(names: Collection[str]) -> bool:
+    """Whether a directory with these names is a database of RocksDB: its logs are no segments, though they are called so."""
+    current, manifest = _OF_ROCKSDB
+    return current in names and any(name.startswith(manifest) for name in names)
+
+
+def is_other_file(path: str) -> bool:
+    """Whether a file without an offset in its name is none of Kafka's by its first bytes: lines of a program, or macOS's."""
+    if base_offset_of(os.path.basename(path)) is not None:
+        return False
+    try:
+        with Source(path) as source:
+            head = source.read(0, _HEAD_SIZE)
+    except Unreadable:
+        return False  # whoever reads it says why
+    text = head.decode("utf-8", "ignore")
+    is_text = bool(text) and all(character.isprintable() or character.isspace() for character in text)
+    return head.startswith(_APPLE_DOUBLE) or is_text and len(text.encode()) > len(head) - 4  # of a character that is cut
 
 
 def was_never_written(path: str) -> bool:

@@ -58,11 +58,13 @@ _END_STARTS = (
 _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums not verified, "}
 """What a check of these levels leaves out, besides records."""
 
-_OPEN_TRANSACTION, _NOT_KAFKAS = "txn-open", "file-not-recognized"
+_OPEN_TRANSACTION, _NOT_RECOGNIZED = "txn-open", "file-not-recognized"
+_NOT_KAFKAS = "files that are not Kafka's"
 NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
 _EXCEPTIONS = {
     NO_PROPERTIES: "a log directory without meta.properties",
     NO_PARTITION: "partitions that only checkpoints name",
+    _NOT_RECOGNIZED: _NOT_KAFKAS,
 }
 """What a verdict says of codes of which nothing is known to be wrong."""
 
@@ -112,7 +114,7 @@ class Verdict:
 
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
         """Add a finding. One that `is_known` from the baseline is counted, but is not a reason."""
-        self._is_anything |= finding.code != _NOT_KAFKAS
+        self._is_anything |= finding.code != _NOT_RECOGNIZED
         if finding.code == FLOOD and (unreadable := self.unreadable_in(os.path.dirname(finding.path))):
             unreadable.add(finding)
         if is_known:
@@ -151,7 +153,7 @@ class Verdict:
     def add_findings(self, code: str, severity: str, count: int, *, fails: int = 0, unreadable: int = 0) -> None:
         """Add a number of findings of one code. With `fails` of them a broker does not start, `unreadable` of them keep consumers
         from records."""
-        self._is_anything |= code != _NOT_KAFKAS
+        self._is_anything |= code != _NOT_RECOGNIZED
         self._is_more_unreadable |= code == FLOOD
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
@@ -275,11 +277,11 @@ class Verdict:
             "known findings": self._known,
             "findings that were left out": self._left_out,
             "a start that fails or loses records": self._starts_left_out,
-            "files that are not Kafka's": self._files_left - self._marked_left,
+            _NOT_KAFKAS: self._files_left - self._marked_left,
             "files that brokers are about to delete or rename": self._marked_left,
             "an open transaction, at which read-committed consumers wait": self._open_transactions,
-            **{words: code in self._exceptions for code, words in _EXCEPTIONS.items()},
         }
+        left |= {words: left.get(words) or code in self._exceptions for code, words in _EXCEPTIONS.items()}
         but = " and ".join(what for what, count in left.items() if count)
         if words == [self._best] and but:
             text += f", except for {but}"

@@ -9,7 +9,7 @@ import pytest
 
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
-from tests.builders.files import file_name, write_partition
+from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.fleets import flipped
@@ -168,7 +168,6 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
         (13, 14, [("uncovered-header-rot", "11", "13")]),
         (1035, 14, [("uncovered-header-rot", "11", "1035")]),
         (1035, 15, []),  # where nothing ends
-        (12, 11, []),
         (12, 15, []),
         (12, 13, []),  # there is no room
         (11, 13, []),  # nor a gap
@@ -183,6 +182,11 @@ def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
     assert [(one.code, one.expected, one.found) for one in findings_of(directory, "uncovered-header-rot")] == said
     main(["check", str(directory)])
     assert f", offsets 0 to {13 if said else first + 2:,} " in " ".join(capfd.readouterr().out.split())
+    (directory / file_name(snapshot, ".snapshot")).unlink()
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint", ".kafka_cleanshutdown"):
+        (tmp_path / name).write_bytes(checkpoint(entries=[("orders", 3, snapshot)]))
+        found = [(one.code, one.expected, one.found) for one in findings_of(directory, "uncovered-header-rot")]
+        assert found == (said if first < snapshot or name == ".kafka_cleanshutdown" else [])
 
 
 def test_a_position_after_the_end_attests_nothing_if_bytes_before_it_are_missing(tmp_path: Path) -> None:

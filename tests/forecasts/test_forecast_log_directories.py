@@ -552,10 +552,8 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
     ({"orders-0/leader-epoch-checkpoint": b"0\n1\n0 0\n"}, "epoch 0 starts at offset 0: its old offsets", False),
     ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
     ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
-    ({CHECKPOINTS[0]: b"0\n1\norders 0 10\n"}, "it was flushed up to offset 10: offsets", True),
     ({f"orders-0/{10:020}.snapshot": b""}, f"{10:020}.snapshot is of offset 10: offsets", True),
     ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
-    ({f"orders-0/{10:020}.timeindex": b""}, f"{10:020}.timeindex knows of offset 9: offsets", True),
 ]
 
 

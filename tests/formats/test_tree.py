@@ -1,6 +1,5 @@
 """What stands in directories, and what a broker's own files say of its partitions."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -125,13 +124,6 @@ def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_n
     (folder / "foo.timeindex").write_bytes(bytes(12))
     found = [row for row in findings_of(folder) if row.code == "name-not-numeric"]
     assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
-
-
-def test_names_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
-    partition = _partition(tmp_path)
-    (partition / os.fsdecode(b"\xff.log.bak")).touch()
-    messages = [finding.message for finding in findings_of(partition)]
-    assert messages == ["\\udcff.log.bak contains bytes that are not UTF-8."]
 
 
 def test_properties_are_read_as_java_writes_them() -> None:

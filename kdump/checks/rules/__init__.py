@@ -77,7 +77,9 @@ def import_ordinary() -> None:
 
 def file_check(suffix: str, name: str) -> Callable[[FileContext], None] | None:
     """The function that checks such files; None for logs and unknown files. A KRaft snapshot is checked as a segment as well."""
-    place = _FILE_CHECKS.get(suffix) or _FILE_CHECKS.get(name)
+    place = _FILE_CHECKS.get(suffix)
+    if place is None and name != file_name.CHECKPOINT:
+        place = _FILE_CHECKS.get(name)
     if place is None:
         return None
     module, _, function = place.rpartition(".")

@@ -25,7 +25,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
@@ -137,6 +137,22 @@ def epochs(partition: PartitionFacts) -> list[tuple[int, int]]:
     with Source(os.path.join(partition.path, tree.LEADER_EPOCHS)) as source:
         found = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
         return [(int(epoch), int(start)) for epoch, start in found]
+
+
+def ends(partition: PartitionFacts) -> Iterator[tuple[int, str, bool]]:
+    """Offsets after batches, as names of snapshots and checkpoints say; the file of each, and whether the log may end there.
+
+    A high watermark may be far below the end, and a recovery point, too, but after a clean stop: where batches were compacted
+    away, it may be that of none that is left.
+    """
+    for offset, names in partition.files.segments.items():
+        if PRODUCER_SNAPSHOT in names:
+            yield offset, names[PRODUCER_SNAPSHOT], True
+    for checkpoint in (RECOVERY_POINTS, HIGH_WATERMARKS):
+        _, noted = partition.checkpointed_offset(checkpoint)
+        if noted is not None:
+            was_clean = system.has_name(os.path.join(tree.parent(partition.path), tree.CLEAN_SHUTDOWN))
+            yield noted, checkpoint, checkpoint == RECOVERY_POINTS and was_clean
 
 
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:

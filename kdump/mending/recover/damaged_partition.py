@@ -31,6 +31,7 @@ _LEFT_OUT = {
     ),
     file_name.LOG + file_name.DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
 }
+_NOT_KAFKAS = "it is not Kafka's by name and content"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
@@ -54,7 +55,9 @@ class DamagedPartition:
         for base, following in tree.with_next(named):
             self._add(files.segments[base][file_name.LOG], base, following)
         others = [files.segments[base][file_name.LOG] for base in bases if base not in named]
-        others += [name for name in files.others if file_name.suffix(name) == file_name.LOG and name not in files.directories]
+        odd = [name for name in files.others if file_name.suffix(name) == file_name.LOG and name not in files.directories]
+        self._of_others = [name for name in odd if tree.is_other_file(os.path.join(path, name))]
+        others += [name for name in odd if name not in self._of_others]
         others += [name for name in files.others if name.endswith(_LOG_SWAP)]
         for name in others:
             self._add(name, None, None)
@@ -80,6 +83,9 @@ class DamagedPartition:
                 if name.endswith(ending):
                     path = os.path.join(self.path, name)
                     self.left_out.append(LeftOut(path, 0, system.size(path), code, reason, is_lost=False))
+        for name in self._of_others:
+            path = os.path.join(self.path, name)
+            self.left_out.append(LeftOut(path, 0, system.size(path), "file-not-recognized", _NOT_KAFKAS, is_lost=False))
         with_log = {tree.base_offset_of(os.path.basename(log.path)) for log in self.logs}
         for base, of_segment in sorted(files.segments.items()):
             indexes = [of_segment[suffix] for suffix in _INDEXES if suffix in of_segment]

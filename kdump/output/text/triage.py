@@ -121,7 +121,7 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
         foreign = next((space.largest for space in overview.spaces if space.largest), None)
         odd = f"; not Kafka's: {foreign}" if foreign else ""
         add("FILLS IT", f"{size_text(sum(sums.values()))} on the disk: {what}{odd}")
-        if sum(sums.get(kind, 0) for kind in _MAY_GO) * _MUCH > sum(sums.values()):
+        if all_places and sum(sums.get(kind, 0) for kind in _MAY_GO) * _MUCH > sum(sums.values()):
             lines.append(f"  kdump info {all_places}   # each kind, topics by size")
     replicas = _replicas(triage)
     not_read = _not_read(triage) + (["whether replicas agree"] if replicas else [])

@@ -194,7 +194,7 @@ CASES = (
     ),
     case(
         "file-not-recognized: not-kafkas",
-        {**_PARTITION, "notes.txt": b"x" * 100},
+        {**_PARTITION, "notes.txt": b"x" * 100, f"{0:020}.tierstate.mutable": b"\1" * 40},
         info(NO_BYTES, file=""),
         {**_PARTITION, ".lock": b"", "notes.txt": b""},
     ),

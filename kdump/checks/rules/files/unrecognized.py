@@ -6,12 +6,13 @@ import os
 import re
 from shlex import quote
 
+from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing.file_kinds import kind_of_file
 from kdump.checks.wording import counted
 from kdump.errors import Unreadable
-from kdump.formats import tree
+from kdump.formats import file_name, tree
 from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
@@ -21,18 +22,23 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
-_OF_SEGMENTS = re.compile(r"\d{20}\.")
-_OF_MACOS = "._"
+_OF_SEGMENTS = re.compile(r"\d{20}\.(?!tierstate)")  # Confluent's brokers write .tierstate files beside segments in good order
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
 _MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_program(source: Source, path: str) -> bool:
-    """Whether a *.log is no segment, but a program's, as a server.log, one in a log directory, or what macOS adds to one."""
-    name = os.path.basename(path)
+    """Whether a file that is called as those of segments is another program's, such as a server.log, or one in a log directory:
+    a broker leaves it there.
+    """
+    name, directory = os.path.basename(path), tree.parent(path)
     try:
-        is_odd = name in tree.PROGRAM_LOGS or name.startswith(_OF_MACOS) or tree.is_log_directory(tree.parent(path))
-        return is_odd and not is_like_log(source)
+        if is_like_log(source) or tree.is_other_file(path):
+            return not is_like_log(source)
+        is_in_log_directory = (
+            name.endswith(file_name.LOG) and tree.base_offset_of(name) is None and tree.is_log_directory(directory)
+        )
+        return name in tree.PROGRAM_LOGS or is_in_log_directory or tree.is_of_rocksdb(system.names(directory))
     except Unreadable:
         return False
 

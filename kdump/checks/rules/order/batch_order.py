@@ -11,7 +11,7 @@ from kdump.checks.rules.order.deltas import Deltas
 from kdump.checks.rules.order.gaps import CompactionGaps
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
-from kdump.formats.file_name import LOG, PRODUCER_SNAPSHOT
+from kdump.formats.file_name import LOG
 from kdump.reading import flipped_end, salvage
 
 TYPE_CHECKING = False
@@ -365,18 +365,18 @@ class BatchOrder(SegmentRule):
     def _base_offset(self) -> int | None:
         return self.context.base_offset if self.context.file_type == "log" else None
 
-    def _look_at_snapshots(self) -> None:
-        """Report the offset of the last batch of all if it follows a gap, and a snapshot says that it ends elsewhere."""
+    def _look_at_end(self) -> None:
+        """Report the offset of the last batch of all if it follows a gap, and another file says that it ends elsewhere."""
         last, context = self._last, self.context
         if last is None or context.partition is None or not context.is_newest or self._break is None:
             return
         before, after = self._break
-        for offset, names in context.partition.files.segments.items():
+        for offset, name, is_of_end in witnesses.ends(context.partition):
             fits = offset - (last.last - last.first + 1)
-            is_inside = last.first < offset <= last.last or fits == before.last + 1
-            if PRODUCER_SNAPSHOT in names and after.position == last.position and before.last < fits < last.first and is_inside:
+            is_inside = last.first < offset <= last.last or is_of_end and fits == before.last + 1
+            if after.position == last.position and before.last < fits < last.first and is_inside:
                 message = (
-                    f"One batch has {offset_range(last.first, last.last)}, and {names[PRODUCER_SNAPSHOT]} was written where "
+                    f"One batch has {offset_range(last.first, last.last)}, and {name} was written where "
                     f"another one ended: {fits:,} would fit as its base offset, which its CRC does not cover."
                 )
                 self._report("uncovered-header-rot", last, message, expected=fits, found=last.first)
@@ -400,7 +400,7 @@ class BatchOrder(SegmentRule):
 
     def end(self) -> None:
         self._settle(None)
-        self._look_at_snapshots()
+        self._look_at_end()
         context = self.context
         self._gaps.report()
         self._deltas.report_sparse()
