@@ -308,7 +308,7 @@ class Verdict:
     def reasons(self) -> list[str]:
         """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, *reason, count) for word in WORDS for reason, count in self._worst_first(word)]
-        reasons = [] if self._is_anything else [f"{NOT_EXAMINED}: there is no Kafka file"]
+        reasons = [] if self._is_anything or found else [f"{NOT_EXAMINED}: there is no Kafka file"]
         reasons += [
             f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
             for word, place, reason, count in found[:_MAX_REASONS]
