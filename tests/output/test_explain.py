@@ -105,8 +105,7 @@ normal after an election | error  | Broker 2 sent a heartbeat request but receiv
 not replicated | cleaner | [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error due to
 local segments are kept | snapshot- | NullPointerException: Cannot invoke x because "producerStateSnapshotFile" is null
 log.cleaner.dedupe.buffer.size | crc-mismatch | requirement failed: 5 messages in segment a-0/5.log but offset map can fit only 4
-session of the broker's last run | error  | Error while creating ephemeral at /brokers/ids/1, node already exists and owner '72'
-    does not match current session '7'
+last run | error  | Error while creating ephemeral at /b, node already exists and owner '7' does not match current session
 built again from the topic | io-error | ProcessorStateException: Error opening store counts at location /tmp/rocksdb
 exactly-once | crc-mismatch | TaskCorruptedException: Tasks [{0_1=[a-1]}] are corrupted and hence need to be re-initialized
 another serializer | frame- | DataException: Converting byte[] to Kafka Connect data failed due to serialization error:

@@ -203,9 +203,11 @@ def test_a_topic_id_that_is_missing_is_copied_and_a_malformed_file_is_moved_away
 
 
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
-    triage = _triage("headers", "kafka", "nowhere")
-    assert triage.exit_code == 3
-    assert any(line.startswith("NOT LOOKED AT") and "nowhere" in line for line in _screen(triage))
+    (broker.parent / "empty").mkdir()
+    for path in ("nowhere", "empty"):
+        triage = _triage("headers", "kafka", path)
+        is_said = any(line.startswith("NOT LOOKED AT") and path in line for line in _screen(triage))
+        assert (triage.exit_code, is_said, main(["check", "kafka", path])) == (3, True, 3)
 
 
 def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
