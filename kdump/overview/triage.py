@@ -42,6 +42,7 @@ from kdump.verdicts.verdict import (
     UNREADABLE,
     Verdict,
     ends_all_starts,
+    is_of_kafka,
 )
 
 TYPE_CHECKING = False
@@ -153,9 +154,14 @@ def triage_of(
     triage.left = list(left.items())
     triage.verdict.leave_starts(len(left))
     do = partial(_do, level, starts, frozenset(left))
+    bare = {path for path in paths if len(paths) > 1}  # in which nothing of Kafka's was found
     with closing(rows_of(all_jobs, settings, do, processes, on_wait)) as rows:
-        for _, found in rows:
+        for job, found in rows:
+            if job.root in bare and (isinstance(found, PartitionSum) or is_of_kafka(found)):
+                bare.remove(job.root)
             triage.take(found)
+    for path in filter(system.is_directory, sorted(bare)):
+        triage.overview.take(Unseen(path, "there is no Kafka file"))
     around = Surroundings(all_jobs, paths)
     with_partitions = {tree.parent(job.path) for job in all_jobs if job.kind == Job.PARTITION}
     for job in all_jobs:

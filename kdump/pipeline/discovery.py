@@ -87,6 +87,24 @@ def is_wanted(item: FileItem, options: Options) -> bool:
     return options.table == "checkpoints" or options.selection.has(item.topic, item.partition)
 
 
+def with_copies_told_apart(items: list[FileItem]) -> list[FileItem]:
+    """The same files, but with the log directory in the name of a broker that has a partition in several of them.
+
+    One of these is a copy, such as a backup, and as good as a replica of another broker.
+    """
+    places: dict[tuple[str | None, str | None, int | None], set[str]] = {}
+    for item in items:
+        if item.topic is not None and item.state is None:
+            places.setdefault((item.broker, item.topic, item.partition), set()).add(_log_directory(item))
+    copied = {broker for (broker, _, _), folders in places.items() if len(folders) > 1}
+    return [item._replace(broker=f"{item.broker} in {_log_directory(item)}") if item.broker in copied else item for item in items]
+
+
+def _log_directory(item: FileItem) -> str:
+    folder = os.path.dirname(item.path)
+    return folder if item.topic is None else os.path.dirname(folder)
+
+
 def discover(
     root: str,
     broker: str | None = None,

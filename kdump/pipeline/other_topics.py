@@ -31,7 +31,7 @@ class OtherTopic(NamedTuple):
     @property
     def message(self) -> str:
         return (
-            f"The topic id is {text_of(self.topic_id)}, and {text_of(self.most)} in most replicas of topics that are called"
+            f"The topic id is {text_of(self.topic_id)}, and {text_of(self.most)} in other replicas of topics that are called"
             f" {self.item.topic}: this replica was not compared with them."
         )
 

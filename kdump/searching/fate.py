@@ -190,8 +190,11 @@ class Verdict:
             return self._of_marked()
         if below:
             starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in below)
-            self._evidence.append(f"the log starts later ({starts})")
-            return fates.BELOW_LOG_START
+            kept = [copy for copy in below if self._offset >= (copy.checkpointed_start or 0)]
+            lost = [orphan for copy in kept if (orphan := copy.orphan_of(self._offset)) is not None]
+            why = f": it is lost: of the segment from {lost[0]:,} on, only indexes are there" if lost else ""
+            self._evidence.append(f"the log starts later ({starts}){why}")
+            return fates.MISSING if lost else fates.BELOW_LOG_START
         return ""
 
     def _of_presence(self) -> str:

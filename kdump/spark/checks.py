@@ -10,17 +10,23 @@ Findings with a code of `kdump.checks.catalogue.FLEET` need several brokers or p
 
 from __future__ import annotations
 
+import os
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kdump.binary import system
 from kdump.errors import UsageError
+from kdump.formats import partition_metadata, tree
 from kdump.output.arrow.rows import columns_of
-from kdump.output.arrow.schemas import schema_of
+from kdump.output.arrow.schemas import schema_of, table_schema
+from kdump.pipeline import other_topics
+from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.fleet import compaction, questions, replicas, retention, statistics, transactions
 from kdump.pipeline.fleet import segments as of_segments
+from kdump.pipeline.reconciliation import Reconciliation
 from kdump.spark import releases
 from kdump.spark.brief_errors import with_brief_errors
 
@@ -69,9 +75,35 @@ def fleet(
     retention_ms: int | None = None,
     compacted: Sequence[str] = replicas.COMPACTED,
 ) -> DataFrame:
-    """All findings that only a fleet shows, of the tables batches, segments and checkpoints; of records too, where given."""
-    queries = questions.of_scan(now, retention_ms=retention_ms, compacted=compacted, reads_records="records" in tables)
-    return _union(ask(query, tables) for query in queries)
+    """All findings that only a fleet shows, of the tables batches, segments and checkpoints; of records too, where given.
+
+    Replicas of topics with other ids under one name are not compared, and a finding says so, where the files that the paths in
+    `segments` lead to are there: the driver reads partition.metadata beside them at once.
+    """
+    others = Reconciliation("")
+    others.others = _other_topics(tables["segments"]) if "segments" in tables else []
+    without = [other.replica for other in others.others]
+    of_records = "records" in tables
+    queries = questions.of_scan(now, retention_ms=retention_ms, compacted=compacted, without=without, reads_records=of_records)
+    rows = [tuple(row.values()) for batch in others.findings() for row in batch.to_pylist()]
+    session = next(iter(tables.values())).sparkSession
+    not_compared = [session.createDataFrame(rows, from_arrow_schema(table_schema("findings")))] if rows else []
+    return _union([*(ask(query, tables) for query in queries), *not_compared])
+
+
+def _other_topics(segments: DataFrame) -> list[other_topics.OtherTopic]:
+    """The replicas in this table that are of another topic than most of its name."""
+    replica = ["broker", "topic", "partition"]
+    if not {*replica, "path"} <= set(segments.columns):
+        return []
+    folder = functions.regexp_replace("path", "/[^/]*$", "").alias("folder")
+    items = [
+        FileItem(os.path.join(path, partition_metadata.NAME), broker, topic, number, None, "metadata")
+        for broker, topic, number, path in segments.where("topic IS NOT NULL").select(*replica, folder).distinct().collect()
+        if (name := tree.directory_name(path)) is not None and not name.state
+    ]
+    found = other_topics.find(items)
+    return [other._replace(item=other.item._replace(size=system.size(other.item.path))) for other in found]
 
 
 def _union(frames: Iterable[DataFrame]) -> DataFrame:

@@ -114,7 +114,7 @@ class Verdict:
 
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
         """Add a finding. One that `is_known` from the baseline is counted, but is not a reason."""
-        self._is_anything |= finding.code != _NOT_RECOGNIZED
+        self._is_anything |= is_of_kafka(finding)
         if finding.code == FLOOD and (unreadable := self.unreadable_in(os.path.dirname(finding.path))):
             unreadable.add(finding)
         if is_known:
@@ -169,7 +169,8 @@ class Verdict:
             self.make_exception(code)
 
     def add_file(self, report: FileReport) -> None:
-        """Add the report of a file. One of which nothing was examined is not Kafka's, or about to be deleted."""
+        """Add the report of a file."""
+        self._is_anything |= is_of_kafka(report)
         self.leave_unread(report.records_not_read, is_least=report.are_more_not_read)
         unreplayed = unreplayed_in(report)
         if unreplayed is not None:
@@ -179,7 +180,6 @@ class Verdict:
             self._files_left += 1
             self._marked_left += file_name.is_going(name)
             self._bytes_left += report.bytes_not_examined
-        self._is_anything |= report.bytes_not_examined < max(report.size, 1) or file_name.is_going(name)
 
     def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:
         """Count records that were not read; if it `is_least`, there are more. `verb` is what was not done with them."""
@@ -315,7 +315,7 @@ class Verdict:
     def reasons(self) -> list[str]:
         """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, *reason, count) for word in WORDS for reason, count in self._worst_first(word)]
-        reasons = [] if self._is_anything else [f"{NOT_EXAMINED}: there is no Kafka file"]
+        reasons = [] if self._is_anything or found else [f"{NOT_EXAMINED}: there is no Kafka file"]
         reasons += [
             f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
             for word, place, reason, count in found[:_MAX_REASONS]
@@ -370,6 +370,13 @@ def _word_of(code: str) -> str:
     if code in _STUCK:
         return STUCK
     return {START_LOSES: LOSES_AT_START, START_LEAVES_DAMAGE: UNREADABLE}.get(code, DAMAGED)
+
+
+def is_of_kafka(row: Row) -> bool:
+    """Whether a row of a check is about something of Kafka's. A file of which nothing was examined is not, or about to go."""
+    if isinstance(row, FileReport):
+        return row.bytes_not_examined < max(row.size, 1) or file_name.is_going(os.path.basename(row.path))
+    return isinstance(row, Finding) and row.code != _NOT_RECOGNIZED
 
 
 def sound_word(level: str, records_not_read: int) -> str:

@@ -139,6 +139,8 @@ def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes |
         ({"index": index_of(entries=[(7, 9 * SIZE)], trailing=b"\1\1\1\1")}, 7, f"{INDEX} knows"),
         ({"times": time_index_of(entries=[(TIMESTAMP, 1)])}, None, ""),
         ({"times": time_index_of(entries=[(TIMESTAMP, 2)])}, 2, f"{TIME_INDEX} knows"),
+        ({"times": time_index_of(entries=[(1 << 60, 9)])}, None, ""),  # overwritten
+        ({"times": time_index_of(entries=[(TIMESTAMP + 1, 1), (TIMESTAMP, 9)])}, None, ""),
         ({"snapshot": 2}, None, ""),
         ({"snapshot": 3}, 2, f"{file_name(3, '.snapshot')} knows"),
         (

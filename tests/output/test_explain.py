@@ -100,28 +100,20 @@ the disk | crc-mismatch | java.io.IOException: No space left on device
 io-error | crc-mismatch | java.io.IOException: Input/output error
 vm.max_map_count | frame- | java.io.IOException: Map failed
 ulimit | file-vanished | java.nio.file.FileSystemException: /data/t-0/00000000000000000010.log: Too many open files
-replica-divergence | torn-tail | Exiting because log truncation is not allowed for partition t-0, current leader's latest offset
-    2051 is less than 2391
+replica-divergence | torn-tail | Exiting because log truncation is not allowed for partition t-0, current leader's
 normal after an election | error  | Broker 2 sent a heartbeat request but received error NOT_CONTROLLER.
 not replicated | cleaner | [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error due to
-local segments are kept | snapshot- | NullPointerException: Cannot invoke "java.io.File.toPath()" because
-    "producerStateSnapshotFile" is null
-log.cleaner.dedupe.buffer.size | crc-mismatch | requirement failed: 5243 messages in segment a-0/5.log but offset map can fit only
-    4999. You can increase x
-session of the broker's last run | error  | Error while creating ephemeral at /brokers/ids/1, node already exists and owner '72'
-    does not match current session '7'
-built again from the topic | io-error | ProcessorStateException: Error opening store counts at location
-    /tmp/kafka-streams/app/0_0/rocksdb
-exactly-once | crc-mismatch | TaskCorruptedException: Tasks [{0_1=[app-counts-changelog-1]}] are corrupted and hence need to be
-    re-initialized
+local segments are kept | snapshot- | NullPointerException: Cannot invoke x because "producerStateSnapshotFile" is null
+log.cleaner.dedupe.buffer.size | crc-mismatch | requirement failed: 5 messages in segment a-0/5.log but offset map can fit only 4
+last run | error  | Error while creating ephemeral at /b, node already exists and owner '7' does not match current session
+built again from the topic | io-error | ProcessorStateException: Error opening store counts at location /tmp/rocksdb
+exactly-once | crc-mismatch | TaskCorruptedException: Tasks [{0_1=[a-1]}] are corrupted and hence need to be re-initialized
 another serializer | frame- | DataException: Converting byte[] to Kafka Connect data failed due to serialization error:
-not compacted | key-missing | ConfigException: Topic 'c-offsets' supplied via the 'offset.storage.topic' property is required to
-    have 'cleanup.policy=compact' to guarantee consistency
+not compacted | key-missing | Topic 'c' supplied via the 'x' property is required to have 'cleanup.policy=compact'
 crc-mismatch | frame- | kafka server: Message contents does not match its CRC.
 crc-mismatch | record-length-bad | kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2
 update the client | record-length-bad | kafka: error decoding packet: CRC didn't match expected 0x0 got 0xe38a6876
-Windows | io-error | FileSystemException: D:\\k\\5.log: The process cannot access the file because it is being used by another
-    process.
+Windows | io-error | D:\\k\\5.log: The process cannot access the file because it is being used by another process.
 dump tool | removed them. | Found 35 invalid bytes at the end of 00000000000000000123.log
 index-offset-mismatch | crc-mismatch | Mismatches in :/k/t-0/00000000000000000123.index
 offset-gap | crc-mismatch | Non-consecutive offsets in /k/t-0/00000000000000000123.log
@@ -138,12 +130,10 @@ name-not-numeric | crc-mismatch | java.lang.NumberFormatException: For input str
 cleaners of /tmp | torn-tail | java.nio.file.NoSuchFileException: /tmp/k/t-0/5.timeindex -> /tmp/k/t-0/5.timeindex.deleted
 another broker process uses this directory | io-error | java.nio.channels.OverlappingFileLockException
 io-error | torn-tail | kernel: blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)
-file-shrank | codec-unknown | java.io.EOFException: Failed to read `log header` from file channel `sun.nio.ch.FileChannelImpl@5`.
-    Expected to read 17 bytes, but reached end of file after reading 0 bytes. Started read from position 194840.
+file-shrank | codec-unknown | java.io.EOFException: Failed to read `log header` from file channel `x`.
 replica-divergence | torn-tail | UNCLEAN partition change for t-0 with topic ID Kx: isr: [1] -> [2], leader: -1 -> 2
 This is normal | error | Incremented log start offset to 100 due to client delete records request
 records expired | sequence-gap | Found no record of producerId=4000 on the broker. It is possible that the last message with the
-    producerId=4000 has been removed due to hitting the retention limit.
 was not written | crc-mismatch | kafka server: Message was too large, server rejected it to avoid allocation error
 Windows | set the owner | java.nio.file.AccessDeniedException: C:\\k\\t-9 -> C:\\k\\t-9.4485e9949a8b4981bd351f83f52d59fd-delete
 NFS | dmesg | java.nio.file.FileSystemException: /k/t-0/.nfs0000000000001234: Device or resource busy

@@ -193,17 +193,21 @@ def test_a_log_directory_without_the_file_that_names_its_broker_is_shown_so(brok
     assert _screen(_triage())[0] == "kafka: meta.properties is missing or damaged, clean stop"
 
 
-def test_a_topic_id_that_is_missing_is_taken_from_another_partition(broker: Path) -> None:
+def test_a_topic_id_that_is_missing_is_copied_and_a_malformed_file_is_moved_away(broker: Path) -> None:
     (broker / "orders-0/partition.metadata").unlink()
     (event,) = _triage("deep").events
     copied = "cp kafka/orders-1/partition.metadata kafka/orders-0/partition.metadata   # with the broker stopped"
     assert (event.heading, event.commands[0].partition(":")[0]) == ("set aside", copied)
+    (broker / "orders-0/leader-epoch-checkpoint").write_bytes(bytes(8))
+    assert any(" mv kafka/orders-0/leader-epoch-checkpoint " in line for line in _screen(_triage()))
 
 
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
-    triage = _triage("headers", "kafka", "nowhere")
-    assert triage.exit_code == 3
-    assert any(line.startswith("NOT LOOKED AT") and "nowhere" in line for line in _screen(triage))
+    (broker.parent / "empty").mkdir()
+    for path in ("nowhere", "empty"):
+        triage = _triage("headers", "kafka", path)
+        is_said = any(line.startswith("NOT LOOKED AT") and path in line for line in _screen(triage))
+        assert (triage.exit_code, is_said, main(["check", "kafka", path])) == (3, True, 3)
 
 
 def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:

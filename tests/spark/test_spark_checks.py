@@ -13,6 +13,7 @@ import pytest
 from kdump.checks.catalogue import FLEET
 from kdump.cli.commands import main
 from kdump.errors import UsageError
+from tests.builders.files import partition_metadata
 from tests.builders.fleets import write_fleet
 from tests.checks.faults.case import NOW
 from tests.checks.faults.fleet import CASES
@@ -138,7 +139,10 @@ def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeyp
 
 
 def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp_path: Path) -> None:
+    from kdump.spark import checks
+
     brokers = write_cookbook_fleet(tmp_path / "brokers")
+    (brokers / "broker=3" / "clicks-1" / "partition.metadata").write_bytes(partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg"))
     found: dict[str, list[str]] = {}
     summaries: dict[str, dict[str, Any]] = {}
     command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--records", "--output", "json", "--engine", "local"]
@@ -158,3 +162,8 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp
     expected = {"replica-divergence", "replica-missing-batches", "replica-behind", "txn-marker-missing", "retention-blocked"}
     expected |= {"cleaner-behind", "compaction-duplicate"}
     assert {finding["code"] for finding in summaries["local"]["findings"]} & FLEET == expected
+    frames = {
+        name: spark.read.parquet(str(tmp_path / "local" / name)) for name in ("batches", "segments", "checkpoints", "records")
+    }
+    (other,) = [row.asDict() for row in checks.fleet(frames, NOW).collect() if row.code == "scan-not-compared"]
+    assert in_order([other])[0] in found["local"]

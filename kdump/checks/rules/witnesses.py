@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import le
 
 from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _LAYOUTS = {OFFSET_INDEX: offset_index.ENTRY, TIME_INDEX: time_index.ENTRY, TRANSACTION_INDEX: transaction_index.ENTRY}
 _MOST_EPOCHS = 1 << 20  # bytes
+_LATEST = 10**16  # ms; also later than what some clients write as microseconds
 _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it belongs to that
 
 
@@ -178,12 +180,18 @@ def _last_entries(partition: PartitionFacts, base_offset: int) -> list[LastEntry
         try:
             with Source(os.path.join(partition.path, names[suffix])) as source:
                 count = entries.used_entries(source, layout.size)
-                entry = entries.at(source, layout, count - 1) if count else None
+                before, entry = (entries.at(source, layout, row) if row >= 0 else None for row in (count - 2, count - 1))
         except Unreadable:
             continue
-        if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset:
+        if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset and _is_plausible(suffix, before, entry):
             found.append((suffix, names[suffix], entry))
     return found
+
+
+def _is_plausible(suffix: str, before: tuple[int, ...] | None, entry: tuple[int, ...]) -> bool:
+    """Whether an entry is above the one before it, and has a possible time: what overwrote an index knows of no offset."""
+    is_above = suffix == TRANSACTION_INDEX or before is None or all(map(le, before, entry))
+    return is_above and (suffix != TIME_INDEX or 0 <= entry[0] <= _LATEST)
 
 
 def _counted_from(base_offset: int, partition: PartitionFacts, found: list[LastEntry]) -> list[LastEntry]:

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from kdump.binary import system
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Start, Summary
 from kdump.checks.jobs import Job, jobs
@@ -18,7 +19,7 @@ from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
-from kdump.verdicts.verdict import Verdict
+from kdump.verdicts.verdict import Verdict, is_of_kafka
 from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
@@ -66,6 +67,7 @@ class _Run:
             on_wait=self._progress.show,
         )
         results = isolation.results()
+        bare = {path for path in self._request.paths if system.is_directory(path)}  # in which nothing of Kafka's was found
         with self._progress:
             try:
                 for job, rows in results:
@@ -76,6 +78,8 @@ class _Run:
                         for row in rows:
                             if isinstance(row, Finding | FileReport | Start):
                                 row.path = STDIN
+                    if job.root in bare and any(map(is_of_kafka, rows)):
+                        bare.remove(job.root)
                     self._take(rows, group)
                     self._progress.findings = sum(self._counts.values())
                 around, found = Surroundings(all_jobs, self._request.paths), list[Finding]()
@@ -85,6 +89,8 @@ class _Run:
                     self._take([finding], finding.path)
             finally:
                 results.close()  # ends the other processes
+        for path in sorted(bare) if len(self._request.paths) > 1 else ():
+            self._verdict.fail_to_examine(f"{path}: there is no Kafka file")
         self._formatter.end(
             Summary.like(
                 self._verdict,

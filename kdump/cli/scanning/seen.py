@@ -45,7 +45,7 @@ def look(request: ScanRequest) -> Seen:
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     began_ns = time.time_ns()
     unlisted: list[Unreadable] = []
-    items = discovery.files_of(Options({**common, "table": "files"}), unlisted)
+    items = discovery.with_copies_told_apart(discovery.files_of(Options({**common, "table": "files"}), unlisted))
     is_repeatable = request.tables_to is not None and not request.decoding
     found = earlier_scan.find(items, paths, began_ns) if is_repeatable else None
     kept, is_unchanged = NOTHING, False

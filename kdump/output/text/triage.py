@@ -92,7 +92,9 @@ def _block(out: ReportWriter, event: TriageEvent, *, shows_all: bool) -> list[st
     heading = out.colored(event.heading.upper(), color) + " " * (_HEADING - len(event.heading))
     block = [heading + lines[0], *(" " * _HEADING + line for line in lines[1:])]
     commands = event.commands if shows_all else [line for line in event.commands if not line.startswith("#")] or event.commands
-    for command in commands if shows_all else commands[:_MOST_COMMANDS]:
+    if len(commands) > _MOST_COMMANDS and not shows_all:  # what mends is worth more than where to look
+        commands = [line for line in commands if not line.startswith("kdump check ")][:_MOST_COMMANDS]
+    for command in commands:
         line = f"  {out.shown(command)}"
         if out.is_terminal and width_of(line) > out.width and _ABOUT in line:  # a command is never cut; what it says of itself is
             line, _, about = line.rpartition(_ABOUT)
