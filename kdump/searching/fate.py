@@ -201,7 +201,7 @@ class Verdict:
         visible = [(copy, sighting) for copy, sighting in self._current if not self._is_below_start(copy)]
         if not visible:
             return ""
-        self._note_claim(visible[0][1])
+        self._note_claim(*visible[0])
         holding = [copy for copy, _ in visible]
         behind = [copy for copy in self._served if copy not in (*holding, *self._damaged) and self._is_behind(copy)]
         if behind:
@@ -210,9 +210,13 @@ class Verdict:
             return fates.ONLY_ON
         return fates.PRESENT
 
-    def _note_claim(self, sighting: Sighting) -> None:
-        """Note where the offset of a record that is there may not be the one that it was written with."""
+    def _note_claim(self, copy: Copy, sighting: Sighting) -> None:
+        """Note where the offset of a record that is there may not be the one that it was written with, and what hides it."""
         batch = sighting.batch
+        damaged = copy.damage_at(self._offset)
+        if damaged and not isinstance(damaged, UnreadableRange) and (damaged.log, damaged.start) == (batch.path, batch.position):
+            what = f"the length in the header of its batch, at byte {batch.position:,} of {batch.path}, is wrong"
+            self._evidence.append(f"{what}: consumers cannot read it, kdump recover takes it over")
         if sighting.stray is not None:
             self._evidence.append(f"{_out_of_line(sighting)}; the offsets in its header may be wrong")
         if sighting.is_in_cut_wrapper:

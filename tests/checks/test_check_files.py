@@ -62,7 +62,7 @@ def _metadata_log(tmp_path: Path, segments: Segments) -> Path:
         ({0: [_batch(0), _batch(2)], 7: [_batch(4)]}, []),  # it has the wrong name
         ({0: [_batch(0), _batch(2)], 7: [_batch(5)]}, [("segments-gap", "info", 4, 6, "4", "7")]),
         ({0: [_batch(0), _batch(2)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 3, "at least 4", "3")]),
-        ({0: [_batch(0, 9)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 4, "at least 9", "3")]),
+        ({0: [_batch(0, 9)], 3: [_batch(0)]}, [("segments-overlap", "error", 3, 8, "at least 9", "3")]),  # it has the wrong name
         (
             {0: [_batch(0, 9)], 3: [_batch(3)], 5: [_batch(5)]},
             [("segments-overlap", "error", 3, 4, "at least 9", "3"), ("segments-overlap", "error", 5, 6, "at least 9", "5")],

@@ -84,6 +84,11 @@ def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(offset: int, 
     assert f"a record with this key stands at byte {len(_one(0))} of " in fate.evidence
 
 
+def test_consumers_cannot_read_a_record_that_is_there_in_a_batch_with_a_wrong_length(tmp_path: Path) -> None:
+    path = _partition(tmp_path, _one(0), flipped(_one(1), 8), _one(2))
+    assert ["consumers cannot read it" in _fate(offset, path).evidence for offset in range(3)] == [False, True, False]
+
+
 def test_a_record_below_the_log_start_is_not_missing_where_another_copy_lacks_it(tmp_path: Path) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k%d" % offset)]) for offset in range(4)]
     with_bytes, without = tmp_path / "one", tmp_path / "two"
@@ -208,9 +213,7 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
     "damaged, claimed, gone",
     [
         ([], {5: 4}, [5]),
-        ([], {5: 1}, [5]),
         ([], {5: 7}, [5]),
-        ([], {5: 5 + (1 << 40)}, [5]),
         ([], {4: 6}, [4]),
         ([], {4: 1, 5: 0}, [4, 5]),
         ([], {2: 6, 3: 7}, [2, 3]),
@@ -224,7 +227,6 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
         ([3, 4, 6], {5: 4}, [3, 4, 5, 6]),
         ([3], {5: 3}, [3, 5]),
         ([4], {4: 5}, [4]),
-        ([4], {4: 500}, [4]),
         ([-4], {}, [4]),
         ([5], {4: 5}, [4, 5]),
         ([2, 5], {4: 5}, [2, 4, 5]),

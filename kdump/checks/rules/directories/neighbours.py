@@ -52,7 +52,7 @@ def _end(facts: SegmentFacts) -> int | None:
 
 
 def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: int, last: int, own_last: int) -> None:
-    shared = max(min(last, own_last), base_offset)
+    shared = min(last, own_last) if own_last >= base_offset else last  # its name alone claims them all
     before, log = partition.log_name(base_before), partition.log_name(base_offset)
     both = offset_range(base_offset, shared)
     message = f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {both}."
