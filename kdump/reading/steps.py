@@ -91,7 +91,7 @@ class Steps:
         try:
             batch = self._found.at(position)
         except CorruptData as found:
-            batch, fault = None, found
+            batch, fault = None, found.with_traceback(None)  # which this frame is in: a cycle for each damage
         if batch is None:
             return self._past(position, fault)
         if batch.is_valid:

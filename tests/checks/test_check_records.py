@@ -169,8 +169,8 @@ def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
 
 
 @each("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_damaged_payload_is_opened_once_without_cycles(codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / LOG).write_bytes(broken_compressed(codec)(50))
+def test_damage_is_read_once_and_without_cycles(codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(broken_compressed(codec)(50) + (b"\xff" * 50 + batch(records=[record()])) * 50)
     opened: list[int] = []
     of_codec: Any = codecs._module(CODEC_IDS[codec])
     decompressed: Callable[..., Iterator[bytes]] = of_codec.decompressed
