@@ -212,7 +212,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("62-f19", "forecasts/log_directory.py", '== "file-io-error"', '== ""'),
     ("lost-behind-covered", "forecasts/losses.py", "first = covered[row][1] + 1", "first = last + 1"),
     ("f02", "forecasts/losses.py", "                came[_identity(batch)] -= 1", "                pass"),
-    ("60-f01", "forecasts/losses.py", "losses.may_be_more = bool(cut_short)", "losses.may_be_more = False"),
+    ("60-f01", "forecasts/losses.py", "_merged(lost), bool(cut_short))", "_merged(lost), False)"),
     ("60-f03", "forecasts/losses.py", "if file.start > end:\n                pieces", "if False:\n                pieces"),
     ("60-f04", "forecasts/losses.py", "if self._highest[row] >= first", "if self._highest[row] > first"),
     ("64-f01", "forecasts/losses.py", " and last.position + last.size == file.size", ""),
