@@ -54,7 +54,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("cut-is-a-hole", "binary/zeros.py", " and file.status().st_size >= source.size", "", "reading/test_salvage.py"),
     ("phrase-before-exception", "checks/catalogue/lines/matching.py", "not specific and not any(", "event or any("),
     ("62-h20", "checks/check_processes.py", "_crash_rows(attempt.job.path, 0, reason, self._settings)", "[]"),
-    ("worse-behind-better", "checks/context.py", '"finding-flood" and not is_worse:', '"finding-flood":'),
+    ("worse-behind-better", "checks/context.py", "return not _is_worse(severity, self._worst.get(code, INFO))", "return True"),
     ("old-log-that-grows", "checks/context.py", "return self.is_newest is not False and isinstance", "return isinstance"),
     ("66-d-c09", "checks/finding.py", "are_more_not_read |= is_least", "are_more_not_read &= is_least"),
     ("61-c08", "checks/missing_offsets.py", "(first, fitting[0])", "(first, fitting[-1])"),
