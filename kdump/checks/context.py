@@ -128,25 +128,15 @@ class FileContext:
 
         Pedantic findings, and those beyond `max_findings` of one code, are not reported: `finish` counts the latter.
         """
-        fault = catalogue.FAULTS[code]
-        if severity is None and code in self._suppressed and self._worst.get(code, INFO) == fault.severity:
-            size = self.source.size  # as often before
-            self.count_further(code, 1, max(0, min(start, size)), max(0, min(end, size)))
-            return
+        fault, size = catalogue.FAULTS[code], self.source.size
         severity = severity or fault.severity
-        if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
-            return
-        size = self.source.size
         start, end = max(0, min(start, size)), max(0, min(end, size))
         if code in _TAILS and end >= size and self._is_active():
             severity = INFO
-        self._counts[code] = count = self._counts.get(code, 0) + 1
-        is_worse = _is_worse(severity, self._worst.get(code, INFO))
-        if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
-            self._counts[code] -= 1
-            self.count_further(code, 1, start, end)
+        if code != "finding-flood" and self.counts_only(code, start, end, severity):
             return
-        if is_worse:
+        self._counts[code] = self._counts.get(code, 0) + 1
+        if _is_worse(severity, self._worst.get(code, INFO)):
             self._worst[code] = severity
         offset_first, offset_last = (None, None) if offsets is None else offsets
         if offsets is not None and not _MIN_OFFSET <= min(offsets) <= max(offsets) <= _MAX_OFFSET:
@@ -227,24 +217,27 @@ class FileContext:
 
         The same for another severity, if it is given.
         """
-        fault = catalogue.FAULTS[code]
-        severity = severity or fault.severity
-        if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
-            return True  # it is not even counted
+        severity = severity or catalogue.FAULTS[code].severity
+        if self._is_unwanted(code, severity):
+            return True
         if self._counts.get(code, 0) < self.settings.max_findings:
             return False
         return not _is_worse(severity, self._worst.get(code, INFO))
 
     def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:
         """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
-        further = self._suppressed.get(code)
-        if further is not None and self._worst.get(code, INFO) == (severity or catalogue.FAULTS[code].severity):
+        severity, further = severity or catalogue.FAULTS[code].severity, self._suppressed.get(code)
+        if further is not None and self._worst.get(code, INFO) == severity:  # as often before
             further.add(1, start, end)
             return True
-        if not self.is_full(code, severity):
-            return False
-        self.report(code, start, end, "", severity=severity)
-        return True
+        is_full = self.is_full(code, severity)
+        if is_full and not self._is_unwanted(code, severity):
+            self.count_further(code, 1, start, end)
+        return is_full
+
+    def _is_unwanted(self, code: str, severity: str) -> bool:
+        """Whether a finding is not even counted."""
+        return severity == INFO and catalogue.FAULTS[code].is_pedantic and not self.settings.is_pedantic
 
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""

@@ -18,7 +18,7 @@ from kdump.reading.walked_log import WalkedLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
@@ -51,7 +51,13 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     at_damage = [rule.damage for rule in closing_first if type(rule).damage is not SegmentRule.damage]
     at_batches = [rule.batches for rule in closing_first if type(rule).batches is not SegmentRule.batches]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
-    items = _items(context, reads_all=record_reader.reads_all)
+    base_offset = context.base_offset if context.file_type == "log" else None
+    items = salvage.walk(
+        context.source,
+        base_offset=base_offset,
+        next_base_offset=context.next_base_offset,
+        keeps_bytes=record_reader.reads_all,
+    )
     first_offsets = FirstOffsets(context, record_reader)
     walked = WalkedLog(context.base_offset or 0) if context.is_part_of_log else None
     try:
@@ -79,17 +85,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         rule.end()
     if walked is not None and context.partition is not None and not context.is_unreadable(0, facts.size):
         context.partition.keep(facts, walked)
-
-
-def _items(context: FileContext, *, reads_all: bool) -> Generator[Section | Damage]:
-    """The items of a walk through the log."""
-    base_offset = context.base_offset if context.file_type == "log" else None
-    return salvage.walk(
-        context.source,
-        base_offset=base_offset,
-        next_base_offset=context.next_base_offset,
-        keeps_bytes=reads_all,
-    )
 
 
 def _count_damage(context: FileContext, damage: Damage) -> None:

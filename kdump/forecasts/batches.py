@@ -16,12 +16,8 @@ from kdump.binary.batch_header import (
     HEADER_UP_TO_MAGIC,
     LAST_OFFSET_DELTA,
     LOG_OVERHEAD,
-    MAGIC_AT,
     MESSAGE_CRC,
     MESSAGE_CRC_COVERS_FROM,
-    MESSAGE_HEADER,
-    MESSAGE_HEADER_SIZE,
-    MESSAGE_TIMESTAMP_AT,
     MIN_RECORD_OVERHEAD,
     batch_size,
 )
@@ -32,7 +28,7 @@ from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
 from kdump.formats import message_set
 from kdump.formats.log import Log
-from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.record_batch import message_header
 from kdump.reading.headers import HeaderWindow
 
 TYPE_CHECKING = False
@@ -224,10 +220,7 @@ class LogReader:
         """A batch that is too large for a window, too small for its header, or at the end of the log."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:
-            timestamp = NO_TIMESTAMP
-            if data[MAGIC_AT]:
-                timestamp = int.from_bytes(data[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
-            message = (*MESSAGE_HEADER.unpack_from(data), timestamp)
+            message = message_header(data)
             covered = position + MESSAGE_CRC_COVERS_FROM, position + size
             is_valid = of_range(self, *covered, crc32) == message[MESSAGE_CRC]
             return position, message, True, is_valid

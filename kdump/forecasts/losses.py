@@ -20,7 +20,7 @@ from kdump.reading.walked_log import STRETCH, UNEXAMINED, UNOPENED, found_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.forecasts.damage import WalkedLogs
     from kdump.forecasts.directory import Directory
@@ -39,23 +39,15 @@ _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
 
 
-class Losses:
-    """The lost intact batches: their number, records and bytes, and the offsets that no other batch covers.
+class Losses(NamedTuple):
+    """The records in lost intact batches, and the offsets of these that no other batch covers.
 
     `may_be_more` if the search for them was cut short: too many bytes look like headers of batches and are none.
     """
 
-    def __init__(self) -> None:
-        self.batches = 0
-        self.records = 0
-        self.bytes = 0
-        self.offsets: list[Range] = []
-        self.may_be_more = False
-
-    def add(self, batch: Intact) -> None:
-        self.batches += 1
-        self.records += batch[2]
-        self.bytes += batch[3]
+    records: int = 0
+    offsets: Sequence[Range] = ()
+    may_be_more: bool = False
 
 
 class DataEnd(NamedTuple):
@@ -165,7 +157,7 @@ def _logs(directory: Directory) -> _Logs:
 
 
 def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: list[File]) -> Losses:
-    losses = Losses()
+    records = 0
     cut_short: list[File] = []
     came: dict[tuple[int, ...], int] = {}
     if gone:
@@ -179,7 +171,7 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
             if came.get(_identity(batch), 0):
                 came[_identity(batch)] -= 1
             else:
-                losses.add(batch)
+                records += batch[2]
                 _add(ranges, batch[:2])
     read = ReadLogs(directory, intact)
     lost = _not_covered(directory, _merged(ranges), intact, read)
@@ -191,11 +183,9 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
-                losses.add(batch)
+                records += batch[2]
         lost += left
-    losses.offsets = _merged(lost)
-    losses.may_be_more = bool(cut_short)
-    return losses
+    return Losses(records, _merged(lost), bool(cut_short))
 
 
 def data_end(directory: Directory, intact: IntactBatches, read_from: int = 0) -> DataEnd:

@@ -29,7 +29,6 @@ from kdump.binary.batch_header import (
     batch_length,
     batch_offset,
     batch_size,
-    message_timestamp,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.codecs import CODECS
@@ -417,8 +416,7 @@ class Log:
             batches = record_batch.table_of_batches([header], [self.position], [is_valid])
             chunk = Chunk(batches, [header], [0], b"", False)
         else:
-            timestamp = message_timestamp(header_bytes) if magic else record_batch.NO_TIMESTAMP
-            message = (*MESSAGE_HEADER.unpack_from(header_bytes), timestamp)
+            message = record_batch.message_header(header_bytes)
             attributes = message[MESSAGE_ATTRIBUTES]
             is_valid = self._crc(MESSAGE_CRC_COVERS_FROM, size) == message[MESSAGE_CRC]
             chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)

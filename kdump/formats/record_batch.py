@@ -8,8 +8,11 @@ from kdump.binary.batch_header import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
     LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_HEADER,
     TIMESTAMP_TYPE_BIT,
     TRANSACTIONAL_BIT,
+    message_timestamp,
 )
 from kdump.binary.codecs import CODECS
 from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Table, Text, UInt32
@@ -149,6 +152,12 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
             "isvalid": valid,
         },
     )
+
+
+def message_header(header_bytes: bytes) -> MessageHeader:
+    """The header of a message of magic 0 or 1 as the kernel unpacks it: with a timestamp, NO_TIMESTAMP in magic 0."""
+    timestamp = message_timestamp(header_bytes) if header_bytes[MAGIC_AT] else NO_TIMESTAMP
+    return (*MESSAGE_HEADER.unpack_from(header_bytes), timestamp)
 
 
 def columns_of_attributes(

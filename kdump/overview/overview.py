@@ -127,7 +127,8 @@ class Overview:
                 what = FILE if job.kind == Job.FILE else PARTITION
                 own = [one for one in self.partitions if one.path == job.path]
                 if system.has_name(job.path) and (is_wanted is None or own):
-                    self._add_place(job.path, what, _log_directory_of(job), own)
+                    above = tree.parent(job.path)
+                    self._add_place(job.path, what, above if job.kind == Job.PARTITION else tree.parent(above), own)
         if is_wanted is None:
             self._add_above(paths)
 
@@ -229,9 +230,3 @@ def _logs_of(job: Job) -> tuple[list[str], list[int]]:
 def _is_text(path: str) -> bool:
     """Whether a checkpoint is one of lines of text, by its name."""
     return os.path.basename(path).endswith("-checkpoint")
-
-
-def _log_directory_of(job: Job) -> str:
-    """The log directory that a partition is in, or that of the partition of a file."""
-    above = tree.parent(job.path)
-    return above if job.kind == Job.PARTITION else tree.parent(above)

@@ -12,9 +12,6 @@ from kdump.binary.batch_header import (
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC_AT,
-    MESSAGE_HEADER,
-    MESSAGE_HEADER_SIZE,
-    MESSAGE_TIMESTAMP_AT,
     MIN_BATCH_LENGTH,
     MIN_RECORD_OVERHEAD,
     batch_length,
@@ -22,7 +19,7 @@ from kdump.binary.batch_header import (
     batch_size,
 )
 from kdump.errors import CorruptData
-from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
+from kdump.formats.record_batch import RecordBatch, message_header
 from kdump.reading import damages, search, spans
 from kdump.reading.found_batches import KNOWN_MAGIC, FoundBatch, FoundBatches
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage, Section
@@ -322,13 +319,7 @@ class Steps:
         data: bytes | None = None
         if size <= self._tuning.window_bytes:
             data = patched[:size] + self._source.read(start + len(patched), max(0, size - len(patched)))
-        if magic >= 2:
-            header: tuple[int, ...] = BATCH_HEADER.unpack(patched)
-        else:
-            timestamp = NO_TIMESTAMP
-            if magic:
-                timestamp = int.from_bytes(patched[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
-            header = (*MESSAGE_HEADER.unpack_from(patched), timestamp)
+        header: tuple[int, ...] = BATCH_HEADER.unpack(patched) if magic >= 2 else message_header(patched)
         batch = FoundBatch(header, start, size, data, is_legacy=magic < 2, is_valid=True)
         status = SALVAGED if batch.has_known_magic else DAMAGED
         if status == SALVAGED:

@@ -126,14 +126,6 @@ class Order:
 
         If so, the order continues after them.
         """
-        if not self.may_take(summary):
-            return False
-        epoch = None if summary.is_legacy else summary.last_leader_epoch
-        self._move((summary.first_offset, summary.last_offset, epoch), summary.end - summary.positions[0])
-        return True
-
-    def may_take(self, summary: BatchSummary) -> bool:
-        """Whether `takes` would take these batches."""
         if not self.wants_summary():
             return False
         if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
@@ -141,9 +133,14 @@ class Order:
         if not summary.is_legacy and (summary.first_leader_epoch < self._epoch or summary.leader_epochs_back):
             return False
         last = summary.first_offset, summary.last_offset, None if summary.is_legacy else summary.last_leader_epoch
-        if not summary.gaps and summary.first_offset == self._last_offset + 1:
-            return all(_ascends(last, extent) for extent in self._headers_from(summary.end))
-        return _are_in_order([last, *self._headers_from(summary.end)])  # else what follows may say that there is no gap
+        following = list(self._headers_from(summary.end))
+        if summary.gaps or summary.first_offset != self._last_offset + 1:
+            takes = _are_in_order([last, *following])  # what follows may say that there is no gap
+        else:
+            takes = all(_ascends(last, extent) for extent in following)
+        if takes:
+            self._move(last, summary.end - summary.positions[0])
+        return takes
 
     def header_at(self, position: int) -> Extent | None:
         """The extent in the header at this position, if it looks like one. Its CRC is not checked."""

@@ -41,7 +41,7 @@ def test_an_offset_index_takes_higher_offsets_until_it_is_full() -> None:
     index.reset(3 * 8 + 7)
     found = [_outcome(index.append, offset, 10 * row) for row, offset in enumerate((100, 100, 99, 101, 105, 106))]
     assert found == ["", "InvalidOffset", "InvalidOffset", "", "", "IllegalArgumentException"]
-    assert (index.count, index.size, index.room, index.last_offset) == (3, 24, 24, 105)
+    assert (index.size, index.room, index.last_offset) == (24, 24, 105)
     assert [index.can_hold(100 + far) for far in (-1, 0, 0x7FFFFFFF, 0x80000000)] == [False, True, True, False]
 
 
@@ -56,8 +56,8 @@ def test_an_offset_index_is_cut_and_looked_up_as_a_list(tmp_path: Path) -> None:
             below = sum(offset <= target for offset in offsets)
             assert index.position_of(50 + target) == (10 * (below - 1) if below else 0)
             index.truncate_to(50 + target)
-            assert index.count == sum(offset < target for offset in offsets)
-            assert index.last_offset == (50 + offsets[index.count - 1] if index.count else 50)
+            assert index.size == 8 * sum(offset < target for offset in offsets)
+            assert index.last_offset == (50 + offsets[index.size // 8 - 1] if index.size else 50)
 
 
 def test_a_time_index_keeps_its_last_slot_and_takes_no_earlier_time() -> None:
@@ -68,9 +68,9 @@ def test_a_time_index_keeps_its_last_slot_and_takes_no_earlier_time() -> None:
         for entry in ((5, 100), (5, 100), (4, 101), (6, 99), (6, 100), (7, 101), (8, 102), (9, 103))
     ]
     assert found == [*("", "", "IllegalStateException", "InvalidOffset", "", ""), *["IllegalArgumentException"] * 2]
-    assert (index.size, index.last) == (36, (7, 101))
+    assert (index.size, index._last) == (36, (7, 101))
     assert [_outcome(index.append, time, 110, is_last=True) for time in (7, 8, 8, 9)] == ["", "", "", "BufferOverflowException"]
-    assert (index.size, index.room, index.last) == (48, 48, (8, 110))
+    assert (index.size, index.room, index._last) == (48, 48, (8, 110))
 
 
 def test_aborted_transactions_end_after_one_another() -> None:
@@ -151,8 +151,8 @@ def test_what_is_appended_after_a_segment_was_cut_has_a_place_in_its_index(tmp_p
     (tmp_path / f"{0:020}.log").write_bytes(b"".join(batches))
     (tmp_path / f"{0:020}.index").write_bytes(struct.pack(">iiii", 1, size, 3, 3 * size))
     segment = Segment(Directory.of(str(tmp_path)), 0, Settings(RULES, is_clean=False, recovery_point=0))
-    assert (segment.offset_index.count, segment.truncate_to(2)) == (2, 2 * size)
-    assert (segment.offset_index.count, segment.size, segment.next_offset()) == (1, 2 * size, 2)
+    assert (segment.offset_index.size, segment.truncate_to(2)) == (16, 2 * size)
+    assert (segment.offset_index.size, segment.size, segment.next_offset()) == (8, 2 * size, 2)
 
 
 # --- which start is worse

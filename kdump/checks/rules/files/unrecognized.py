@@ -77,10 +77,9 @@ def check(context: FileContext, *, is_named: bool) -> bool:
 
 def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
     """Report the files of a directory, with their sizes, that do not seem to be Kafka's."""
-    if others:
-        names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
-        size = sum(size for _, size in others)
-        verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
-        files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"
-        message = f"{files} {verb} not Kafka's by name and content, and {whose} not examined."
-        context.report("file-not-recognized", 0, 0, message, severity=INFO)
+    names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
+    size = sum(size for _, size in others)
+    verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
+    files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"
+    message = f"{files} {verb} not Kafka's by name and content, and {whose} not examined."
+    context.report("file-not-recognized", 0, 0, message, severity=INFO)
