@@ -145,16 +145,24 @@ class Collection:
 
     # Compiling
 
-    def avro(self, schema: Schema, context: str = "", name: str = "") -> AvroDecoder:
+    def avro(self, schema: Schema, name: str = "") -> AvroDecoder:
         """The decoder of an Avro schema, or of the type with a name in it. Raises CorruptData (`schema-invalid`)."""
+        compiled = self._compile(schema, name)
+        assert isinstance(compiled, AvroDecoder)
+        return compiled
+
+    def protobuf(self, schema: Schema) -> Protobuf:
+        """The types of a Protobuf schema. Raises CorruptData (`schema-invalid`)."""
+        compiled = self._compile(schema, "")
+        assert isinstance(compiled, Protobuf)
+        return compiled
+
+    def _compile(self, schema: Schema, name: str) -> AvroDecoder | Protobuf:
+        """What is made of a schema, once: also the fault of one that cannot be used is kept."""
         compiled = self._compiled.get((id(schema), name))
         if compiled is None:
             try:
-                if schema.references or not schema.name:
-                    referenced = [other.text for _, other in references_of(schema, self.registry, context)]
-                else:
-                    referenced = self._others(schema)
-                compiled = AvroDecoder(avro_types.parsed(schema.text, referenced, name))
+                compiled = self._protobuf(schema) if schema.type == PROTOBUF else self._avro(schema, name)
             except CorruptData as fault:
                 compiled = fault
             except RecursionError:
@@ -162,23 +170,6 @@ class Collection:
             self._keep((id(schema), name), compiled, schema)
         if isinstance(compiled, CorruptData):
             raise compiled
-        assert isinstance(compiled, AvroDecoder)
-        return compiled
-
-    def protobuf(self, schema: Schema, context: str = "") -> Protobuf:
-        """The types of a Protobuf schema. Raises CorruptData (`schema-invalid`)."""
-        compiled = self._compiled.get((id(schema), ""))
-        if compiled is None:
-            try:
-                compiled = self._protobuf(schema, context)
-            except CorruptData as fault:
-                compiled = fault
-            except RecursionError:
-                compiled = invalid("its types contain each other in too long a chain")
-            self._keep((id(schema), ""), compiled, schema)
-        if isinstance(compiled, CorruptData):
-            raise compiled
-        assert isinstance(compiled, Protobuf)
         return compiled
 
     def _keep(self, key: tuple[int, str], compiled: AvroDecoder | Protobuf | CorruptData, schema: Schema) -> None:
@@ -189,11 +180,18 @@ class Collection:
             self._kept_bytes = schema.held_bytes
         self._compiled[key] = compiled
 
-    def _protobuf(self, schema: Schema, context: str) -> Protobuf:
+    def _avro(self, schema: Schema, name: str) -> AvroDecoder:
+        if schema.references or not schema.name:
+            referenced = [other.text for _, other in references_of(schema, self.registry)]
+        else:
+            referenced = self._others(schema)
+        return AvroDecoder(avro_types.parsed(schema.text, referenced, name))
+
+    def _protobuf(self, schema: Schema) -> Protobuf:
         if self._known is None:
             self._known = known_types()
         types = Types(self._known)
-        imported = [other for _, other in references_of(schema, self.registry, context)]
+        imported = [other for _, other in references_of(schema, self.registry)]
         if schema.name:  # files: what one imports is beside it
             imported = [other for other in self.files if other.type == PROTOBUF and other is not schema and not other.data]
         for other in imported:

@@ -145,13 +145,13 @@ class _Parser:
     def _members(self, message: Message, depth: int) -> None:
         oneofs = 0
         while (token := self._next()) != "}":
-            if token == "message" and self._is_name_next("{"):
+            if token == "message" and self._is_block_next():
                 self._nest(message, self._message(self._next(), message.name, depth + 1))
-            elif token == "enum" and self._is_name_next("{"):
+            elif token == "enum" and self._is_block_next():
                 self._enum(message.name)
-            elif token == "extend" and self._is_name_next("{"):
+            elif token == "extend" and self._is_block_next():
                 self._extend(message.name, depth)
-            elif token == "oneof" and self._is_name_next("{"):
+            elif token == "oneof" and self._is_block_next():
                 self._oneof(message, oneofs, depth)
                 oneofs += 1
             elif token == "option":
@@ -165,9 +165,9 @@ class _Parser:
             elif token != ";":
                 self._field(message, token, depth)
 
-    def _is_name_next(self, after: str) -> bool:
-        """Whether a name and then this token follow; else the word before them is the type of a field."""
-        return self._at + 1 < len(self._tokens) and self._tokens[self._at + 1] == after
+    def _is_block_next(self) -> bool:
+        """Whether a name and a block follow; else the word before them is the type of a field."""
+        return self._tokens[self._at + 1 : self._at + 2] == ["{"]
 
     @staticmethod
     def _nest(message: Message, nested: Message) -> None:

@@ -161,10 +161,6 @@ class Registry:
         """The schemas of the default context with their ids."""
         return [(id, schema) for (context, id), schema in self._schemas.items() if not context]
 
-    def qualified(self, subject: str, context: str) -> str:
-        """The subject that a schema of a context means by this name."""
-        return subject if not context or context_of(subject) else f":{context}:{subject}"
-
 
 def context_of(subject: str) -> str:
     """The context in the name of a subject, `.name` in `:.name:subject`; empty for the default one."""

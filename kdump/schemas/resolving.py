@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Named = tuple[str, Schema]
 
 
-def references_of(schema: Schema, registry: Registry | None, context: str = "") -> list[Named]:
+def references_of(schema: Schema, registry: Registry | None) -> list[Named]:
     """All schemas that a schema refers to, directly or not, each after those that it refers to itself, with their names.
 
     Raises CorruptData (`schema-invalid`) if one is missing, if they refer to each other in a circle, or if there are too many.
@@ -34,10 +34,9 @@ def references_of(schema: Schema, registry: Registry | None, context: str = "") 
             if ready is not None:
                 found.append(ready)
             continue
-        subject = reference.subject if registry is None else registry.qualified(reference.subject, context)
-        version = (subject, reference.version)
+        version = (reference.subject, reference.version)
         if version in path:
-            raise invalid(f"schemas refer to each other in a circle: {subject[:100]} version {reference.version}")
+            raise invalid(f"schemas refer to each other in a circle: {reference.subject[:100]} version {reference.version}")
         if (reference.name, *version) in done:
             continue
         done.add((reference.name, *version))
@@ -45,7 +44,7 @@ def references_of(schema: Schema, registry: Registry | None, context: str = "") 
             raise invalid(f"the schema refers to more than {MAX_REFERENCES} others")
         other = None if registry is None else registry.by_version(*version)
         if other is None:
-            raise invalid(f"the schema refers to {subject[:100]} version {reference.version}, which is missing")
+            raise invalid(f"the schema refers to {reference.subject[:100]} version {reference.version}, which is missing")
         size += len(other.text)
         if size > MAX_TEXTS:
             raise invalid(f"the schemas that it refers to have more than {MAX_TEXTS >> 20} MiB of text")

@@ -83,8 +83,6 @@ def test_a_context_is_in_the_name_of_the_subject(subject: str, context: str) -> 
     newest = registry.newest(subject)
     assert newest is not None and newest.id == 3
     assert registry.by_version(subject, 1) is not None
-    assert registry.qualified("a", context) == (f":{context}:a" if context else "a")
-    assert not context or registry.qualified(subject, ".us") == subject
 
 
 def test_ids_of_contexts_are_apart() -> None:
