@@ -14,7 +14,7 @@ from kdump.tables import Declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TypeVar
 
     Segment = TypeVar("Segment")
@@ -38,9 +38,6 @@ PROGRAM_LOGS = frozenset(
     for name in ("server", "controller", "state-change", "log-cleaner", "kafka-request", "kafka-authorizer", "connect")
 )
 """What Kafka's programs say, as their log4j files name it: no segments, though the suffix is theirs."""
-
-_OF_ROCKSDB = "CURRENT", "MANIFEST-"
-"""A file in a directory of RocksDB, as Kafka Streams keeps its state in, and how the name of another begins."""
 
 _APPLE_DOUBLE = b"\0\5\x16\7"
 """How a file begins that macOS keeps beside another one, called `._` and its name."""
@@ -171,8 +168,6 @@ def is_partition(path: str) -> bool:
     names = {entry.name for entry in entries}
     if any(name in names for name in LOG_DIR_FILES):
         return False
-    if is_of_rocksdb(names):
-        return False
     of_segments = sorted(name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES)
     if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
@@ -188,12 +183,6 @@ def logs_of(path: str) -> list[tuple[int, str, int]]:
         for entry, status in system.file_statuses(path)
         if file_name.suffix(entry.name) == file_name.LOG and (base := base_offset_of(entry.name)) is not None
     )
-
-
-def is_of_rocksdb(names: Collection[str]) -> bool:
-    """Whether a directory with these names is a database of RocksDB: its logs are no segments, though they are called so."""
-    current, manifest = _OF_ROCKSDB
-    return current in names and any(name.startswith(manifest) for name in names)
 
 
 def is_other_file(path: str) -> bool:

@@ -369,7 +369,7 @@ APPLE_DOUBLE = b"\0\5\x16\7\0\2\0\0Mac OS X        \0\2\0\0\0\x09"
     [
         (dict.fromkeys(("server.log", "state-change.log", "log-cleaner.log", "server.log.2026-11-21-10"), LINES), set()),
         ({"app.log": LINES, "error.log": LINES[1:], "._app.log": APPLE_DOUBLE}, set()),
-        ({"CURRENT": b"MANIFEST-05\n", "MANIFEST-05": b"\1", "000010.log": b"\x9c" * 40, ".checkpoint": b"0\n0\n"}, set()),
+        ({"app.log": LINES, ".checkpoint": b"0\n0\n"}, set()),
         ({"app.log": LINES, "x.log": b"\x9c" * 40}, {"name-not-numeric", "not-a-segment"}),
         ({"app.log": LINES, "copy.log": _batch(0)}, {"name-not-numeric"}),
     ],
@@ -382,11 +382,10 @@ def test_the_logs_of_other_programs_are_no_partition(tmp_path: Path, files: dict
     exit_code = int("not-a-segment" in codes) if codes else 3  # nothing of Kafka's was there
     assert {look(tmp_path).exit_code for look in (kdump.verdict, kdump.triage, kdump.scan)} == {exit_code}
     assert tree.is_partition(str(tmp_path)) == bool(codes)
-    if "CURRENT" not in files:
-        (tmp_path / file_name(0, ".log")).write_bytes(_batch(0))
-        assert tree.is_partition(str(tmp_path))
-        rows = kdump.recover(tmp_path, tmp_path.parent / f"new-{tmp_path.name}")
-        assert any(getattr(row, "is_lost", False) for row in rows) == ("not-a-segment" in codes)
+    (tmp_path / file_name(0, ".log")).write_bytes(_batch(0))
+    assert tree.is_partition(str(tmp_path))
+    rows = kdump.recover(tmp_path, tmp_path.parent / f"new-{tmp_path.name}")
+    assert any(getattr(row, "is_lost", False) for row in rows) == ("not-a-segment" in codes)
 
 
 def test_a_copy_inside_of_a_partition_is_not_examined(tmp_path: Path) -> None:

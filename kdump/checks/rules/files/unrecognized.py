@@ -6,7 +6,6 @@ import os
 import re
 from shlex import quote
 
-from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing.file_kinds import kind_of_file
@@ -31,14 +30,12 @@ def is_of_program(source: Source, path: str) -> bool:
     """Whether a file that is called as those of segments is another program's, such as a server.log, or one in a log directory:
     a broker leaves it there.
     """
-    name, directory = os.path.basename(path), tree.parent(path)
+    name = os.path.basename(path)
     try:
         if is_like_log(source) or tree.is_other_file(path):
             return not is_like_log(source)
-        is_in_log_directory = (
-            name.endswith(file_name.LOG) and tree.base_offset_of(name) is None and tree.is_log_directory(directory)
-        )
-        return name in tree.PROGRAM_LOGS or is_in_log_directory or tree.is_of_rocksdb(system.names(directory))
+        is_odd_log = name.endswith(file_name.LOG) and tree.base_offset_of(name) is None
+        return name in tree.PROGRAM_LOGS or is_odd_log and tree.is_log_directory(tree.parent(path))
     except Unreadable:
         return False
 
