@@ -96,6 +96,8 @@ class Verdict:
         self._is_anything = False
         self._open_transactions = 0  # that may end by themselves
         self._exceptions: set[str] = set()  # codes
+        self._naming: set[str] = set()  # log directories whose checkpoints name partitions that are missing
+        self._with_partitions: set[str] = set()  # directories with directories of files
         self._unreadable: dict[str, UnreadableOffsets] = {}  # by directory
         self._lost: dict[str, int] = {}  # records, by the reason that names the start
         self._unreadable_besides = 0  # records
@@ -125,6 +127,8 @@ class Verdict:
             self._others[finding.severity] += 1
             self._open_transactions += finding.code == _OPEN_TRANSACTION
             self.make_exception(finding.code)
+            if finding.code == NO_PARTITION:
+                self._naming.add(os.path.dirname(finding.path))
         elif finding.code == START_LOSES or ends_all_starts(finding):
             word = DOES_NOT_START if fails_to_start(finding.broker_forecast) else LOSES_AT_START
             self._add_reason(word, f"{finding.path}: {finding.message}")
@@ -171,6 +175,7 @@ class Verdict:
     def add_file(self, report: FileReport) -> None:
         """Add the report of a file."""
         self._is_anything |= is_of_kafka(report)
+        self._with_partitions.add(os.path.dirname(os.path.dirname(report.path)))
         self.leave_unread(report.records_not_read, is_least=report.are_more_not_read)
         unreplayed = unreplayed_in(report)
         if unreplayed is not None:
@@ -256,8 +261,13 @@ class Verdict:
 
     @property
     def _results(self) -> list[str]:
-        held = [word for word in WORDS if self._found[word]]
+        held = [word for word in WORDS if self._found[word] or word == NOT_EXAMINED and self.without_partitions]
         return held or [self._best if self._is_anything else NOT_EXAMINED]
+
+    @property
+    def without_partitions(self) -> list[str]:
+        """Log directories that have none of the partitions that their checkpoints name."""
+        return sorted(self._naming - self._with_partitions)
 
     @property
     def _best(self) -> str:
@@ -316,6 +326,7 @@ class Verdict:
         """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, *reason, count) for word in WORDS for reason, count in self._worst_first(word)]
         reasons = [] if self._is_anything or found else [f"{NOT_EXAMINED}: there is no Kafka file"]
+        reasons += [f"{NOT_EXAMINED}: {place}: it has none of its partitions" for place in self.without_partitions]
         reasons += [
             f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
             for word, place, reason, count in found[:_MAX_REASONS]
@@ -337,7 +348,7 @@ class Verdict:
     @property
     def is_complete(self) -> bool:
         """Whether everything was examined, and there was something."""
-        return self._is_anything and not self._found[NOT_EXAMINED]
+        return self._is_anything and not self._found[NOT_EXAMINED] and not self.without_partitions
 
     @property
     def exit_code(self) -> int:

@@ -20,7 +20,7 @@ from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.writer import ReportWriter, wrapped
 from kdump.tables import Declared
-from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, Verdict
+from kdump.verdicts.verdict import DOES_NOT_START, LOSES_AT_START, NO_PARTITION, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,6 +84,8 @@ class ScanSummary(Declared):
             verdict.add_findings(code, severity, count, fails=fails, unreadable=lost)
         verdict.count_unreadable(self.unreadable.records, is_least=self.unreadable.is_least)
         verdict.add_files(int(self.has_kafkas))
+        if not self.topics and any(code == NO_PARTITION for (code, _), _ in self.codes):
+            verdict.fail_to_examine("none of the partitions that checkpoints name is there")
         verb = "checked" if _RECORDS in self.rows else "read"
         verdict.leave_unread(self.records_not_read, is_least=self.are_more_not_read, verb=verb)
         for line in self.topics:

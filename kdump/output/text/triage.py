@@ -162,6 +162,7 @@ def _not_read(triage: Triage) -> list[str]:
         rest, size = summary.log_bytes - summary.read_bytes, size_text(summary.log_bytes)
         headers = f"headers of {size_text(rest)} of {size} of logs, " if rest > 0 else ""
         parts.append(f"{headers}checksums, records (--level deep)")
+    parts[:0] = [f"{path}: it has none of the partitions that its checkpoints name" for path in triage.verdict.without_partitions]
     for one in unseen[:1]:
         parts.insert(0, f"{one.path}: {one.message}{f', and {len(unseen) - 1:,} more' if len(unseen) > 1 else ''}")
     return parts

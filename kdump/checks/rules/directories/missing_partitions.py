@@ -46,7 +46,7 @@ class MissingPartition(Declared):
 
     @property
     def is_error(self) -> bool:
-        """Whether it is missed: the directory is no copy of some partitions only."""
+        """Whether the directory is no copy of some partitions only."""
         return self.is_expected or self.is_one_of_all
 
     @property
@@ -73,7 +73,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
         with Source(file) as source:
             context = FileContext(source, file, checkpoint, settings, emit)
             for missing in of_checkpoint:
-                severity = ERROR if missing.is_error else None
+                severity = ERROR if missing.is_expected else None
                 if not context.counts_only(CODE, 0, 0, severity):
                     entry = text_checkpoint.entry_of(source, missing.topic, missing.partition) or Line(0, 0, 0)
                     context.report(CODE, entry.start, entry.end, missing.message, severity=severity, found=missing.offset)
