@@ -8,7 +8,7 @@ import os
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.catalogue.fault_kind import CUT, IGNORE, RESCAN, SPLIT, WIPE
-from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
+from kdump.checks.finding import AMONG, ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
 from kdump.checks.live_source import LiveSource
 from kdump.checks.missing_offsets import MissingOffsets
 from kdump.checks.topic_policy import policy_of
@@ -161,7 +161,7 @@ class FileContext:
             forecast or (IGNORE if self.file_type == _SNAPSHOT and fault.forecast in _OF_SEGMENTS else fault.forecast),
             message,
         )
-        if self._segment_read is not None and (words is not None or self._held):
+        if self._segment_read is not None and (words is not None or is_estimated and skipped or self._held):
             self._held.append(_Held(finding, offsets, claimed_records, words))
         else:
             self._emit(finding)
@@ -189,9 +189,20 @@ class FileContext:
                 offsets, is_claimed = missing.of(finding.start, finding.end, one.claimed, one.records, is_one_batch=is_one_batch)
                 finding.offset_first, finding.offset_last = (None, None) if offsets is None else offsets
                 if not is_claimed:
-                    finding.offset_certainty = None if offsets is None else ESTIMATED
+                    finding.offset_certainty = None if offsets is None else self._certainty(finding, missing)
+                elif offsets is not None and one.records is not None and one.records <= offsets[1] - offsets[0]:
+                    finding.offset_certainty = AMONG
                 finding.message = one.words(offsets, is_claimed)
+            elif finding.offset_certainty == ESTIMATED and finding.skipped:
+                finding.offset_certainty = self._certainty(finding, missing)
             self._emit(finding)
+
+    def _certainty(self, finding: Finding, missing: MissingOffsets) -> str:
+        """Whether all offsets that are missing at a place may have been there, or compaction removed some."""
+        if finding.offset_first == finding.offset_last:
+            return ESTIMATED  # whatever is there has it
+        policy = self.topic_policy
+        return AMONG if policy.is_compacted or policy.may_be_compacted and missing.has_gaps else ESTIMATED
 
     def tick(self, position: int) -> None:
         """Record the position of the check. Raises CheckAborted when the time for this file is over."""

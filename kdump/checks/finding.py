@@ -18,7 +18,7 @@ SEVERITIES = (ERROR, WARNING, INFO)
 NONE = "none"
 """How a check continued if there was nothing to skip; the other values say how a walk continued (`salvage`)."""
 
-EXACT, ESTIMATED = "exact", "estimated"
+EXACT, ESTIMATED, AMONG = "exact", "estimated", "among"
 
 MAX_EVIDENCE = 64
 """Bytes of evidence that a finding carries at most."""
@@ -33,7 +33,7 @@ class Finding(Row, kind="finding"):
     """One fault, or something worth knowing.
 
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
-    exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
+    exclusive; `offset_first` and `offset_last` the offsets it touches, as `offset_certainty` says. `evidence` is
     the first of these bytes in hex, `alignment` the largest of 1, 512 and 4096 that both ends are multiples of. `skipped`
     counts the bytes that were skipped to continue, `resync` says how. `broker_forecast` is what a broker does at its next start,
     as a key of catalogue.FORECASTS, with the loss if it is known.
@@ -47,7 +47,9 @@ class Finding(Row, kind="finding"):
     end: Int64 = column("The byte after that range.")
     offset_first: Int64 | None = column("The first offset affected; null if unknown.")
     offset_last: Int64 | None = column("The last offset affected; null if unknown.")
-    offset_certainty: Text | None = column("Whether these offsets were read (exact) or inferred from the neighbors (estimated).")
+    offset_certainty: Text | None = column(
+        "Whether these offsets were read (exact), or inferred from the neighbors (estimated); among: some were compacted away."
+    )
     expected: Text | None = column("The expected value.")
     found: Text | None = column("The value found.")
     evidence: Text | None = column("The first bytes of the range in hex, at most 64 bytes.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
 
@@ -118,6 +119,16 @@ class MissingOffsets:
             is_wrong = not before < last <= before + room or first <= before and room == last - first + 1
             claims.append((before + 1, before + room) if is_wrong and room > 0 else (first, last))
         return claims
+
+    @functools.cached_property
+    def has_gaps(self) -> bool:
+        """Whether offsets are missing where nothing is damaged, as where the cleaner was."""
+        facts = self._facts
+        offsets = zip(facts.last_offsets, islice(facts.lowest_offsets, 1, None))  # noqa: B905  # one is shorter
+        rows = (row for row, (last, first) in enumerate(offsets) if first > last + 1)
+        around = ((facts.positions[row], facts.positions[row + 1]) for row in rows)
+        is_whole = (bisect_left(facts.damage_starts, start) == bisect_left(facts.damage_starts, end) for start, end in around)
+        return facts.last_thinned is not None or any(is_whole)
 
     def _row_at(self, start: int) -> int:
         """The row of the batch that these bytes are of, or of the next one, if they are damaged."""

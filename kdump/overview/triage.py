@@ -419,7 +419,7 @@ def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent
             errors.setdefault(finding.path, []).append(finding)
         elif keeps_from_reading(finding):
             errors.setdefault(os.path.dirname(finding.path), []).append(finding)
-    totals = {path: held.ranges.total for path in errors if (held := triage.verdict.unreadable_in(path)) is not None}
+    totals = {path: held.total for path in errors if (held := triage.verdict.unreadable_in(path)) is not None}
     for path, findings in sorted(errors.items(), key=lambda item: (-totals.get(item[0], 0), -len(item[1]))):
         codes = list(dict.fromkeys(finding.code for finding in findings))
         stops = worst[path].consumers_stop_at if path in worst else None
@@ -438,7 +438,8 @@ def _offsets_lost(triage: Triage, path: str) -> str:
     if found is None or not found.ranges:
         return ""
     least = "At least " if found.is_least else ""
-    return f"{least}{counted(found.ranges.total, 'record')} cannot be read: {found.ranges.text('offset', _MOST_RANGES)}. "
+    where = f"{', among' if found.among else ':'} {found.ranges.text('offset', _MOST_RANGES)}"
+    return f"{least}{counted(found.total, 'record')} cannot be read{where}. "
 
 
 def _is_left_broken(one: PartitionSum) -> bool:

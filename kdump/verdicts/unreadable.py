@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.catalogue.running import BREAK_READING
-from kdump.checks.finding import ERROR, ESTIMATED, INFO, Finding
+from kdump.checks.finding import AMONG, ERROR, EXACT, INFO, Finding
 from kdump.checks.missing_offsets import MAX_OFFSETS_PER_BYTE
 from kdump.reading.items import END
 from kdump.reading.trust import SEGMENT_REACH
@@ -30,10 +30,14 @@ _MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
 
 
 class UnreadableOffsets:
-    """Collects the offsets of one partition that consumers do not get. There are more if it `is_least`."""
+    """Collects the offsets of one partition that consumers do not get. There are more if it `is_least`.
+
+    Of those `among` which compaction removed some, one for each damaged place is known to be missed.
+    """
 
     def __init__(self) -> None:
         self.ranges = Ranges()
+        self.among = Ranges()
         self.is_least = False
 
     def add(self, finding: Finding) -> None:
@@ -47,6 +51,14 @@ class UnreadableOffsets:
             self.is_least = True
         else:
             self.ranges.add(finding.offset_first, finding.offset_last)
+            if finding.offset_certainty == AMONG:
+                self.among.add(finding.offset_first, finding.offset_last)
+                self.is_least = True
+
+    @property
+    def total(self) -> int:
+        """How many they are, at least."""
+        return self.ranges.total - self.among.total + len(self.among)
 
 
 def keeps_from_reading(finding: Finding) -> bool:
@@ -61,4 +73,4 @@ def is_implausible(finding: Finding) -> bool:
     count = finding.offset_last - finding.offset_first + 1
     is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
     most = (finding.end - finding.start) * MAX_OFFSETS_PER_BYTE if finding.code in _CLAIM_AT_THE_END else SEGMENT_REACH
-    return finding.offset_certainty == ESTIMATED and (is_far or not 1 <= count <= most)
+    return finding.offset_certainty != EXACT and (is_far or not 1 <= count <= most)

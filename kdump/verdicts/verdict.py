@@ -257,7 +257,7 @@ class Verdict:
     @property
     def records_unreadable(self) -> int:
         """How many records consumers cannot read, one for each offset; there may be more (`text` says so)."""
-        return self._unreadable_besides + sum(found.ranges.total for found in self._unreadable.values())
+        return self._unreadable_besides + sum(found.total for found in self._unreadable.values())
 
     @property
     def _results(self) -> list[str]:
@@ -367,7 +367,7 @@ class Verdict:
         if word == LOSES_AT_START:
             found.sort(key=lambda item: -self._lost.get(item[0][1], 0))
         elif word == UNREADABLE:
-            totals = {place: held.ranges.total for place, held in self._unreadable.items()}
+            totals = {place: held.total for place, held in self._unreadable.items()}
             found.sort(key=lambda item: -totals.get(item[0][0], 0))
         return found
 

@@ -167,7 +167,6 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
     ("first", "snapshot", "said"),
     [
         (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
-        (13, 14, [("uncovered-header-rot", "11", "13")]),
         (1035, 14, [("uncovered-header-rot", "11", "1035")]),
         (1035, 15, []),  # where nothing ends
         (12, 15, []),

@@ -50,6 +50,18 @@ def _hurt(row: int, at: int, value: bytes) -> bytes:
     return b"".join([*LOG[:row], bytes(hurt), *LOG[row + 1 :]])
 
 
+@each("seed", range(6))
+def test_no_more_records_of_a_thinned_log_are_unreadable_than_it_had(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    kept = [one for one in LOG if chance.random() < 0.3]
+    start, count = chance.randrange(1, len(kept) - 5), chance.randrange(1, 5)
+    gone = b"".join(kept[start : start + count])
+    other = bytes(len(gone)) if seed % 2 else chance.randbytes(len(gone))
+    (tmp_path / f"{0:020}.log").write_bytes(b"".join(kept).replace(gone, other))
+    verdict = kdump.verdict(tmp_path)
+    assert "unreadable (at least" in verdict.text and 0 < verdict.records_unreadable <= 3 * count
+
+
 Capture = pytest.CaptureFixture[str]
 
 

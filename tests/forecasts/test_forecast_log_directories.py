@@ -295,7 +295,6 @@ def _with_metadata(log_directory: Path, *values: bytes) -> None:
     ("text", "outcome", "reason"),
     [
         (f"version: 0\ntopic_id: {ORDERS}\n", "keep", None),
-        (f"version: 1\ntopic_id: {ORDERS}\n", "keep", None),
         (
             f"version: 0\ntopic_id: {UNKNOWN}\n",
             "stray",

@@ -77,7 +77,7 @@ def _unreadable(folder: str) -> Unreadable:
             if keeps_from_reading(finding):
                 codes[finding.code] += 1
                 found.setdefault(os.path.dirname(finding.path), UnreadableOffsets()).add(finding)
-    records = sum(offsets.ranges.total for offsets in found.values())
+    records = sum(offsets.total for offsets in found.values())
     return Unreadable(dict(codes), records, any(offsets.is_least for offsets in found.values()))
 
 

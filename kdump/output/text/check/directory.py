@@ -57,7 +57,7 @@ class Directory:
     @property
     def unreadable(self) -> int:
         """How many offsets consumers cannot read."""
-        return self._unreadable.ranges.total
+        return self._unreadable.total
 
     def unreadable_text(self) -> str:
         """How many offsets consumers cannot read, and which."""
@@ -70,7 +70,8 @@ class Directory:
         least = "at least " if self._unreadable.is_least else ""
         offsets = found.text("offset", _MAX_LOST_RANGES).partition(" ")[2]
         noun = "offset" if count == 1 else "offsets"
-        return f"consumers cannot read {least}{found.total:,}{of_all} {noun}: {offsets}."
+        where = f"{', among' if self._unreadable.among else ':'} {offsets}"
+        return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}{where}."
 
     def add_file(self, report: FileReport) -> None:
         self.files += 1
