@@ -113,7 +113,7 @@ class Places:
             self.left_out.append(item)
         elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:
             self.logs.append(item)
-        elif item.size and not _is_companion(item) and (self._is_proof or _may_be_log(item.path)):
+        elif item.size and not _is_companion(item) and (self._is_proof or item.kind != "checkpoint" and _may_be_log(item.path)):
             self.unsearched.append(
                 Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
             )
