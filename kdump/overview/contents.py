@@ -110,7 +110,7 @@ class Contents:
             else:
                 kept = KeptBatches.of(found)
                 item = kept or Batches(found.chunk, found.status, found.summary)
-                if item.status == items.DAMAGED:
+                if item.status != items.INTACT:
                     self._break(source, item.start)
                 if self._groups is not None:
                     self._take_records(source, found.chunk)

@@ -102,7 +102,7 @@ class PartitionSum(Row, kind="partition"):
     open_transactions: Int64 = column("Transactions without a marker, as far as was read.")
     bytes_damaged: Int64 | None = column("Bytes that are damaged; null unless all was read.")
     bytes_zero: Int64 | None = column("Bytes of runs of zeros; null unless all was read.")
-    broken_at: Text | None = column("Where something was met first that is no batch.")
+    broken_at: Text | None = column("Where something was met first that is no batch, or one that is damaged or out of place.")
 
     # Not columns: what the savings of topics are added up from.
     measured = uncompressed = 0

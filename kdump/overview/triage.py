@@ -100,7 +100,7 @@ class Triage:
         else:
             if isinstance(found, PartitionSum) and self.level == HEADERS and _is_left_broken(found):
                 self.verdict.fail_to_examine(
-                    f"{found.broken_at}: no header is there, and {found.path} is too large to check at once"
+                    f"{found.broken_at}: no sound batch is there, and {found.path} is too large to check at once"
                 )
             self.overview.take(found)
 
@@ -429,7 +429,7 @@ def _unreadable(triage: Triage, worst: dict[str, Start]) -> Iterable[TriageEvent
         yield _event(UNREADABLE, [path], f"{_offsets_lost(triage, path)}{consumers}{findings[0].message}", codes)
     for one in triage.overview.partitions:
         if _is_left_broken(one) and one.path not in errors:
-            yield _event(UNREADABLE, [one.path], f"Perhaps: there is no header at {one.broken_at}.")
+            yield _event(UNREADABLE, [one.path], f"Perhaps: there is no sound batch at {one.broken_at}.")
 
 
 def _offsets_lost(triage: Triage, path: str) -> str:

@@ -161,7 +161,7 @@ def test_damage_in_headers_is_met_and_examined_at_once(broker: Path, monkeypatch
     (broker / ".kafka_cleanshutdown").touch()
     triage = _triage()
     assert [event.message for event in triage.events if event.heading == "unreadable"] == [
-        f"Perhaps: there is no header at kafka/orders-0/{file_name(0, '.log')}, byte {len(data(0, 5))}."
+        f"Perhaps: there is no sound batch at kafka/orders-0/{file_name(0, '.log')}, byte {len(data(0, 5))}."
     ]
     assert (triage.verdict.words[0], triage.exit_code) == ("not examined", 3)
 

@@ -213,7 +213,6 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
     "damaged, claimed, gone",
     [
         ([], {5: 4}, [5]),
-        ([], {5: 7}, [5]),
         ([], {4: 6}, [4]),
         ([], {4: 1, 5: 0}, [4, 5]),
         ([], {2: 6, 3: 7}, [2, 3]),

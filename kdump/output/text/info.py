@@ -250,8 +250,8 @@ def _write_damage(out: ReportWriter, partitions: Sequence[PartitionSum], *, is_f
     broken = [one for one in partitions if one.broken_at is not None]
     out.line()
     if broken:
-        size = f"{size_text(sum(one.bytes_damaged or 0 for one in broken))} in " if is_full else ""
-        where = f"{size}{counted(len(broken), 'partition')}, first at {broken[0].broken_at}"
+        size = sum(one.bytes_damaged or 0 for one in broken)  # none where batches are only out of place
+        where = f"{f'{size_text(size)} in ' if size else ''}{counted(len(broken), 'partition')}, first at {broken[0].broken_at}"
         out.wrapped(out.colored("damage", _RED) + out.shown(f": {where}"))
     elif is_full:
         out.wrapped("damage: none in the batches; `kdump check` also looks at records, indexes and other files")
