@@ -29,7 +29,8 @@ from golden_outputs.make import settled
 from golden_outputs.runs import DECODERS
 from golden_outputs.stored import NEWEST, Golden
 from tests import goldens, oracle
-from tests.goldens import Agreement, Printed
+from tests.goldens import Agreement
+from tests.kernels import Printed
 
 SECONDS_PER_RUN = 20
 # Java's messages if it runs out of memory, or if the snappy of 0.8.0 and 0.8.1 does not work with it.

@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 from golden_outputs import stored
 from golden_outputs.known_differences import KNOWN_DIFFERENCES, KnownDifference
@@ -34,6 +33,7 @@ from golden_outputs.runs import CASES
 from golden_outputs.stored import Golden
 from kdump.cli import dropin
 from kdump.releases import changes
+from tests.kernels import Printed
 
 import_module("crc32c")  # kdump takes it where it is loaded; runs in one process need not do without it
 
@@ -57,14 +57,6 @@ _FOREIGN_WORDS = re.compile(
 """What a library of a codec or the JVM itself says of an exception; `kept` is what must be the same: the class, mostly."""
 _REPORT_TITLE = re.compile(rb"\S.*\{CWD\}/|The following indexed offsets are not found in the log\.")
 _REPORT_LINES = (b"  ", b"Indexed offset: ")
-
-
-class Printed(NamedTuple):
-    """What a run of kdump gave, with `{CWD}` for the folder it ran in."""
-
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
 
 
 class Agreement(enum.Enum):

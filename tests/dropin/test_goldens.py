@@ -172,4 +172,4 @@ _CAST = "java.lang.ClassCastException: class A cannot be cast to"
 )
 def test_only_words_that_are_not_kafkas_may_differ(wanted: str, got: str, agreement: Agreement) -> None:
     golden, printed = (f'Exception in thread "main" {text}\n'.encode() for text in (wanted, got))
-    assert goldens.compare(Golden("a", (), 1, b"", golden), goldens.Printed(1, b"", printed)) is agreement
+    assert goldens.compare(Golden("a", (), 1, b"", golden), kernels.Printed(1, b"", printed)) is agreement

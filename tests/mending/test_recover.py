@@ -25,6 +25,7 @@ from kdump.mending.new import log_writer
 from kdump.mending.recover import partition_recovery, recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
+from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
 from tests.builders.fleets import flipped
@@ -906,9 +907,22 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     assert _contents(path) == before and sorted(os.listdir(tmp_path)) == ["orders-0"]
 
 
-def test_metadata_that_is_missing_beside_kraft_properties_is_an_error_that_remains(tmp_path: Path) -> None:
-    _partition(tmp_path / "data", {0: [_batch(0)]})
-    (tmp_path / "data" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+SALES = "AAAAAAAAAAAAAAAAAAAAAg"
+OF_SALES = batch(records=[record(value=value) for value in (topic("sales", SALES), replicas(SALES, 0, 1))])
+KRAFT = {"meta.properties": b"version=1\nnode.id=1\ncluster.id=x\n"}
+OF_OTHERS = {"orders-0/partition.metadata": partition_metadata(topic_id=SALES), f"__cluster_metadata-0/{FIRST}.log": OF_SALES}
+
+
+@each(
+    "first, files",
+    [(_batch(0), KRAFT), (_batch(0), KRAFT | OF_OTHERS), (wrapper(messages=[flipped(_message(0))]), {})],
+    ids=["no metadata beside properties of KRaft", "the id of another topic", "a wrong CRC in a wrapper"],
+)
+def test_an_error_that_only_a_check_of_all_shows_remains(first: bytes, files: dict[str, bytes], tmp_path: Path) -> None:
+    _partition(tmp_path / "data", {0: [first]})
+    for name, data in files.items():
+        (tmp_path / "data" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "data" / name).write_bytes(data)
     result = recover.run([str(tmp_path / "data")], str(tmp_path / "out"), config={})
     assert (tmp_path / "out" / "orders-0").exists()
     assert result.remaining_errors == 1 and not result.is_whole

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from kdump.cli import commands
+from tests.registries.conftest import cases as cases
 
 Run = Callable[..., tuple[int, str, str]]
 

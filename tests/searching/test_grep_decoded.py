@@ -17,19 +17,11 @@ from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, record
 from tests.loops import each
-from tests.registries import Answer, Question, answers, has_schema, unpack
+from tests.registries import Answer, Question, answers, has_schema
 from tests.searching.conftest import Run
 
 ANSWERS = answers()
 FIRST = f"{0:020d}.log"
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorded log directories, which are only read."""
-    folder = tmp_path_factory.mktemp("registries")
-    unpack(folder)
-    return folder
 
 
 @pytest.fixture
