@@ -629,6 +629,8 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("62-p08", "searching/log_search.py", "if section.claimed_length is not None:", "if False:"),
     ("64-a021", "searching/log_search.py", " end):", " first + 1):"),
     ("66-q01", "searching/log_search.py", "in self._source.bad_ranges:", "in self._source.bad_ranges[:1]:"),
+    ("66-q16", "searching/log_search.py", "[each and not is_control for", "[each for"),
+    ("66-q15", "searching/log_search.py", "query.range.holds(offset, timestamp)", "query.range.holds(offset, 0)"),
     ("s20", "searching/places.py", "if item.kind in _LOGS or self._is_proof:", "if item.kind in _LOGS:"),
     ("named-marked-directories", "searching/places.py", " or is_in_named or is_served(item", " or is_served(item"),
     ("60-q15", "searching/places.py", " item.size and not _is_companion(item):", " item.size and not item.kind:"),
