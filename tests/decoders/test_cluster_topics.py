@@ -82,6 +82,10 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     for at in (17, len(data) - 1):  # in a checksum, and in a record
         file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         assert topics_in(str(tmp_path)) is None, at
+    file.write_bytes(data)
+    _log(path, 3, topic("payments", PAYMENTS)).rename(path / f"{2:020}.log")
+    assert topics_in(str(tmp_path)) is None, "offset 2 is in no file"
+    (path / f"{2:020}.log").unlink()
     _log(path, 0, topic("orders", ORDERS)[:-1])  # a record that ends early
     assert topics_in(str(tmp_path)) is None
     file.unlink()

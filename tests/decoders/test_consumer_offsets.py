@@ -61,6 +61,7 @@ def test_a_null_value_is_a_tombstone_and_a_missing_key_ends_the_run() -> None:
         (b"\0", b"", SKIPPED + "Could not read version from key's buffer."),
         (OFFSET_KEY, b"", SKIPPED + "Could not read version from value's buffer."),
         (OFFSET_KEY, int16(5), SKIPPED + "Found an unknown record version 5 for 1 type"),
+        (OFFSET_KEY, int16(-1), SKIPPED + "Found an unknown record version -1 for 1 type"),
         (OFFSET_KEY, int16(0) + int64(1) + b"\0", UNREAD.format(0, "value", "null")),
         (OFFSET_KEY, int16(0) + int64(1) + int16(-1), UNREAD.format(0, "value", NULL_METADATA)),
         (

@@ -82,6 +82,7 @@ def test_null_is_distinguished_from_empty_where_it_is_allowed(type_of_field: str
 LATER_TAG = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
 STRUCTS = _flexible("[]struct", Field("a", "int8"))
 PAIRS = _one("[]struct", Field("name", "int8"), Field("port", "int8"))
+TAGGED_STRUCT = Message("Test", Field("x", "struct", Field("a", "int8"), tag=0, nullable_since=0), flexible_since=0)
 NULLABLE = _one("struct", Field("a", "int8"), nullable_since=0)
 PORTS: dict[str, Value] = {"x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]}
 
@@ -90,6 +91,8 @@ READ: dict[str, tuple[Message, int, bytes, dict[str, Value]]] = {
     "tagged fields of every struct": (STRUCTS, 0, b"\3\1\0\2\1\x07\2zz\0", {"x": [{"a": 1}, {"a": 2}]}),
     "a struct that is null": (NULLABLE, 0, b"\xff", {"x": None}),
     "a struct that is not": (NULLABLE, 0, b"\1\5", {"x": {"a": 5}}),
+    "a tagged struct that is null": (TAGGED_STRUCT, 0, b"\1\0\1\0", {"x": None}),
+    "a tagged struct that is not": (TAGGED_STRUCT, 0, b"\1\0\3\1\5\0", {"x": {"a": 5}}),
     "elements with equal keys, which are all kept": (PAIRS, 0, b"\0\0\0\3\1\x0a\2\x0b\1\x0c", PORTS),
     "a tag of a later version": (LATER_TAG, 1, b"\1\0\1\5", {"x": 5}),
     "the longest text": (_flexible("string"), 0, unsigned_varint(32768) + b"x" * 32767 + b"\0", {"x": "x" * 32767}),

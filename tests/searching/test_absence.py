@@ -130,7 +130,7 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
             raise Unreadable(code, "shrank", path=source.path)
         yield from walk(source, **given)
         if code == "io-error":
-            source.bad_ranges.append((70, 80))
+            source.bad_ranges += [(70, 75), (80, 85)]
         elif code == "file-changed":
             with Path(source.path).open("ab" if change == "appended" else "r+b") as file:
                 file.write(b"more")
@@ -144,7 +144,8 @@ def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
     if code == "file-missing":
         next(path.glob("*.log")).unlink()
     assert list(search) == []
-    assert (search.verdict.verdict, [gap.code for gap in search.not_read]) == ("not proven", [code])
+    codes = [code] * (1 + (code == "io-error"))
+    assert (search.verdict.verdict, [gap.code for gap in search.not_read]) == ("not proven", codes)
     assert search.verdict.not_read_bytes == {"io-error": 10}.get(code, search.verdict.bytes)
 
 

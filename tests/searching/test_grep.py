@@ -33,7 +33,7 @@ from kdump.searching.partitioner import murmur2, partition_of
 from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
-from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.searching.conftest import Run
 
@@ -79,6 +79,8 @@ MATCHES: list[tuple[str | bytes | None, dict[str, Any], list[tuple[int, list[str
     (None, {"headers": {"h": "needle"}}, [(2, ["header:h"])]),
     (None, {"headers": {"h": "x"}}, []),
     ("k", {"from_offset": 2, "to_offset": 2}, [(2, ["key"])]),
+    *(("k2", {end: TIMESTAMP}, [(2, ["key"])]) for end in ("from_time", "to_time")),
+    *(("k2", times, []) for times in ({"from_time": TIMESTAMP + 1}, {"to_time": TIMESTAMP - 1})),
     ("4e 65", {"kind": "hex"}, [(1, ["value"])]),
 ]
 
@@ -485,16 +487,16 @@ def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None
 
 
 def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
-    wrong = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 2) == 1)
+    wrong = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 3) == 1)  # as would be the key of an abort
     batches = [
         batch(base_offset=0, records=[record(key=wrong)], producer_id=7, producer_epoch=0, base_sequence=0, attributes=0x10),
-        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
+        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=False),
     ]
     write_partition(tmp_path, topic="orders", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "orders-0", partition_count=2)
+    search = kdump.grep(None, tmp_path / "orders-0", partition_count=3)
     assert [(hit.offset, hit.expected_partition) for hit in search] == [(0, 1)]
     assert search.verdict.misplaced == 1
-    assert [hit.expected_partition for hit in kdump.grep("", tmp_path / "orders-0", partition_count=2)] == [1, None]
+    assert [hit.expected_partition for hit in kdump.grep("", tmp_path / "orders-0", partition_count=3)] == [1, None]
 
 
 # --- the command
