@@ -159,7 +159,6 @@ CASES: tuple[FaultCase, ...] = (
         _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 40\n", f"gone-1{_DELETED[8:]}/x": b""}),
         near_also={"dir-odd"},
     ),
-    case("partition-missing: all", {_POINTS: b"0\n1\nx 1 4\n", "meta.properties": _META}, error((4, 9), file=_POINTS), _SOUND),
     case(
         "partition-missing: never-flushed",
         _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 0\n", _HIGH: b"0\n1\ngone 1 9\n"}),

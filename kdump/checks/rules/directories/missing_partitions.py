@@ -33,8 +33,7 @@ _CODE = "partition-missing"
 class MissingPartition(Declared):
     """A partition without a directory: its topic and number, the checkpoint that names it, and the offset there.
 
-    If it `is_expected`, the metadata of the cluster say that the broker is to have it; else there are none. If it `is_alone`,
-    no partition is there, so that the directory is no copy of some.
+    If it `is_expected`, the metadata of the cluster say that the broker is to have it; else there are none.
     """
 
     topic: str
@@ -42,7 +41,6 @@ class MissingPartition(Declared):
     checkpoint: str
     offset: int
     is_expected: bool
-    is_alone: bool
 
     @property
     def name(self) -> str:
@@ -68,7 +66,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
         with Source(file) as source:
             context = FileContext(source, file, checkpoint, settings, emit)
             for missing in of_checkpoint:
-                severity = ERROR if missing.is_expected or missing.is_alone else None
+                severity = ERROR if missing.is_expected else None
                 if not context.counts_only(_CODE, 0, 0, severity):
                     entry = text_checkpoint.entry_of(source, missing.topic, missing.partition) or Line(0, 0, 0)
                     context.report(_CODE, entry.start, entry.end, missing.message, severity=severity, found=missing.offset)
@@ -99,7 +97,7 @@ def find(path: str) -> Iterator[MissingPartition]:
         for topic, number in sorted(missing):
             is_expected = _is_expected(topics, node_id, topic, number)
             if is_expected is not False and f"{topic}-{number}" not in beside:  # else it was deleted, or moved
-                yield MissingPartition(topic, number, checkpoint, named[topic, number], bool(is_expected), not held)
+                yield MissingPartition(topic, number, checkpoint, named[topic, number], bool(is_expected))
 
 
 def _is_expected(topics: Topics | None, node_id: int | None, topic: str, number: int) -> bool | None:
