@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.discovery import FileItem
 
-VERSION = 1
+VERSION = 2
 """Of the manifest."""
 
 _ENDS = 4 << 10  # bytes at the start and at the end of a file that are compared

@@ -289,7 +289,7 @@ def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: 
 
 
 def test_a_kept_summary_says_that_more_was_not_read() -> None:
-    numbers = dict.fromkeys(("files", "bytes", "batches", "records", "recordsNotRead"), 5)
+    numbers = dict.fromkeys(("files", "hasKafkas", "bytes", "batches", "records", "recordsNotRead"), 5)
     lists: dict[str, Any] = {name: [] for name in ("topics", "codecs", "findings", "worst", "incompleteTables")}
     others = {"oldestTimestamp": None, "newestTimestamp": None, "unreadable": [{"bad-magic": 1}, 7, False]}
     for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
