@@ -47,11 +47,11 @@ class DamagedPartition:
         foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
         self._files = files
-        bases = [base for base in files.logs if files.segments[base][file_name.LOG] not in files.directories]
-        named = [base for base in bases if tree.is_canonical(files.segments[base][file_name.LOG])]
+        bases = [base for base in files.logs if files.log_name(base) not in files.directories]
+        named = [base for base in bases if tree.is_canonical(files.log_name(base))]
         for base, following in tree.with_next(named):
-            self._add(files.segments[base][file_name.LOG], base, following)
-        others = [files.segments[base][file_name.LOG] for base in bases if base not in named]
+            self._add(files.log_name(base), base, following)
+        others = [files.log_name(base) for base in bases if base not in named]
         others += [name for name in files.others if file_name.suffix(name) == file_name.LOG and name not in files.directories]
         others += [name for name in files.others if name.endswith(_LOG_SWAP)]
         for name in others:

@@ -7,7 +7,6 @@ from kdump.checks.finding import INFO
 from kdump.checks.rules.directories import leftovers, names, neighbours, offset_checkpoints
 from kdump.checks.rules.indexes.missing_indexes import missing_indexes
 from kdump.checks.rules.snapshots import kraft_snapshot, leader_epochs, partition_metadata
-from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,23 +27,19 @@ def check(partition: PartitionFacts) -> None:
     missing_indexes(partition)
 
 
-def _log(partition: PartitionFacts, base_offset: int) -> str:
-    return partition.files.segments[base_offset][file_name.LOG]
-
-
 def _check_empty_segments(partition: PartitionFacts) -> None:
     logs = partition.files.logs
     for row, base_offset in enumerate(logs):
         facts = partition.segments.get(base_offset)
         if facts is None or facts.size:
             continue
+        context = context_in(partition, partition.files.log_name(base_offset))
         if base_offset == logs[-1]:
-            message = "The newest segment is still empty."
-            context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
+            context.report("segment-empty-newest", 0, 0, "The newest segment is still empty.")
         else:
             message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
             severity = INFO if _was_cleaned(partition) else None
-            context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message, severity=severity)
+            context.report("segment-empty-middle", 0, 0, message, severity=severity)
 
 
 def _was_cleaned(partition: PartitionFacts) -> bool:
