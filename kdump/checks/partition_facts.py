@@ -52,10 +52,6 @@ class PartitionFacts:
         """What is known of the configuration of the topic. Takes its time: the metadata log beside it is read."""
         return policy_of(self.path, self.settings)
 
-    def log_name(self, base_offset: int) -> str:
-        """The name of the log with this base offset."""
-        return self.files.segments[base_offset][file_name.LOG]
-
     @property
     def is_being_deleted(self) -> bool:
         """Whether a broker is deleting the directory, one file after the other."""

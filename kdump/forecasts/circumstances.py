@@ -151,7 +151,7 @@ def _gaps(files: tree.PartitionFiles) -> Iterator[tuple[int, int]]:
     next_offset: int | None = None
     for base_offset in files.logs:
         try:
-            with Source(os.path.join(files.path, files.segments[base_offset][file_name.LOG])) as source:
+            with Source(os.path.join(files.path, files.log_name(base_offset))) as source:
                 for chunk in Log(source).chunks():
                     batches = chunk.batches
                     for first, last, is_valid in zip(

@@ -98,6 +98,10 @@ class PartitionFiles:
         """The base offset of the newest segment that has a log."""
         return self.logs[-1] if self.logs else None
 
+    def log_name(self, base_offset: int) -> str:
+        """The name of the log of a segment that has one."""
+        return self.segments[base_offset][file_name.LOG]
+
     def next_log(self, base_offset: int) -> int | None:
         """The base offset of the first segment after this one that has a log."""
         following = bisect_right(self.logs, base_offset)

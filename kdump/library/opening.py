@@ -126,7 +126,7 @@ def _partition(path: str, file_type: str | None) -> Log:
                 "is a log directory, not a partition", path=path, remedy="kdump.partitions(path) has its partition directories"
             )
         raise Unreadable("file-missing", "no segment (.log) is in this directory", path=path)
-    segments = [os.path.join(path, files.segments[base_offset][file_name.LOG]) for base_offset in files.logs]
+    segments = [os.path.join(path, files.log_name(base_offset)) for base_offset in files.logs]
     size = 0
     for segment in segments:
         with Source(segment) as source:

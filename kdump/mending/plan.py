@@ -35,7 +35,7 @@ class PartitionPlan:
         self.log_start = log_start
         foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
-        self.logs = {base: files.segments[base][file_name.LOG] for base in files.logs}
+        self.logs = {base: files.log_name(base) for base in files.logs}
         companions = [files.segments[base][suffix] for base in files.segments for suffix in files.segments[base]]
         self.before = {name for name in (*companions, *files.others) if name == tree.LEADER_EPOCHS or _suffix(name) != ""}
         self._others = files.others

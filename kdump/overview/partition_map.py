@@ -117,7 +117,7 @@ def _logs_of(path: str) -> list[tuple[int, str]]:
     if not files.logs:
         foreign.require_kafka_directory(path)
         raise Unreadable("file-missing", "no segment (.log) is in this directory", path=path)
-    return [(base, os.path.join(path, files.segments[base][file_name.LOG])) for base in files.logs]
+    return [(base, os.path.join(path, files.log_name(base))) for base in files.logs]
 
 
 def _cuts(starts: Sequence[Start], logs: Sequence[tuple[int, str]]) -> dict[int, int]:

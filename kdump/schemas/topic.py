@@ -7,7 +7,7 @@ import os
 from kdump.binary import system
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import KdumpError, Unreadable
-from kdump.formats import file_name, tree
+from kdump.formats import tree
 from kdump.reading import salvage
 from kdump.reading.batch_faults import WRONG_CRC
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -38,7 +38,7 @@ def files_in(directory: str) -> list[str]:
     if not system.is_directory(directory):
         return []
     files = tree.PartitionFiles(directory)
-    return [os.path.join(directory, files.segments[base][file_name.LOG]) for base in files.logs]
+    return [os.path.join(directory, files.log_name(base)) for base in files.logs]
 
 
 def read(directory: str) -> Registry:

@@ -50,11 +50,11 @@ class DamagedPartition:
         foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
         self._files = files
-        bases = [base for base in files.logs if files.segments[base][file_name.LOG] not in files.directories]
-        named = [base for base in bases if tree.is_canonical(files.segments[base][file_name.LOG])]
+        bases = [base for base in files.logs if files.log_name(base) not in files.directories]
+        named = [base for base in bases if tree.is_canonical(files.log_name(base))]
         for base, following in tree.with_next(named):
-            self._add(files.segments[base][file_name.LOG], base, following)
-        others = [files.segments[base][file_name.LOG] for base in bases if base not in named]
+            self._add(files.log_name(base), base, following)
+        others = [files.log_name(base) for base in bases if base not in named]
         odd = [name for name in files.others if file_name.suffix(name) == file_name.LOG and name not in files.directories]
         self._of_others = [name for name in odd if tree.is_other_file(os.path.join(path, name))]
         others += [name for name in odd if name not in self._of_others]

@@ -53,7 +53,7 @@ def _end(facts: SegmentFacts) -> int | None:
 
 def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: int, last: int, own_last: int) -> None:
     shared = min(last, own_last) if own_last >= base_offset else last  # its name alone claims them all
-    before, log = partition.log_name(base_before), partition.log_name(base_offset)
+    before, log = partition.files.log_name(base_before), partition.files.log_name(base_offset)
     both = offset_range(base_offset, shared)
     message = f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {both}."
     context_in(partition, log).report(
@@ -66,7 +66,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
     certain = [gap for gap in gaps if gap.is_certain]
     if certain and not partition.topic_policy.may_be_compacted:
         for gap in certain:
-            where = f"between {partition.log_name(gap.before)} and the next segment"
+            where = f"between {partition.files.log_name(gap.before)} and the next segment"
             why = partition.topic_policy.why_not_compacted
             message = f"Missing {where}: {offset_range(gap.first, gap.end - 1)}. {why[0].upper()}{why[1:]}, so a segment is lost."
             _report_gap(partition, gap.first, gap.end, gap.end, message, ERROR)
@@ -90,6 +90,6 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
 
 
 def _report_gap(partition: PartitionFacts, end: int, base_offset: int, last_base: int, message: str, severity: str) -> None:
-    context = context_in(partition, partition.log_name(base_offset))
+    context = context_in(partition, partition.files.log_name(base_offset))
     offsets = end, last_base - 1
     context.report("segments-gap", 0, 0, message, severity=severity, offsets=offsets, expected=end, found=base_offset)

@@ -33,7 +33,7 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
         facts = partition.segments.get(base_offset)
         if facts is None or facts.size:
             continue
-        context = context_in(partition, partition.log_name(base_offset))
+        context = context_in(partition, partition.files.log_name(base_offset))
         if base_offset == logs[-1]:
             context.report("segment-empty-newest", 0, 0, "The newest segment is still empty.")
         else:

@@ -35,7 +35,7 @@ def missing_indexes(partition: PartitionFacts) -> None:
             message = f"{log} has no .index. {_forecast(partition, base_offset)}"
             _report(partition, log, "index-missing", message, INFO if _needs_none(partition, base_offset) else None)
     if without_time_index:
-        log = partition.log_name(without_time_index[0])
+        log = partition.files.log_name(without_time_index[0])
         message = f"{log} has no .timeindex."
         if len(without_time_index) > 1:
             message = f"{len(without_time_index):,} of {len(logs):,} segments have no .timeindex, the first of them {log}."

@@ -49,14 +49,14 @@ def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
         if inside:
             found = [witness for base in inside for witness in witnesses.of_orphan(partition, base)]
             first = gap.first if gap.is_certain and not partition.topic_policy.is_compacted else inside[0]
-            where = f"between {partition.log_name(gap.before)} and {partition.log_name(gap.end)}"
-            _report_missing(partition, partition.log_name(gap.end), first, gap.end - 1, where, found)
+            where = f"between {partition.files.log_name(gap.before)} and {partition.files.log_name(gap.end)}"
+            _report_missing(partition, partition.files.log_name(gap.end), first, gap.end - 1, where, found)
     at_start = [base for base in orphans if logs and base < logs[0] or not logs]
     with_entries = [base for base in at_start if witnesses.has_entries(partition, base)]
     if with_entries:
         found = [witness for base in with_entries for witness in witnesses.of_orphan(partition, base)]
         last = logs[0] - 1 if logs else max(witness.offset for witness in found)
-        where = f"before {partition.log_name(logs[0])}, the first log" if logs else "and no log is there"
+        where = f"before {partition.files.log_name(logs[0])}, the first log" if logs else "and no log is there"
         _report_missing(partition, found[0].name, with_entries[0], last, where, found)
 
 
@@ -84,7 +84,7 @@ def report_before_first_log(
     if policy.is_tiered or _is_going(partition, start_offset, first_log):
         return
     has_checkpoint, log_start = partition.checkpointed_offset(text_checkpoint.LOG_START_OFFSETS)
-    below = f"{offset_range(start_offset, first_log - 1)} before {partition.log_name(first_log)}, the first log"
+    below = f"{offset_range(start_offset, first_log - 1)} before {partition.files.log_name(first_log)}, the first log"
     says = f"The file says that the log starts at offset {start_offset:,}"
     name = text_checkpoint.LOG_START_OFFSETS
     if log_start is not None and log_start >= first_log:
@@ -197,7 +197,7 @@ class CleanerEvidence:
         return True
 
     def _report(self, gap: Gap, severity: str, why: str) -> None:
-        before, log = self.partition.log_name(gap.before), self.partition.log_name(gap.end)
+        before, log = self.partition.files.log_name(gap.before), self.partition.files.log_name(gap.end)
         message = f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. {why}."
         context_in(self.partition, log).report(
             "segment-missing",

@@ -146,7 +146,7 @@ def check_directory(partition: PartitionFacts) -> None:
         newest = f"the newest one ends at {max(ends):,}" if ends else "there is none"
         first_missing = max(ends, default=0)
         message = f"The log starts at offset {log_start:,}, so a snapshot must reach up to there; {newest}."
-        log = partition.log_name(log_start)
+        log = partition.files.log_name(log_start)
         context_in(partition, log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
 
 
