@@ -500,7 +500,7 @@ def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old:
 @each(
     ("sizes", "code"),
     [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled again where fewer than 1024 are left
-        *(((2064,), ""), ((2065,), "frame-damaged"), ((1040, 1025), "frame-damaged"), ((1041, 1025), "")),
+        *(((2064,), ""), ((2065,), "frame-damaged"), ((1040, 1025), "frame-damaged"), ((1041, 1025), ""))
     ],
 )
 def test_readers_before_2_4_take_zstd_blocks_larger_than_the_window(sizes: tuple[int, ...], code: str) -> None:

@@ -138,7 +138,7 @@ def test_fields_of_producers_that_do_not_go_together_are_reported(
 
 
 def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> None:
-    pieces = [_marker(0), _in_txn(1, 0), _marker(2), _marker(3), _marker(4, producer_id=9, is_commit=False)]
+    pieces = [_marker(0), _in_txn(1, 0), _marker(2), _marker(3, producer_id=9, is_commit=False), _marker(4)]
     (found,) = _of(tmp_path, pieces)
     assert _told([found]) == [("marker-without-txn", "info", 0, place(pieces, 4)[1], 0, 4, None, None)]
     assert found.message.startswith("3 markers of several producers without visible data, the first at offset 0: ")

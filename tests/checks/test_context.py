@@ -18,11 +18,7 @@ INFO, WARN, ERR = "info", "warning", "error"
 @each(
     ("code", "severities", "reported"),
     [
-        (
-            "crc-mismatch",
-            (INFO, INFO, INFO, ERR, INFO, WARN, ERR),
-            (INFO, INFO, ERR),
-        ),  # one that is worse than all before is reported
+        ("crc-mismatch", (INFO, INFO, INFO, ERR, INFO, WARN, ERR), (INFO, INFO, ERR)),  # what is worse than all before is
         ("crc-mismatch", (INFO, INFO, INFO, None, None), (INFO, INFO, ERR)),  # None is the severity of the catalogue, an error
         ("crc-mismatch", (None, None, None, INFO, None), (ERR, ERR)),
         ("crc-mismatch", (ERR, INFO, INFO, ERR), (ERR, INFO)),

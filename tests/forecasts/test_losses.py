@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -30,6 +31,15 @@ def test_what_is_covered_is_taken_from_the_ranges(ranges: list[tuple[int, int]],
     left = losses._less(losses._merged(ranges), losses._merged(covered))
     assert left == losses._merged(left)
     assert _offsets(left) == _offsets(ranges) - _offsets(covered)
+
+
+@given(OFFSETS, st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted))
+def test_logs_that_may_have_some_offsets_are_found_in_any_order(extents: list[tuple[int, int]], wanted: list[int]) -> None:
+    files = {f"{number:020}.log": File(str(number), 1) for number in range(len(extents))}
+    intact: Any = SimpleNamespace(extent_of=lambda file: extents[int(file.path)])
+    read = losses.ReadLogs(SimpleNamespace(files=files), intact)  # type: ignore[arg-type]  # all that it asks for
+    found = {int(file.path) for file in read.with_offsets(wanted[0], wanted[1])}
+    assert found == {row for row, (first, last) in enumerate(extents) if first <= wanted[1] and last >= wanted[0]}
 
 
 def _written(folder: Path, logs: dict[str, bytes]) -> Path:
@@ -69,8 +79,10 @@ def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> N
 
 def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
     one, two = _batches((0, 1))
-    rows = _rows(_written(tmp_path / "t-0", {FIRST: one + one + two, f"{FIRST}.swap": one + two}))
-    assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
+    other = batch(records=[record(key=b"k", value=b"w")])
+    for number, (swap, lost) in enumerate(((one + two, 1), (one + one + two, 0), (one + other + two, 1))):
+        rows = _rows(_written(tmp_path / f"t-{number}", {FIRST: one + one + two, f"{FIRST}.swap": swap}))
+        assert [(row.lost_records, row.lost_offsets) for row in rows] == [(lost, [])] * len(rows) != []
 
 
 def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_path: Path) -> None:

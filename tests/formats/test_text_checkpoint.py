@@ -36,7 +36,8 @@ def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, 
 @each(
     ("data", "codes"),
     [
-        *((b"", []), (b"0\n", ["checkpoint-cut"]), (b"0\n0\n", []), (b"1\n0\n", ["checkpoint-version-unknown"])),
+        *((b"", []), (b"0\n", ["checkpoint-cut"]), (b"0\n0\n", [])),
+        *((b"%d\n0\n" % version, ["checkpoint-version-unknown"]) for version in (-1, 1)),
         *((b"0\n1\n", ["checkpoint-count-mismatch"]), (b"0\n1\n0 0 0\n", ["checkpoint-line-malformed"])),
         (b"0\n1\n0 0\n\n", ["checkpoint-line-malformed", "checkpoint-count-mismatch"]),
         (b"0\n1\n2147483648 0\n", ["checkpoint-line-malformed"]),
@@ -88,10 +89,10 @@ def _entry_of(path: Path, topic: str, partition: int) -> object:
 def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
     path = tmp_path / "x"
     entries = [("topic", number, number * 2) for number in reversed(range(100_000))]
-    path.write_bytes(checkpoint(entries=[*entries, ("topic.more", 5, 1), ("more", 3, 77)]))
+    path.write_bytes(checkpoint(entries=[*entries, ("topic.more", 5, 1), ("bad", 5, "x"), ("more", 3, 77)]))
     for found in (("topic", 99_999, 199_998), ("topic", 9, 18), ("more", 3, 77)):
         assert _entry_of(path, *found[:2]) == found
-    assert (_entry_of(path, "opic", 5), _entry_of(path, "topic", 100_000)) == (None, None)
+    assert [_entry_of(path, *none) for none in (("opic", 5), ("topic", 100_000), ("bad", 5))] == [None] * 3
 
 
 def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_a_line_that_is_not_an_entry_is_damage_and_the_next_one_is_not(tmp_path:
     assert _damage_of(kdump.open(path), path)[:2] == ("checkpoint-line-malformed", 8)
     epochs = kdump.open(path, "leader-epoch-checkpoint").salvage()
     assert [one if isinstance(one, kdump.LeaderEpoch) else (one.start, one.end, one.code) for one in epochs] == [
-        *(kdump.LeaderEpoch(0, 0), (8, 17, "checkpoint-line-malformed"), kdump.LeaderEpoch(3, 120)),
+        *(kdump.LeaderEpoch(0, 0), (8, 17, "checkpoint-line-malformed"), kdump.LeaderEpoch(3, 120))
     ]
 
 

@@ -251,7 +251,7 @@ def _found(code: str, severity: str, path: str = "/a") -> Finding:
 
 
 SEVERITIES: list[tuple[list[str], str]] = [
-    *(([], HEADERS), (["info"], HEADERS), (["info", "warning"], FULL), (["error", "info"], FULL)),
+    *(([], HEADERS), (["info"], HEADERS), (["info", "warning"], FULL), (["error", "info"], FULL))
 ]
 
 

@@ -220,7 +220,7 @@ def _begun(offset: int, producer: int, at: int = TIMESTAMP) -> bytes:
 def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
     later = TIMESTAMP + HOUR
-    written = [_begun(0, 1), _begun(1, 2), end, data(3, at=later), _begun(4, 3, later)]
+    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later)]
     found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
         (2, 1, HOUR, True, True),

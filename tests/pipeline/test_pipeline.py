@@ -445,7 +445,7 @@ def test_files_on_their_way_have_a_state_and_are_read_where_they_are_requested(t
     _log(tmp_path / "a-0" / (file_name(0, ".log") + ".deleted"), data)
     _log(tmp_path / f"b-1.{'0' * 32}-delete" / file_name(0, ".log"), data)
     assert [row[1:] for row in _found(tmp_path)] == [
-        *(("a", 0, 0, "log", None), ("a", 0, 0, "log", "deleted"), ("b", 1, 0, "log", "delete")),
+        *(("a", 0, 0, "log", None), ("a", 0, 0, "log", "deleted"), ("b", 1, 0, "log", "delete"))
     ]
     assert len(_rows("batches", tmp_path)) == 1
     assert len(_rows("batches", tmp_path, includeDeleted="true")) == 3

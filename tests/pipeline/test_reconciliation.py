@@ -179,10 +179,7 @@ def _meanwhile(action: Callable[[], object]) -> Any:
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [
-        (os.unlink, "no such file"),
-        (lambda path: os.truncate(path, 100), "it has 100 bytes, but had {size:,} when it was listed"),
-    ],
+    [(os.unlink, "no such file"), (lambda path: os.truncate(path, 100), "it has 100 bytes, but had {size:,} when it was listed")],
     ids=["vanishes", "becomes shorter"],
 )
 def test_a_file_that_is_not_as_it_was_listed_is_named(data: Path, change: Callable[[Path], object], reason: str) -> None:

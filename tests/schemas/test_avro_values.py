@@ -33,10 +33,7 @@ _NAMESPACES = {
         {"name": "out", "type": {"type": "enum", "name": "T", "namespace": "", "symbols": ["OUT"]}},
         {"name": "in", "type": {"type": "enum", "name": "T", "symbols": ["IN", "MORE"]}},
         {"name": "again", "type": "T"},  # a.T
-        {
-            "name": "inner",
-            "type": {"type": "record", "name": "S", "namespace": "", "fields": [{"name": "out", "type": "T"}]},
-        },
+        {"name": "inner", "type": {"type": "record", "name": "S", "namespace": "", "fields": [{"name": "out", "type": "T"}]}},
     ],
 }
 

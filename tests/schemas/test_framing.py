@@ -34,16 +34,9 @@ def _said(headers: list[tuple[bytes, bytes | None]]) -> Said:
         ([(NAME, b"\1" + GUID + b"\2\4")], (None, GUID, b"\2\4")),
         ([(NAME, ID), (NAME, b"\0\0\0\0\7")], (7, b"", b"")),  # Kafka's `lastHeader`
         ([(NAME, ID), (b"trace", b"x"), (NAME, b"\1" + GUID), (b"other", b"")], (None, GUID, b"")),
-        ([(NAME, ID), (NAME, b"")], None),
-        ([(NAME, ID), (NAME, b"\2" + GUID)], None),
-        ([(NAME, b"")], None),
-        ([(NAME, None)], None),
-        ([(NAME, ID[:4])], None),
-        ([(NAME, b"\1" + GUID[:15])], None),
-        ([(NAME, b"\1" + ID)], None),
-        ([(framing.HEADER_NAMES["key"], ID)], None),
-        ([(NAME.upper(), ID)], None),
-        ([(NAME + b" ", ID)], None),
+        *(([(NAME, ID), (NAME, last)], None) for last in (b"", b"\2" + GUID)),
+        *(([(NAME, value)], None) for value in (b"", None, ID[:4], b"\1" + GUID[:15], b"\1" + ID)),
+        *(([(name, ID)], None) for name in (framing.HEADER_NAMES["key"], NAME.upper(), NAME + b" ")),
     ],
 )
 def test_the_last_header_of_the_name_counts_if_a_serializer_wrote_it(
@@ -69,10 +62,7 @@ def test_a_prefix_is_a_zero_and_an_id(data: bytes, id: int | None) -> None:
     [
         (b"\xc3\x01" + GUID[:8], GUID[:8]),
         (b"\xc3\x01" + GUID, GUID[:8]),
-        (b"\xc3\x01" + GUID[:7], None),
-        (b"\xc3\x02" + GUID[:8], None),
-        (b"\x01\xc3" + GUID[:8], None),
-        (b"", None),
+        *((data, None) for data in (b"\xc3\x01" + GUID[:7], b"\xc3\x02" + GUID[:8], b"\x01\xc3" + GUID[:8], b"")),
     ],
 )
 def test_single_object_encoding_is_two_bytes_and_a_fingerprint(data: bytes, fingerprint: bytes | None) -> None:

@@ -5,7 +5,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +36,7 @@ LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
 Capture = pytest.CaptureFixture[str]
 OPEN = producer_entry(current_txn_first_offset=5)
+WORDS = "offline", "die", "stray"
 
 
 def _finding(code: str = "crc-mismatch", severity: str = "error", message: str = "Wrong.", **changed: object) -> Finding:
@@ -100,15 +101,20 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     verdict = Verdict()
     verdict.add_findings("start-loses", "error", 5, fails=2)
     verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
+    verdict.add_findings("torn-tail", "error", 6, fails=1, unreadable=2)
     verdict.add_findings("txn-hanging", "error", 1)
     verdict.add_findings("dir-odd", "warning", 4, fails=1, unreadable=1)
-    assert verdict.words == ["does not start", "loses at start", "unreadable", "stuck"]
+    words = ["does not start", "loses at start"]
+    assert verdict.words == [*words, "unreadable", "damaged", "stuck"]
     assert verdict.reasons == [
-        *("does not start: 2 x start-loses", "does not start: dir-odd", "loses at start: 3 x start-loses"),
-        *("unreadable: 2 x dir-odd", "stuck: txn-hanging", "not counted: 4 warnings"),
+        *("does not start: 2 x start-loses", "does not start: dir-odd", "does not start: torn-tail"),
+        *("loses at start: 3 x start-loses", "unreadable: 2 x dir-odd", "unreadable: 2 x torn-tail"),
+        *("damaged: 3 x torn-tail", "stuck: txn-hanging", "not counted: 4 warnings"),
     ]
+    verdict.add_findings("finding-flood", "info", 1)
     verdict.add_findings("check-crashed", "info", 1)
-    assert verdict.exit_code == 1
+    verdict.count_unreadable(3, is_least=False)
+    assert (verdict.exit_code, verdict.text) == (1, ", ".join([*words, "unreadable (at least 3 records)", "damaged", "stuck"]))
     verdict.add_findings("check-crashed", "error", 2)
     assert (verdict.exit_code, verdict.words[-1], verdict.reasons[-2]) == (3, "not examined", "not examined: 2 x check-crashed")
 
@@ -170,7 +176,8 @@ def test_what_was_not_read_is_said_beside_damage_and_after_what_does_not_count()
     for level, word in (("full", "fine"), ("quick", "headers intact")):
         verdict = _verdict(_report(records=0), level=level)
         assert (verdict.words, verdict.text) == ([word], word)
-    verdict.leave_starts(2)
+    for _ in range(2):
+        verdict.leave_starts(1)
     assert verdict.text == f"{word}; starts of 2 partitions not forecast (--level quick)"
 
 
@@ -196,19 +203,28 @@ def test_a_forecast_is_about_the_start_alone() -> None:
     [
         ([(5, 5)], "offset 5"),
         ([(5, 5), (3, 3)], "offsets 3, 5"),
-        ([(5, 6), (0, 9), (2, 4)], "offsets 0 to 9"),
-        ([(5, 6), (0, 4)], "offsets 0 to 6"),
-        ([(0, 4), (2, 3), (3, 9)], "offsets 0 to 9"),
-        ([(0, 1), (3, 4)], "offsets 0 to 1, 3 to 4"),
+        ([(0, 4), (8, 1200), (5, 6)], "offsets 0 to 6, 8 to 1,200"),
         ([(0, 1), (3, 4), (6, 8)], "offsets 0 to 1, 3 to 4 and 1 more range"),
+        ([(1, 1), (3, 4), (6, 6), (8, 9)], "offsets 1, 3 to 4 and 2 more ranges"),
     ],
 )
-def test_ranges_that_overlap_or_touch_are_one_in_any_order(added: list[tuple[int, int]], text: str) -> None:
+def test_ranges_are_shown_on_a_line_and_what_is_not_named_is_counted(added: list[tuple[int, int]], text: str) -> None:
+    assert _ranges(*added).text("offset", 2) == text
+
+
+def _ranges(*added: tuple[int, int]) -> Ranges:
     ranges = Ranges()
     for first, last in added:
         ranges.add(first, last)
-    assert ranges.text("offset", 2) == text
-    assert ranges.total == len({number for first, last in added for number in range(first, last + 1)})
+    return ranges
+
+
+def test_ranges_that_overlap_or_touch_are_one_in_any_order() -> None:
+    pairs = [(first, last) for first in range(5) for last in range(first, 5)]
+    for added in product(pairs, repeat=3):
+        ranges, numbers = _ranges(*added), sorted({number for first, last in added for number in range(first, last + 1)})
+        assert [number for first, last in ranges.merged() for number in range(first, last + 1)] == numbers
+        assert (ranges.total, len(ranges)) == (len(numbers), 1 + sum(later > one + 1 for one, later in pairwise(numbers)))
 
 
 # --- partitions
@@ -252,6 +268,9 @@ def test_a_torn_end_is_damage_after_a_clean_stop_and_where_a_broker_will_cut_it(
     assert severities == {"torn-tail": "warning", "start-leaves-damage": "error"}
     message = "After a clean stop: 1 damaged batch stays: consumers stop at offset 6."
     assert findings["start-leaves-damage"].message.startswith(message)
+    forecast = Verdict(level=None)
+    forecast.add_forecasts(kdump.forecast(partition, after="clean"))
+    assert forecast.words == ["unreadable"]
     verdict = kdump.verdict(partition)
     assert (verdict.words, verdict.exit_code) == (["unreadable"], 1)
     (partition.parent / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
@@ -282,15 +301,6 @@ def test_the_next_start_of_a_log_that_grows_is_not_foretold(end: str, beside: st
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
     assert bool(found) == is_told
-
-
-@each("severity", ["error", "warning", "info"])
-def test_only_an_error_stands_for_the_start_that_fails_with_it(severity: str) -> None:
-    """A start is said once: where the file is an error that ends it. What is no error does not hide it."""
-    of_start = _finding("start-loses", broker_forecast="offline")
-    told, of_file = ToldStarts(), _finding("log-dir-file-bad", severity, path="/a-0/x", broker_forecast="offline")
-    assert not told.is_told(of_start) and not told.is_told(of_file)
-    assert told.is_told(of_start) == (severity == "error")
 
 
 _TORN, _GAP = ("torn-tail", "torn-header", "zero-tail"), ("crc-mismatch", "garbage-region")
@@ -404,14 +414,9 @@ def _is_kept(partition: Path, **of_log: object) -> bool:
 @each(
     ("of_log", "is_kept"),
     [
-        ({"size": 0x7FFFFFFF, "end": 0x7FFFFFFF}, True),
-        ({"size": 0x80000000, "end": 0x80000000}, False),
-        ({"last_offset": 4 + 0x7FFFFFFF}, True),
-        ({"last_offset": 5 + 0x7FFFFFFF}, False),
-        ({"last_offset": None}, True),
-        ({"is_damaged": True}, False),
-        ({"is_plain": False}, False),
-        ({"end": 8}, False),
+        *(({"size": size, "end": size}, size < 1 << 31) for size in (0x7FFFFFFF, 0x80000000)),
+        *(({"last_offset": last}, last != 5 + 0x7FFFFFFF) for last in (4 + 0x7FFFFFFF, 5 + 0x7FFFFFFF, None)),
+        *((other, False) for other in ({"is_damaged": True}, {"is_plain": False}, {"end": 8})),
     ],
 )
 def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_be(
@@ -837,20 +842,11 @@ def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capf
 @each(
     ("data", "word", "words"),
     [
-        ("0\n1\na 0 x\n", "rescan", ["damaged"]),
-        ("0\n1\na x 1\n", "rescan", ["damaged"]),
-        ("0\n1\na 0 99999999999999999999\n", "rescan", ["damaged"]),
-        ("0\n1\na 0 x\na 0\n", "rescan", ["damaged"]),
+        *((f"0\n1\na {entry}\n", "rescan", ["damaged"]) for entry in ("0 x", "x 1", "0 99999999999999999999", "0 x\na 0")),
         ("0\n-1\na 0 1\n", "rescan", ["damaged"]),
-        ("0\n1\na 0 -5\n", "", ["fine"]),
-        ("0\n", "", ["fine"]),
-        ("", "", ["fine"]),
-        ("0\n5\na 0 1\n", "offline", ["does not start"]),
-        ("0\nx\na 0 1\n", "offline", ["does not start"]),
-        ("1\na 0 1\n", "offline", ["does not start"]),
-        ("9\n1\na 0 1\n", "offline", ["does not start"]),
-        ("0\n1\na 0\n", "offline", ["does not start"]),
-        ("0\n2\na 0\na 0 x\n", "offline", ["does not start"]),
+        *((data, "", ["fine"]) for data in ("0\n1\na 0 -5\n", "0\n", "")),
+        *((f"{head}\na 0 1\n", "offline", ["does not start"]) for head in ("0\n5", "0\nx", "1", "9\n1")),
+        *((f"0\n{entries}\n", "offline", ["does not start"]) for entries in ("1\na 0", "2\na 0\na 0 x")),
     ],
 )
 def test_a_bad_line_of_a_checkpoint_is_what_a_broker_makes_of_it(tmp_path: Path, data: str, word: str, words: list[str]) -> None:
@@ -887,12 +883,12 @@ def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: Capture) -> 
 
 def test_a_start_is_only_told_by_an_error_of_its_directory_that_does_the_same() -> None:
     for place, directory in (("/a-0", "/a-0"), ("/a-0/x", "/a-0"), ("/b-0", "/a-0"), ("x", ".")):
-        for word, of_start_word in product(("offline", "die", "stray"), ("offline", "die", "stray", "cut")):
-            told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad"), _finding("start-loses")
+        for word, of_start_word, severity in product(WORDS, (*WORDS, "cut"), ("error", "warning", "info")):
+            told, of_file, of_start = ToldStarts(), _finding("log-dir-file-bad", severity), _finding("start-loses")
             of_file.path, of_file.broker_forecast, of_start.broker_forecast = place, word, f"{of_start_word} (more)"
             of_start.path = directory
-            assert not told.is_told(of_file)
-            assert told.is_told(of_start) == (place != "/b-0" and word == of_start_word)
+            assert not told.is_told(of_start) and not told.is_told(of_file)
+            assert told.is_told(of_start) == (place != "/b-0" and word == of_start_word and severity == "error")
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
