@@ -360,6 +360,7 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("65-r42", "messages/layout.py", "            if field.tag is not None:\n                later_tags.append(field.tag)\n", ""),
     ("22", "output/arrow/builder.py", '"value": value} for key, value ', '"value": value or b""} for key, value '),
     ("one-row-group", "output/arrow/files.py", "_ROW_GROUP_BYTES = 32 << 20", "_ROW_GROUP_BYTES = 32 >> 20"),
+    ("failed-tables", "output/arrow/files.py", "sink.close()", "sink.close(); error = None", "cli/test_interrupted_output.py"),
     ("lists-of-text-in-arrow", "output/arrow/schemas.py", 'name.replace(_LIST, "").rstrip("]") not ', "name not "),
     ("bytes-counted-twice", "output/html/charts.py", "[bucket] += size / (high - low + 1)", "[bucket] += size"),
     ("places-start-again", "output/html/charts.py", "places.append(before + span.end)", "places.append(span.end)"),
