@@ -5,6 +5,7 @@ import functools
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 from unittest import mock
 
@@ -36,9 +37,14 @@ def why_stale() -> str | None:
     """Why tests would say nothing of the sources of the kernel in C, None if they do, or it was not built."""
     if why_no_c():
         return None
+    return tools_kernel.why_stale(getattr(native(), "SOURCES", "unknown"))
+
+
+def native() -> ModuleType:
+    """The kernel in C, where it was built."""
     from kdump.binary import _kernel
 
-    return tools_kernel.why_stale(getattr(_kernel, "SOURCES", "unknown"))
+    return _kernel
 
 
 @contextlib.contextmanager

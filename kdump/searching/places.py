@@ -8,7 +8,6 @@ from contextlib import suppress
 from kdump.binary import system
 from kdump.binary.paths import real
 from kdump.binary.source import Source
-from kdump.checks.rules.files import unrecognized
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, foreign, tree
 from kdump.pipeline import discovery
@@ -153,6 +152,8 @@ def _foreign(path: str) -> str:
 
 def _may_be_log(path: str) -> bool:
     """Whether a file with a name that is not Kafka's seems to hold records; one that cannot be read may."""
+    from kdump.checks.rules.files import unrecognized  # slow to load, and seldom needed
+
     try:
         with Source(path) as source:
             return unrecognized.may_be_log(source, os.path.basename(path))

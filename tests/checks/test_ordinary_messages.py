@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -130,16 +129,10 @@ def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
     } <= codes, sorted(codes)
 
 
-def _native() -> ModuleType:
-    from kdump.binary import _kernel
-
-    return _kernel
-
-
 def _skipped(data: bytes, codec: Codec = "none", *, needs_keys: bool = False, most: int = MOST, start: int = 0) -> int:
     number = CODEC_IDS.get(codec, 0)
     decompress = codecs.BatchDecompressor(1 << 20).of(number) if number else None
-    end: int = _native().skip_messages(memoryview(data), start, len(data), needs_keys, most, number, decompress)
+    end: int = kernels.native().skip_messages(memoryview(data), start, len(data), needs_keys, most, number, decompress)
     return end
 
 
@@ -168,7 +161,7 @@ def test_a_wrapper_of_offset_0_is_ordinary_only_with_messages_of_offset_0() -> N
 
 def test_what_is_not_decompressed_is_left() -> None:
     data = memoryview(wrapper(messages=[message(key=b"k")]))
-    skip = _native().skip_messages
+    skip = kernels.native().skip_messages
     assert skip(data, 0, len(data), False, MOST, 1, lambda _: None) == 0
     with pytest.raises(ZeroDivisionError):
         skip(data, 0, len(data), False, MOST, 1, lambda _: 1 // 0)
@@ -179,4 +172,4 @@ def test_what_is_not_decompressed_is_left() -> None:
 @pytest.mark.parametrize("start", [-1, 1])
 def test_starts_out_of_bounds_are_refused(start: int) -> None:
     with pytest.raises(ValueError, match="out of bounds"):
-        _native().skip_messages(memoryview(b""), start, 0, False, MOST, 1, bytes)
+        kernels.native().skip_messages(memoryview(b""), start, 0, False, MOST, 1, bytes)

@@ -4,7 +4,6 @@ import random
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from unittest import mock
 
 import pytest
@@ -157,7 +156,7 @@ def miscounted_logs() -> Iterator[bytes]:
 @pytest.mark.parametrize("most_held", [1 << 16, 2])
 def test_batches_that_say_a_wrong_number_of_records_are_counted_with_both_kernels(tmp_path: Path, most_held: int) -> None:
     made = list(miscounted_logs())
-    passed = sum(_native().skip_ordinary(data, 0, len(data), False, True, True, most_held)[0] > 0 for data in made)
+    passed = sum(kernels.native().skip_ordinary(data, 0, len(data), False, True, True, most_held)[0] > 0 for data in made)
     assert passed > LOGS // 8
     with mock.patch.object(record_reader, "_MAX_HELD_RECORDS", most_held):
         codes = codes_however_read(made, tmp_path)
@@ -175,7 +174,7 @@ def test_times_that_differ_from_the_header_are_listed() -> None:
     second = batch(records=[record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)], max_timestamp=TIME + 9)
     third = batch(records=[record(key=b"k", timestamp=TIME + 1)], base_timestamp=TIME)
     data = first + second + third
-    end, odd, *_ = _native().skip_ordinary(data, 0, len(data), False)
+    end, odd, *_ = kernels.native().skip_ordinary(data, 0, len(data), False)
     assert end == len(data)
     assert list(struct.iter_unpack("=5q", odd)) == [
         (len(first), len(second), 0, TIME + 7, TIME + 9),
@@ -184,7 +183,7 @@ def test_times_that_differ_from_the_header_are_listed() -> None:
 
 
 def test_decompressed_records_are_compared_with_their_header() -> None:
-    native = _native()
+    native = kernels.native()
     records = [record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)]
     data = batch(records=records)
     header, plain = b"before" + data[:61], data[61:]
@@ -205,14 +204,8 @@ def test_decompressed_records_are_compared_with_their_header() -> None:
 @pytest.mark.parametrize("start", [-1, 1])
 def test_starts_out_of_bounds_are_refused(start: int) -> None:
     with pytest.raises(ValueError, match="out of bounds"):
-        _native().skip_ordinary(b"", start, 0, False)
+        kernels.native().skip_ordinary(b"", start, 0, False)
     with pytest.raises(ValueError, match="out of bounds"):
-        _native().ordinary_records(bytes(61), start, b"", False)
+        kernels.native().ordinary_records(bytes(61), start, b"", False)
     with pytest.raises(ValueError, match="out of bounds"):
-        _native().skip_compressed(memoryview(b""), start, 0, False, 3, bytes)
-
-
-def _native() -> ModuleType:
-    from kdump.binary import _kernel
-
-    return _kernel
+        kernels.native().skip_compressed(memoryview(b""), start, 0, False, 3, bytes)

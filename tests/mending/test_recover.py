@@ -650,6 +650,11 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
     # compaction has left gaps in both
     "what is torn at the end of a log with gaps": ([[*THINNED[:2], THINNED[2][:50]], THINNED], THINNED, []),
     "more bytes at the end of a log with gaps": ([[*THINNED[:3], flipped(THINNED[3]), b"?" * 9], THINNED], THINNED, [20]),
+    "more bytes between batches than a replica has": (
+        [[SIX[0], flipped(_batch(1, value=bytes(500))), SIX[4]], [SIX[0], *SIX[3:5]]],
+        [SIX[0], *SIX[3:5]],
+        [1],
+    ),
     "as many bytes at the end as a replica has": ([[_batch(0), b"?" * 138], PLAIN], PLAIN, []),
     "more bytes at the end than a replica has": ([[_batch(0), b"?" * 139], PLAIN], PLAIN, [None]),
 }
@@ -960,14 +965,16 @@ def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -
     assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n2\norders 0 2\norders 1 2\n"
 
 
-def test_a_log_directory_of_deleted_partitions_becomes_an_empty_one(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    path = write_partition(data, topic="orders", segments={0: [_batch(0)]})
-    path.rename(data / f"orders-0.{'0' * 32}-delete")
+@each("state, taken", [("delete", 0), ("stray", 1)])
+def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_one_is_not(
+    state: str, taken: int, tmp_path: Path
+) -> None:
+    data, name = tmp_path / "data", f"orders-0.{'0' * 32}-{state}"
+    write_partition(data, topic="orders", segments={0: [_batch(0)]}).rename(data / name)
     (data / "meta.properties").write_text("version=1\ncluster.id=a\nnode.id=1\n")
     result = recover.run([str(data)], str(tmp_path / "out"), config={})
-    assert result.is_whole and result.partitions == 0
-    assert [one.name for one in (tmp_path / "out").iterdir()] == ["meta.properties"]
+    assert result.is_whole and result.partitions == taken
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["meta.properties", name][: 1 + taken]
 
 
 def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
