@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from campaigns import commands, disturbed
 from campaigns.commands import Bench, Outcome, Run, processes_of
-from campaigns.disturbed import FAILURES, HANDLED, SURROUNDINGS, Failure, Hold, Runs, can_be_made, in_surroundings
+from campaigns.disturbed import FAILURES, HANDLED, SURROUNDINGS, Failure, Runs, can_be_made, in_surroundings
 from tests.builders.files import file_name
 from tests.loops import each, of_all_cases
 
@@ -128,14 +128,6 @@ def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, ben
         outcome = runs.run(hold)
         fault = disturbed.fault_of_change(hold, runs.before, runs.after(hold), outcome) if outcome.failed else None
         assert fault is None, f"{hold}: {fault}: {outcome}"
-
-
-@pytest.mark.slow
-def test_a_change_is_made_at_the_call_that_is_held(bench: Bench, library: Path) -> None:
-    runs = Runs(bench, "log", library)
-    outcome = runs.run(Hold("open", 1, "gone", f"{0:020d}.log", 0))
-    assert (runs.before.exit, outcome.failed, outcome.exit) == (0, 1, 3)
-    assert f"{0:020d}.log: " in outcome.said
 
 
 # --- signals
