@@ -308,20 +308,6 @@ def test_the_table_of_batches_has_a_row_for_each_batch_and_each_byte_is_read(dat
         assert bool(_disagreements(data, "batches", start, end)) == ((start, end) != (0, 20)), "one byte is enough"
 
 
-def test_a_file_that_is_read_twice_or_changes_between_two_tables_is_said_to_disagree(data: Path) -> None:
-    whole, reports = Reconciliation(str(data)), [SliceReport("a.log") for _ in range(2)]
-    for row, report in enumerate(reports):
-        report.size, report.inode, report.last = 20, row, 20
-    for read, planned in ((2, 1), (1, 2), (1, 1)):
-        task = mock.Mock(table="segments", slices=reports[:planned])
-        whole._compare_with_plan(task, reports[:read])
-    whole._logs["a.log"] = dict(zip(("batches", "segments"), reports, strict=True))
-    whole.finish()
-    both = (("1 time", "2 times"), ("2 times", "1 time"))
-    times = [f"its rows were to be read {one}, and were read {other}" for one, other in both]
-    assert [message for *_, message in whole.disagreements] == [*times, "it was replaced, or truncated"]
-
-
 def test_records_that_do_not_decode_count_as_far_as_anybody_knows_how_many_they_are(data: Path) -> None:
     words = ["4 records by the table records, 6 by the table records"]
     for missing, said in (((), words), ((2,), []), ((1,), ["5" + words[0][1:]]), ((None,), []), ((1, None), [])):
