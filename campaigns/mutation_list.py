@@ -644,6 +644,8 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("64-a07", "searching/places.py", "and item.base_offset is not None ", ""),
     ("64-a131", "searching/places.py", "item.partition not in (None, self._partition)", "item.partition != self._partition"),
     ("66-d-s36", "searching/places.py", "Unreadable:\n        return True\n", "Unreadable:\n        return False\n"),
+    ("66-q43", "searching/query.py", "if value is not None or key is None:", "if value is not None:"),
+    ("66-q47", "searching/query.py", "if data is not None and contains(data)]", "if data and contains(data)][:1]"),
     ("66-d-s38", "searching/query.py", "if unknown is not None and not places", "if unknown is not None and places"),
     ("60-q14", "searching/query.py", "== name and (wanted is None or of == ", "== name and (not wanted or of == "),
     ("tombstone-without-key", "searching/query.py", " value is not None or key is None:", " value is not None:"),
