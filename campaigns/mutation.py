@@ -102,6 +102,8 @@ class Copy:
         if not mutations:
             return {}
         put, texts = self._fitting(mutations)
+        if not put:
+            raise CannotTell(f"{mutations[0].id} does not fit the code")
         failed = self._noticed_by(texts, tests) if len(put) == 1 else self._failed(texts, tests, MANY)
         found: dict[Mutation, str] = {}
         if failed and len(put) == 1:

@@ -214,7 +214,6 @@ def read_records(
     data: bytes,
     *,
     with_data: bool = True,
-    with_header_values: bool = True,
     **options: Any,  # of Log, of several types
 ) -> Deep:
     """The records of a log, as they are yielded before its first fault."""
@@ -223,7 +222,7 @@ def read_records(
     with opened(data) as source:
         try:
             for chunk in Log(source, **options).chunks():
-                for part in records.read(source, chunk, with_data=with_data, with_header_values=with_header_values):
+                for part in records.read(source, chunk, with_data=with_data):
                     _gather(part, batches)
         except CorruptData as error:
             return Deep(batches, error)

@@ -10,8 +10,8 @@ from campaigns.mutation_list import MUTATIONS
 
 FILE = "kdump/formats/transaction_index.py"
 ERROR = Mutation("version-unsigned", FILE, 'Struct(">hqqqq")', 'Struct(">Hqqqq")')
-HARMLESS = Mutation("harmless", FILE, "ENTRY_SIZE = _ENTRY.size", "ENTRY_SIZE = +_ENTRY.size")
-NO_IMPORT = Mutation("no-import", FILE, "ENTRY_SIZE = _ENTRY.size", "ENTRY_SIZE = _ENTRY.sizes")
+HARMLESS = Mutation("harmless", FILE, "ENTRY_SIZE = ENTRY.size", "ENTRY_SIZE = +ENTRY.size")
+NO_IMPORT = Mutation("no-import", FILE, "ENTRY_SIZE = ENTRY.size", "ENTRY_SIZE = ENTRY.sizes")
 
 
 def test_the_list_fits_the_code_in_the_order_of_its_files_and_each_area_has_tests() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from kdump.binary import system
 from kdump.decoders import cluster_topics, metadata_beside
-from kdump.decoders.cluster_topics import Topics
 from kdump.decoders.metadata_beside import OF_BROKER, OF_COPY, OF_OTHER_NODE, PERHAPS_OF_COPY, held_beside, relation, topics_for
 from kdump.errors import Unreadable
 from kdump.formats import tree
@@ -45,14 +44,6 @@ def _write_properties(path: Path, cluster: str, node: str, directory: str = "") 
 def test_directories_are_of_one_broker_only_if_nothing_says_otherwise(own: str, other: str, apart: str, shared: str) -> None:
     found = [relation(_properties(own), _properties(other), shares_partitions=shares) for shares in (False, True)]
     assert found == [apart, shared]
-
-
-def test_metadata_is_of_a_directory_unless_its_node_has_only_registered_others() -> None:
-    topics = Topics()
-    topics.directories[1] = {uuid(IDS["A"])}
-    asked = [(1, "A"), (1, "B"), (1, None), (2, "B"), (None, "B")]
-    found = [topics.are_of(node, None if directory is None else uuid(IDS[directory])) for node, directory in asked]
-    assert found == [True, False, True, True, True]
 
 
 def test_partitions_are_held_in_other_directories_of_the_same_broker(tmp_path: Path) -> None:

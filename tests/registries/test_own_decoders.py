@@ -22,6 +22,8 @@ CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 Listing = tuple[int, list[dict[str, Any]], str]
 Lister = Callable[..., Listing]
 
+HEADERS = [("h", b"x"), ("n", None)]
+
 UPPER = """
 import base64, json, sys
 for line in sys.stdin:
@@ -41,7 +43,7 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
             (tmp_path / "decoder.py").write_text(source)
             command = ("--decoder-cmd", f"{sys.executable} '{tmp_path / 'decoder.py'}'")
         (tmp_path / "t-0").mkdir()
-        records = [record(key=b"k", value=b"a", headers=[("h", b"x")]), record(key=b"k"), record(key=b"k", value=b"b" * 200_000)]
+        records = [record(key=b"k", value=b"a", headers=HEADERS), record(key=b"k"), record(key=b"k", value=b"b" * 200_000)]
         (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(batch(records=records))
         status = main(["log", "--deep", "--output", "ndjson", *command, *options, str(tmp_path / "t-0")])
         out, err = capfd.readouterr()
@@ -54,8 +56,8 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
 def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
     status, rows, err = listed(source=UPPER)
     assert (status, err) == (CLEAN, "")
-    assert rows[0]["decodedKey"] == ["key", "t", "K", [["h", "eA=="]]]
-    assert rows[0]["decodedValue"] == ["value", "t", "A", [["h", "eA=="]]]
+    assert rows[0]["decodedKey"] == ["key", "t", "K", [["h", "eA=="], ["n", None]]]
+    assert rows[0]["decodedValue"] == ["value", "t", "A", [["h", "eA=="], ["n", None]]]
     assert rows[1]["decodedValue"] is None and rows[1]["decodeError"] is None
     assert rows[2]["decodedValue"][2] == "B" * 200_000
 
@@ -157,7 +159,7 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
     status, rows, _ = listed("--value-decoder", "mine")
-    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 1}
+    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 2}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -9,13 +10,14 @@ import pytest
 
 from kdump.errors import CorruptData
 from kdump.schemas import registry as registry_module
-from kdump.schemas import resolving
+from kdump.schemas import resolving, topic
 from kdump.schemas.bounds import MAX_SCHEMA_SIZE
 from kdump.schemas.collection import Collection
 from kdump.schemas.decoding import PartDecoder
 from kdump.schemas.registry import Registry, context_of
 from kdump.schemas.resolving import references_of
 from kdump.schemas.schema import AVRO, PROTOBUF, Schema
+from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
 
 
@@ -249,3 +251,12 @@ def test_a_schema_and_a_type_in_it_are_decoded_apart() -> None:
     collection = Collection(schemas=[schema])
     shown = [collection.avro(schema, name=name).decode(b"\x08") for name in ("Item", "", "Item")]
     assert shown == [{"n": 4}, {"item": {"n": 4}}, {"n": 4}]
+
+
+def test_zeros_before_other_batches_are_a_problem_and_markers_say_nothing(tmp_path: Path) -> None:
+    first, last = (batch(base_offset=offset, records=[record(key=b'{"keytype":"NOOP"}')]) for offset in (0, 2))
+    marker = transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True)
+    for data, problems in ((first + marker + last + bytes(600), 0), (first + bytes(600) + last, 1)):
+        (tmp_path / f"{0:020}.log").write_bytes(data)
+        found = topic.read(str(tmp_path))
+        assert (found.problem_count, found.is_read) == (problems, True), found.problems

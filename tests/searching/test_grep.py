@@ -639,6 +639,8 @@ def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> N
     headers = ((b"h", b"v"), (b"e", b""))
     for wanted, found in (((b"h", None), True), ((b"h", b""), False), ((b"e", b""), True), ((b"x", None), False)):
         assert (Query(headers=[wanted]).matched(None, None, headers, 0) is not None) == found
+    assert Query(b"").matched(None, None, headers, 0) == ["header:h", "header:e"]
+    assert Query(is_tombstone=True).matched(None, None, (), 0) is None, "a record without a key replaces none"
 
 
 @each(("field", "status"), [({}, "intact"), ({"value_length": 1000}, "damaged")])
