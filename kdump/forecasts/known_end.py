@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from operator import attrgetter
 from typing import NamedTuple
 
+from kdump.binary.source import Source
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.directories.offset_checkpoints import STORIES
@@ -54,6 +56,8 @@ def _beside(directory: Directory) -> Iterator[KnownEnd]:
         witness = max(witnesses.of_orphan(partition, base), key=attrgetter("offset"))
         if witness.offset >= 0:
             yield KnownEnd(witness.offset + 1, f"{witness.name} knows of offset {witness.offset:,}")
-    for epoch, start in witnesses.epochs(partition)[-1:]:
-        if start or not partition.files.logs:
-            yield KnownEnd(start, f"by {text_checkpoint.LEADER_EPOCHS} epoch {epoch:,} starts at offset {start:,}")
+    if tree.LEADER_EPOCHS in partition.files.others and tree.LEADER_EPOCHS not in partition.files.directories:
+        with Source(os.path.join(directory.path, tree.LEADER_EPOCHS)) as source:
+            epoch, start = map(int, text_checkpoint.last_entry(source, text_checkpoint.EPOCH_FIELDS) or (0, -1))
+        if start > 0 or start == 0 and not partition.files.logs:
+            yield KnownEnd(start, f"by {tree.LEADER_EPOCHS} epoch {epoch:,} starts at offset {start:,}")

@@ -177,6 +177,12 @@ def packed(entries: Sequence[Values]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
+def last_entry(source: Source, fields: Fields) -> Values:
+    """The values of the last line; none if it is no entry."""
+    data = source.read(max(source.size - _MAX_LINE_SIZE, 0), _MAX_LINE_SIZE).rstrip(b"\n")
+    return _entry(0, 0, 0, data[data.rfind(b"\n") + 1 :], fields).values
+
+
 def entry_of(source: Source, topic: str, partition: int) -> Line | None:
     """The entry of one partition, found without parsing all others; None if it is missing or malformed."""
     wanted = f"\n{topic} {partition} ".encode("utf-8", "surrogateescape")

@@ -36,6 +36,7 @@ _CHECKPOINTS = {
     text_checkpoint.CLEANER_OFFSETS: "says that the log was cleaned up to offset {offset:,}",
 }
 _MISSING = ("segment-missing", "segments-gap", "epochs-beyond-log", "index-orphan")
+_MOST_EPOCHS = 1 << 20  # bytes
 
 
 class Attested(Declared):
@@ -152,7 +153,12 @@ class Witnesses:
 
     def epochs(self) -> list[tuple[int, int]]:
         """The leader epochs and their first offsets, as the file says."""
-        return witnesses.epochs(self._partition)
+        files = self._partition.files
+        if tree.LEADER_EPOCHS not in files.others or tree.LEADER_EPOCHS in files.directories:
+            return []
+        with Source(os.path.join(self._path, tree.LEADER_EPOCHS)) as source:
+            entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
+            return [(int(epoch), int(start)) for epoch, start in entries]
 
     @functools.cached_property
     def _findings(self) -> list[Finding]:

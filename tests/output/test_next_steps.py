@@ -251,6 +251,7 @@ MENDED_BY: dict[str, set[str]] = {
     **{one: set() for one in ("a compressed log", "sound", "a log gone", "no partition.metadata", "an empty partition.metadata")},
     **{one: {"reindex"} for one in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
     **{one: {"reindex"} for one in ("leader epochs", "a stray snapshot")},
+    "a name without a number": set(),  # notes are no log
 }
 """The commands that mend, for damage that `recover` is not there for."""
 

@@ -172,6 +172,11 @@ def what_is_missing(reason: str | None, line: Mapping[str, Any]) -> str | None:
     said += [f"truncated {name}" for name, change, _, before, after in line["files"] if change == "renamed" and after < before]
     if reason is None:
         return next((f"no reason for {text}" for text in said if NOTHING_SAID.search(text)), None)
+    if known := re.match(
+        rf"by \S+ epoch {NUMBER} starts at offset {NUMBER}|(?:\S+ (?:is|knows) of offset |by \S+ it \D+){NUMBER}", reason
+    ):
+        end = int(known[known.lastindex or 0].replace(",", ""))
+        return None if line.get("log_end", end) <= end else f"a log that ends up to {end}"
     for wording, evidence in EVIDENCE:
         if found := re.fullmatch(rf"(?:{FILE}: )?{wording}", reason):
             wanted = evidence

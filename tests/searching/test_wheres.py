@@ -5,10 +5,8 @@ from pathlib import Path
 from campaigns import wheres
 from tests.loops import each
 
-COUNT = 20
 
-
-@each("number", range(COUNT))
+@each("number", range(20))
 def test_answers_are_what_happened_in_a_history(number: int, tmp_path: Path) -> None:
     assert list(wheres.faults(wheres.History(4, number), tmp_path / "history")) == []
 

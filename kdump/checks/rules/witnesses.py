@@ -9,7 +9,7 @@ from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats import entries, offset_index, text_checkpoint, time_index, transaction_index, tree
+from kdump.formats import entries, offset_index, time_index, transaction_index, tree
 from kdump.formats.file_name import (
     DELETED,
     LOG,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     LastEntry = tuple[str, str, tuple[int, ...]]  # the suffix of an index, its name, its last entry
 
 _LAYOUTS = {OFFSET_INDEX: offset_index.ENTRY, TIME_INDEX: time_index.ENTRY, TRANSACTION_INDEX: transaction_index.ENTRY}
-_MOST_EPOCHS = 1 << 20  # bytes
 _LATEST = 10**16  # ms; also later than what some clients write as microseconds
 _ENTRIES_COMPARED = 16  # of an offset index with its log, to know whether it belongs to that
 
@@ -129,16 +128,6 @@ def of_orphan(partition: PartitionFacts, base_offset: int) -> list[Witness]:
 def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
     """Whether an index of a segment knows of some record."""
     return bool(_last_entries(partition, base_offset))
-
-
-def epochs(partition: PartitionFacts) -> list[tuple[int, int]]:
-    """The leader epochs of a partition and their first offsets, as the file says."""
-    files = partition.files
-    if tree.LEADER_EPOCHS not in files.others or tree.LEADER_EPOCHS in files.directories:
-        return []
-    with Source(os.path.join(partition.path, tree.LEADER_EPOCHS)) as source:
-        found = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
-        return [(int(epoch), int(start)) for epoch, start in found]
 
 
 def ends(partition: PartitionFacts) -> Iterator[tuple[int, str, bool]]:

@@ -7,6 +7,7 @@ import re
 from shlex import quote
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
+from kdump.binary.java_strings import escaped
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing.file_kinds import kind_of_file
 from kdump.checks.wording import counted
@@ -74,7 +75,9 @@ def check(context: FileContext, *, is_named: bool) -> bool:
 
 def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
     """Report the files of a directory, with their sizes, that do not seem to be Kafka's."""
-    names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
+    names = ", ".join(escaped(name) for name, _ in others[:_MAX_SHOWN_NAMES]) + (
+        ", ..." if len(others) > _MAX_SHOWN_NAMES else ""
+    )
     size = sum(size for _, size in others)
     verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
     files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"
