@@ -131,7 +131,7 @@ def _of_missing(log_directory: str, request: Request) -> Iterator[Forecast]:
         for stop in request.after:
             row = uneventful(os.path.join(log_directory, missing.name), request, stop)
             row.conditions.append(missing.message.removesuffix("."))
-            row.is_missing, row.is_doubtful = True, missing.is_error
+            row.is_missing, row.is_doubtful = True, missing.is_missed
             yield row
 
 

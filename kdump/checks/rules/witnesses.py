@@ -142,8 +142,8 @@ def ends(partition: PartitionFacts) -> Iterator[tuple[int, str, bool]]:
     for checkpoint in (RECOVERY_POINTS, HIGH_WATERMARKS):
         _, noted = partition.checkpointed_offset(checkpoint)
         if noted is not None:
-            was_clean = system.has_name(os.path.join(tree.parent(partition.path), tree.CLEAN_SHUTDOWN))
-            yield noted, checkpoint, checkpoint == RECOVERY_POINTS and was_clean
+            marker = os.path.join(tree.parent(partition.path), tree.CLEAN_SHUTDOWN)
+            yield noted, checkpoint, checkpoint == RECOVERY_POINTS and system.has_name(marker)
 
 
 def last_offsets(partition: PartitionFacts, base_offset: int) -> set[int]:

@@ -106,7 +106,7 @@ class _Run:
             self._take_partition(partition, log_directory, is_found=True)
         found = missing_partitions.find(path)
         missing = next(found, None)
-        if missing is not None and not missing.is_error:
+        if missing is not None and not missing.is_missed:
             self._verdict.make_exception(NO_PARTITION)
         elif missing is not None:
             others = sum(1 for _ in found)

@@ -224,7 +224,7 @@ class _Run:
             if self._selection.has(missing.topic, missing.partition):
                 place = os.path.join(path, missing.name)
                 self._result.rows.append(dropped(LeftOut(place, 0, 0, missing_partitions.CODE, missing.message, is_lost=False)))
-                self._result.is_whole = self._result.is_whole and not missing.is_error
+                self._result.is_whole = self._result.is_whole and not missing.is_missed
         self._result.left_out = sum(not is_deleted(place) for place in places_ if place not in chosen)
         log_directory = LogDirectory(path)
         found = []

@@ -45,7 +45,7 @@ class MissingPartition(Declared):
     is_one_of_all: bool
 
     @property
-    def is_error(self) -> bool:
+    def is_missed(self) -> bool:
         """Whether the directory is no copy of some partitions only."""
         return self.is_expected or self.is_one_of_all
 

@@ -33,10 +33,11 @@ def is_of_program(source: Source, path: str) -> bool:
     """
     name = os.path.basename(path)
     try:
-        if is_like_log(source) or tree.is_other_file(path):
-            return not is_like_log(source)
+        if is_like_log(source):
+            return False
         is_odd_log = name.endswith(file_name.LOG) and tree.base_offset_of(name) is None
-        return name in tree.PROGRAM_LOGS or is_odd_log and tree.is_log_directory(tree.parent(path))
+        is_other = name in tree.PROGRAM_LOGS or tree.is_other_file(path)
+        return is_other or is_odd_log and tree.is_log_directory(tree.parent(path))
     except Unreadable:
         return False
 
