@@ -40,7 +40,7 @@ def verdict(row: Forecast) -> str:
         return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
     if row.lost_records or row.is_set_aside or row.losses_may_be_more:
         return LOSS
-    ends_wrong = row.end_differs or row.is_too_short and row.bytes_lost <= 0  # else that is where they were
+    ends_wrong = row.end_differs or _is_short(row)
     if row.is_doubtful and not ends_wrong:
         return UNSURE
     return TRAP if ends_wrong else TRIMS
@@ -89,7 +89,7 @@ def summary(row: Forecast) -> str:
         return f"the directory is marked -stray{what}: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
-    if row.is_too_short and not row.lost_records and row.bytes_lost <= 0:
+    if _is_short(row) and not row.lost_records:
         return _short_end(row)
     if verdict(row) == UNSURE:
         return f"it depends, and the worse is assumed: {row.conditions[0]}"  # likely ones come first
@@ -201,6 +201,11 @@ def _wrong_end(log_end: int, data_end: int) -> str:
         trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
         return f"{trap}: new records get {taken} a second time, and the old records there can no longer be fetched reliably."
     return f"The log ends at offset {log_end:,}, after its data, which ends at {data_end:,}."
+
+
+def _is_short(row: Forecast) -> bool:
+    """Whether records were lost before the start; what it cuts off itself may be those."""
+    return row.is_too_short and row.bytes_lost <= 0
 
 
 def _short_end(row: Forecast) -> str:

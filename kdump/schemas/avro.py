@@ -82,7 +82,7 @@ class AvroDecoder:
         Raises CorruptData (`schema-undecodable`, `schema-value-too-large`).
         """
         if is_message and self.type.kind == "bytes" and not self.type.logical:
-            return _base64(data[position:])
+            return base64_text(data[position:])
         return self._read(Cursor(data, position))
 
 
@@ -210,7 +210,7 @@ def json_float(number: float) -> float | str:
 def _bytes(cursor: Cursor) -> str:
     data = cursor.take(cursor.long())
     cursor.spend(len(data))
-    return _base64(data)
+    return base64_text(data)
 
 
 def _string(cursor: Cursor) -> str:
@@ -222,7 +222,8 @@ def _string(cursor: Cursor) -> str:
         raise undecodable("it has a string that is not UTF-8")
 
 
-def _base64(data: bytes) -> str:
+def base64_text(data: bytes) -> str:
+    """Bytes as schemas write them in JSON."""
     return binascii.b2a_base64(data, newline=False).decode()
 
 
@@ -241,7 +242,7 @@ def _enum(type: AvroType) -> Read:
 
 def _fixed(type: AvroType) -> Read:
     size = type.size
-    return lambda cursor: _base64(cursor.take(size))
+    return lambda cursor: base64_text(cursor.take(size))
 
 
 # Logical types

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import errno
 import json
 import os
@@ -13,6 +12,7 @@ import time
 
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.schemas import json_values
+from kdump.schemas.avro import base64_text
 from kdump.schemas.bounds import MAX_JSON
 from kdump.schemas.decoding import PartDecoded
 from kdump.schemas.shapes import JSON, NotedShapes, Shape
@@ -121,8 +121,8 @@ class Command:
         question = {
             "part": part,
             "topic": topic,
-            "data": _base64(data),
-            "headers": [[key, None if value is None else _base64(value)] for key, value in headers],
+            "data": base64_text(data),
+            "headers": [[key, None if value is None else base64_text(value)] for key, value in headers],
         }
         line = self._answer(json.dumps(question).encode() + b"\n")
         try:
@@ -225,7 +225,3 @@ class Command:
 
 class _Broken(Exception):
     """A command that cannot be asked any more; the message says why."""
-
-
-def _base64(data: bytes) -> str:
-    return binascii.b2a_base64(data, newline=False).decode()

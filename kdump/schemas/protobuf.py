@@ -6,11 +6,10 @@ Protobuf: encoding; JSON mapping (ProtoJSON).
 
 from __future__ import annotations
 
-import binascii
 from struct import Struct
 
 from kdump.schemas import shapes
-from kdump.schemas.avro import date_text, json_float, time_text
+from kdump.schemas.avro import base64_text, date_text, json_float, time_text
 from kdump.schemas.bounds import CONTAINER_COST, MAX_DEPTH, VALUE_COST, Budget, undecodable
 from kdump.schemas.proto_types import KEY, VALUE
 
@@ -282,7 +281,7 @@ class _Values(Budget):
             self.spend(len(name or ""))
             return None if field.enum.name == "google.protobuf.NullValue" else value if name is None else name
         if isinstance(value, bytes):
-            return binascii.b2a_base64(value, newline=False).decode()
+            return base64_text(value)
         if isinstance(value, float):
             return json_float(value) if field.type == "double" else short_float(value)
         return str(value) if field.type in _AS_TEXT else value
@@ -326,7 +325,7 @@ class _Values(Budget):
             return {}
         message = self._types.messages.get(url.rpartition("/")[2])
         if message is None:
-            return {"@type": url, "value": binascii.b2a_base64(data, newline=False).decode()}
+            return {"@type": url, "value": base64_text(data)}
         self.spend(len(data))
         value = self.of(message, memoryview(data))
         return {"@type": url, "value": value} if message.name in _KNOWN else {"@type": url, **value}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import binascii
-
 from kdump.errors import CorruptData
+from kdump.schemas.avro import base64_text
 from kdump.schemas.bounds import CONTAINER_COST, VALUE_COST, Budget
 from kdump.schemas.protobuf import tagged
 
@@ -54,7 +53,7 @@ def _value(value: Any, wire_type: int, budget: Budget) -> Any:
         if budget.left < 0:
             raise fault
         budget.depth = depth
-    return binascii.b2a_base64(value, newline=False).decode()
+    return base64_text(value)
 
 
 def _text(data: bytes) -> str | None:
