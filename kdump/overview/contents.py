@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.batch_header import BatchHeader
+    from kdump.overview.row import OpenTransaction
     from kdump.tables import Row
 
 _HEAD, _FEW = 64, 8  # headers at the start of a log; where nothing is measured
@@ -207,45 +208,35 @@ class Contents:
         emit: Callable[[Row], None],
     ) -> None:
         sums = self._sums
-        firsts = [total.first_offset for total in sums if total.first_offset is not None]
-        first = firsts[0] if firsts else first_base
-        if first is not None and first_base is not None and any(magic < 2 for magic in self._magics):
-            first = min(first, first_base)  # the header of a wrapper has the last offset in it
-        times = [time for total in sums for time in total.timestamps]
-        records = None if any(total.records is None for total in sums) else sum(total.records or 0 for total in sums)
         is_whole = self._read == size or self._is_full
-        end = None
-        if sums and (self._reaches_end or self._is_full):
-            end = last_base if sums[-1].last_offset is None else sums[-1].last_offset + 1
-        columns = [total.columns() for total in sums] if self._is_full else []
+        times = [time for total in sums for time in total.timestamps]
         newest = max(times, default=None)
-        known_from = self._contiguous_from
-        is_certain = is_whole and self._broken is None or known_from is not None and known_from <= self._transactions.starts_at
-        transactions = list(self._transactions.rows(self._path, newest, is_certain=bool(is_certain and self._reaches_end)))
+        transactions = self._open_transactions(newest, is_whole=is_whole)
+        columns = [total.columns() for total in sums] if self._is_full else []
         row = PartitionSum(
-            self._path,
-            None if name is None else name.topic,
-            None if name is None else name.partition,
-            None if name is None or not name.state else name.state,
-            segments,
-            size,
-            self._read,
-            is_whole,
-            first,
-            end,
-            self._batches,
-            records,
-            min(times, default=None),
-            newest,
-            sorted(self._magics),
-            dict(sorted(self._codecs.items(), key=lambda item: (-item[1], item[0]))),
-            self._uncompressed / self._measured if self._measured and set(self._codecs) != {"none"} else None,
-            self._largest,
-            max(len(self._producers), self._transactions.producers),
-            len(transactions),
-            sum(one["bytes_damaged"][0] for one in columns) if self._is_full else None,
-            sum(one["bytes_zero"][0] for one in columns) if self._is_full else None,
-            self._broken,
+            path=self._path,
+            topic=None if name is None else name.topic,
+            partition=None if name is None else name.partition,
+            state=None if name is None else name.state or None,
+            segments=segments,
+            size=size,
+            read_bytes=self._read,
+            is_read_whole=is_whole,
+            first_offset=self._first_offset(first_base),
+            end_offset=self._end_offset(last_base),
+            batches=self._batches,
+            records=None if any(total.records is None for total in sums) else sum(total.records or 0 for total in sums),
+            oldest_timestamp=min(times, default=None),
+            newest_timestamp=newest,
+            magics=sorted(self._magics),
+            codecs=dict(sorted(self._codecs.items(), key=lambda item: (-item[1], item[0]))),
+            saving=self._uncompressed / self._measured if self._measured and set(self._codecs) != {"none"} else None,
+            largest_batch=self._largest,
+            producers=max(len(self._producers), self._transactions.producers),
+            open_transactions=len(transactions),
+            bytes_damaged=sum(one["bytes_damaged"][0] for one in columns) if self._is_full else None,
+            bytes_zero=sum(one["bytes_zero"][0] for one in columns) if self._is_full else None,
+            broken_at=self._broken,
         )
         row.measured, row.uncompressed = self._measured, self._uncompressed
         emit(row)
@@ -253,6 +244,24 @@ class Contents:
             emit(transaction)
         for group in self._groups.rows(self._path) if self._groups is not None else ():
             emit(group)
+
+    def _first_offset(self, first_base: int | None) -> int | None:
+        first = next((total.first_offset for total in self._sums if total.first_offset is not None), first_base)
+        if first is not None and first_base is not None and any(magic < 2 for magic in self._magics):
+            return min(first, first_base)  # the header of a wrapper has the last offset in it
+        return first
+
+    def _end_offset(self, last_base: int | None) -> int | None:
+        if not self._sums or not (self._reaches_end or self._is_full):
+            return None
+        last = self._sums[-1].last_offset
+        return last_base if last is None else last + 1
+
+    def _open_transactions(self, newest: int | None, *, is_whole: bool) -> list[OpenTransaction]:
+        """Those that are certain if all was read in which a marker may be."""
+        known_from = self._contiguous_from
+        reaches_start = is_whole and self._broken is None or known_from is not None and known_from <= self._transactions.starts_at
+        return list(self._transactions.rows(self._path, newest, is_certain=reaches_start and self._reaches_end))
 
 
 def _batches_of(headers: Sequence[BatchHeader], positions: list[int]) -> Batches:

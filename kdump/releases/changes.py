@@ -139,24 +139,31 @@ def _facts_of(name: str, value: object, what: str) -> Iterator[Fact]:
         yield Fact(LINE, name, what, lambda then: "".join(then.line(value)))
     elif isinstance(value, tuple) and value and all(isinstance(entry, Option) for entry in value):
         yield from (_fact_of_option(option) for option in value)
-    elif isinstance(value, dict) and value:
-        if _is_timeline(value):
-            yield _fact_of_timeline(name, value, what)
-        elif all(isinstance(entry, str) and _RELEASE.match(entry) for entry in value.values()):
-            known = _known(value)
-            yield Fact(BEHAVIOUR, name, what, _others(value, known) if name.endswith(" until") else known)
-        elif all(isinstance(entry, dict) and _is_timeline(entry) for entry in value.values()):
-            for key, timeline in value.items():
-                yield _fact_of_timeline(key if name == "words" else f"{name} of {key}", timeline, what)
-        else:
-            for key, entry in value.items():
-                if isinstance(entry, dict) and all(isinstance(timeline, dict) for timeline in entry.values()):
-                    for part, timeline in entry.items():
-                        yield _fact_of_timeline(f"{name}: {part} of {key}", timeline, what)
-                elif isinstance(entry, dict) and all(
-                    isinstance(since, str) and _RELEASE.match(since) for since in entry.values()
-                ):
-                    yield Fact(BEHAVIOUR, f"{name} of {key}", what, _known(entry))
+    elif not isinstance(value, dict) or not value:
+        return
+    elif _is_timeline(value):
+        yield _fact_of_timeline(name, value, what)
+    elif _are_releases(value):
+        known = _known(value)
+        yield Fact(BEHAVIOUR, name, what, _others(value, known) if name.endswith(" until") else known)
+    elif all(isinstance(entry, dict) and _is_timeline(entry) for entry in value.values()):
+        for key, timeline in value.items():
+            yield _fact_of_timeline(key if name == "words" else f"{name} of {key}", timeline, what)
+    else:
+        for key, entry in value.items():
+            yield from _facts_of_entry(name, key, entry, what)
+
+
+def _facts_of_entry(name: str, key: object, entry: object, what: str) -> Iterator[Fact]:
+    if isinstance(entry, dict) and all(isinstance(timeline, dict) for timeline in entry.values()):
+        for part, timeline in entry.items():
+            yield _fact_of_timeline(f"{name}: {part} of {key}", timeline, what)
+    elif isinstance(entry, dict) and _are_releases(entry):
+        yield Fact(BEHAVIOUR, f"{name} of {key}", what, _known(entry))
+
+
+def _are_releases(since: dict[str, object]) -> bool:
+    return all(isinstance(entry, str) and _RELEASE.match(entry) for entry in since.values())
 
 
 def _fact_of_timeline(name: str, timeline: dict[str, object], what: str) -> Fact:
