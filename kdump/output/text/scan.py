@@ -15,7 +15,7 @@ from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from kdump.output.rows.fleet import CodecUse, TopicSize
@@ -155,8 +155,14 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
     """
     if not counts:
         return ["No findings."]
-    from textwrap import wrap  # slow to load
+    only_ends = not any(code in BETWEEN_REPLICAS and code != REPLICA_BEHIND for code, _ in counts)
+    code_width = max(len(code) for code, _ in counts)
+    lines = [line for finding in _worst(findings) for line in _finding_lines(finding, code_width, width, only_ends=only_ends)]
+    return [*lines, *([""] if lines else []), *_count_lines(counts, code_width, width)]
 
+
+def _worst(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A few findings of each code, one of a partition, the worst first."""
     folded: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for finding in findings:
         if finding["severity"] != INFO or finding["code"] == REPLICA_BEHIND:
@@ -173,22 +179,31 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
             worst.append(finding)
-    only_ends = not any(code in BETWEEN_REPLICAS and code != REPLICA_BEHIND for code, _ in counts)
-    code_width = max(len(code) for code, _ in counts)
-    lines: list[str] = []
-    for finding in worst:
-        where = escaped(_where(finding))
-        head = f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}"
-        if width_of(head) + _GAP + width_of(where) <= width:
-            lines.append(f"{head}  {where}")
-        else:
-            lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
-        if finding["topic"] is not None:
-            lines.append(" " * _INDENT + escaped(str(finding["path"])))  # in one piece, to be copied
-        message = escaped(finding["message"])
-        if finding["code"] == REPLICA_BEHIND and only_ends:
-            message += " No difference was found in what both have."
-        lines += [" " * _INDENT + line for line in wrap(message, max(width - _INDENT, 40), break_on_hyphens=False)]
+    return worst
+
+
+def _finding_lines(finding: Mapping[str, Any], code_width: int, width: int, *, only_ends: bool) -> Iterator[str]:
+    from textwrap import wrap  # slow to load
+
+    where = escaped(_where(finding))
+    head = f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}"
+    if width_of(head) + _GAP + width_of(where) <= width:
+        yield f"{head}  {where}"
+    else:
+        yield head.rstrip()
+        yield from (" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))
+    if finding["topic"] is not None:
+        yield " " * _INDENT + escaped(str(finding["path"]))  # in one piece, to be copied
+    message = escaped(finding["message"])
+    if finding["code"] == REPLICA_BEHIND and only_ends:
+        message += " No difference was found in what both have."
+    yield from (" " * _INDENT + line for line in wrap(message, max(width - _INDENT, 40), break_on_hyphens=False))
+
+
+def _count_lines(counts: Mapping[tuple[str, str], int], code_width: int, width: int) -> list[str]:
+    """How many findings there are of each code, and the codes of infos on one line."""
+    from textwrap import wrap
+
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
     told = [(kind, count) for kind, count in ordered if kind[1] != INFO]
     table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in told[:_MAX_CODES]]
@@ -199,7 +214,7 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
         count = counted(sum(counts[code, INFO] for code in infos), "info")
         text = f"{count}: {', '.join(infos[:_MAX_INFOS])}{more}; --tables-to DIR lists each."
         table += wrap(text, max(width, 40), break_on_hyphens=False)
-    return [*lines, *([""] if lines else []), *table]
+    return table
 
 
 def _cells(line: TopicLine) -> tuple[str, ...]:
