@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import kdump
 
 PACKAGE = Path(kdump.__file__).parent
@@ -50,8 +48,3 @@ def _asking(text: str) -> list[str]:
 def test_no_other_module_asks_the_system_so_that_no_failure_is_taken_for_not_there() -> None:
     asking = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if _asking(path.read_text())}
     assert asking == set(ALLOWED)
-
-
-@pytest.mark.parametrize("line", ["if os.path.exists(path):", "names = os.listdir(path)", "with os.scandir(path) as entries:"])
-def test_a_line_that_asks_the_system_is_found(line: str) -> None:
-    assert _asking(line) == [line]
