@@ -33,7 +33,6 @@ CASES = [
 
 
 def work_for(one: Hostile, size: int, command: str, folder: Path) -> tuple[Work, int]:
-    """The work of a command for a file of about this size, and what the size is."""
     count = max(1, size * 1000 // len(one.build(1000)[one.suffix]))
     path = written(one, count, folder / str(size))
     run_here(command, path)  # once, so that nothing is imported while work is counted

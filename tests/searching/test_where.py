@@ -34,7 +34,6 @@ RECORDED = Path(__file__).with_name("where.tar.xz")
 
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorded directories."""
     folder = tmp_path_factory.mktemp("histories")
     with tarfile.open(RECORDED) as archive:
         archives.unpack(archive, folder)
