@@ -117,9 +117,6 @@ def test_names_of_columns_are_those_of_the_kernel() -> None:
     assert _kernel.RECORD_COLUMNS == RECORD_COLUMNS
 
 
-_kernel: Any = pytest.importorskip("kdump.binary._kernel", reason="the kernel in C was not built")
-
-
 def _in_c(data: bytes, position: int, count: int, max_codec: int) -> tuple[bytes, ...]:
     """The columns of a log whose batches start at this position."""
     with tempfile.TemporaryFile() as file:
@@ -128,7 +125,7 @@ def _in_c(data: bytes, position: int, count: int, max_codec: int) -> tuple[bytes
         file.flush()
         end = position + len(data)
         window = bytearray(len(data) + 100)
-        found = _kernel.summarize_log(file.fileno(), position, end, end, count, max_codec, window, True)
+        found: Any = _kernel.summarize_log(file.fileno(), position, end, end, count, max_codec, window, True)
     columns: tuple[bytes, ...] = found[3]
     return columns
 
