@@ -177,6 +177,16 @@ def test_a_type_in_an_object_of_its_own_is_that_type() -> None:
     assert _decoded({"type": {"type": "fixed", "name": "F", "size": 2}}, b"\0\1") == "AAE="
 
 
+def test_a_name_is_first_of_the_namespace_around_it_and_then_of_none() -> None:
+    """Java: Schema.Names."""
+    first, other = ({"type": "fixed", "name": "F", "namespace": namespace, "size": 1} for namespace in ("", "n"))
+    for declared, rest in (([first], b"\0"), ([first, {**other, "size": 2}], b"\0\1"), ([{**other, "size": 2}, first], b"\0\1")):
+        types = [*declared, "F"]
+        record = {"type": "record", "name": "n.R", "fields": [{"name": f"f{row}", "type": one} for row, one in enumerate(types)]}
+        data = b"".join(bytes(range(one["size"])) for one in declared)  # type: ignore[arg-type]
+        assert list(_decoded(record, data + rest).values())[-1] == base64.b64encode(rest).decode()
+
+
 def test_a_registry_may_hold_the_bare_name_of_a_type() -> None:
     assert AvroDecoder(avro_types.parsed("int")).decode(varlong(-5)) == -5
     with pytest.raises(CorruptData, match="the schema is no JSON"):
