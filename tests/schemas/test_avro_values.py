@@ -136,25 +136,6 @@ def _decoded(schema: Any, data: bytes) -> Any:
     return AvroDecoder(avro_types.parsed(json.dumps(schema))).decode(data)
 
 
-_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400  # of the Gregorian calendar
-
-
-@each("days", [3_000_000, 2_932_897, -719_163, -719_528, -719_529, -800_000, 2**31 - 1, -(2**31), *range(-719_900, -719_100, 73)])
-def test_years_beyond_those_of_python_have_four_digits_or_a_sign(days: int) -> None:
-    """The calendar repeats itself after 400 years."""
-    cycles = (days + 719_162) // _CYCLE_DAYS
-    alike = date.fromordinal(days + 719_163 - cycles * _CYCLE_DAYS)
-    year = alike.year + cycles * _CYCLE_YEARS
-    years = f"{year:04d}" if 0 <= year <= 9999 else f"{'-' if year < 0 else '+'}{abs(year):04d}"
-    expected = f"{years}-{alike:%m-%d}"
-    assert _decoded(_logical("int", "date"), varlong(days)) == expected
-    if days == 3_000_000:
-        assert expected == "+10183-09-21"
-    micros = days * 86_400_000_000 + 1
-    if abs(micros) >> 63:
-        return
-    assert _decoded(_logical("long", "timestamp-micros"), varlong(micros)) == f"{expected}T00:00:00.000001Z"
-    assert _decoded(_logical("long", "local-timestamp-micros"), varlong(micros)) == f"{expected}T00:00:00.000001"
 
 
 @pytest.mark.parametrize("logical", ["time-millis", "time-micros"])
