@@ -145,7 +145,6 @@ def _compared(case: Case, listed: dict[tuple[int, int], Row], fits: Callable[[Ba
 
 
 def _differs(row: Row, batch: Batch) -> str:
-    """The first field of a row that is not that of the batch."""
     expected = {"lastOffset": batch.last, "size": len(batch.data), "magic": batch.magic}
     if batch.magic == 2:
         expected |= {"baseOffset": batch.first, "count": batch.records, "partitionLeaderEpoch": batch.leader_epoch}
@@ -558,18 +557,15 @@ def write(truth: Truth, directory: Path) -> Path:
 
 @contextlib.contextmanager
 def _sizes(name: str) -> Iterator[None]:
-    """Read with these sizes for a while."""
     with mock.patch.multiple(tuning.DEFAULT, **SIZES[name]) if SIZES[name] else contextlib.nullcontext():
         yield
 
 
 def pairs(shapes: Sequence[str], kinds: Sequence[str]) -> list[tuple[str, str]]:
-    """The pairs of shapes and kinds that go together."""
     return [(shape, kind) for shape in shapes for kind in kinds if kind not in FOR_MAGIC_2 or SHAPES[shape].magic == 2]
 
 
 def matching(names: Iterable[str], patterns: Sequence[str] | None) -> list[str]:
-    """The names that match one of these patterns; all without patterns."""
     return [name for name in names if patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
@@ -630,7 +626,6 @@ def short_way(shape: str, kind: str) -> tuple[str, str]:
 
 
 def short_size(shape: str) -> int:
-    """The size of a log of the short form."""
     return (4 if shape in LARGE_SHAPES else 2) * MIB
 
 

@@ -195,7 +195,6 @@ def _preallocated(source: Source, damaged: Damaged) -> str:
 
 
 def _inside(source: Source, segment: Segment) -> int:
-    """A place inside of a batch."""
     (batch,) = _some(source, segment, 1)
     return source.chance.randrange(batch.position + 1, batch.end)
 

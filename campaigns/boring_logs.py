@@ -305,7 +305,6 @@ def _texts(chance: random.Random) -> bytes:
 
 
 def _message_set(shape: Shape, first: int, time: int, keys: tuple[int, ...], values: list[bytes]) -> bytes:
-    """A message, or a wrapper with these inside."""
     messages = [
         records.message(magic=shape.magic, key=key_of(keys[row]), value=value, timestamp=time + row)
         for row, value in enumerate(values)

@@ -122,7 +122,6 @@ class Truth:
 
 
 def _last_batches(piece: Piece) -> list[Batch]:
-    """The batch of which a piece has the start and not the end."""
     if piece.segment is None:
         return []
     end = piece.origin + len(piece.data)
@@ -143,7 +142,6 @@ def joined(ranges: Iterable[Range]) -> list[Range]:
 
 
 def without(ranges: Iterable[Range], others: Iterable[Range]) -> list[Range]:
-    """The offsets of `ranges` that are not in `others`."""
     left = joined(ranges)
     taken = joined(others)
     result: list[Range] = []

@@ -46,7 +46,6 @@ class CommandLine(NamedTuple):
     words: list[str]
 
     def write(self, folder: Path) -> None:
-        """Write the files into an empty folder."""
         for name, data in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +53,6 @@ class CommandLine(NamedTuple):
 
 
 def command_line(release: str, seed: int, number: int, working_folder: str) -> CommandLine:
-    """The command line of this number; absolute paths in it lead into the working folder."""
     chance = random.Random(f"{release}/{seed}/{number}")
     chosen = tuple(chance.sample(sorted(_cases()), chance.choices((1, 2, 3), weights=(6, 3, 1))[0]))
     files: dict[str, bytes | None] = {}

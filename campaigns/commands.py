@@ -363,7 +363,6 @@ class _Process(NamedTuple):
 
 
 def processes_of(session: int) -> set[int]:
-    """The processes of a session that have not ended."""
     return {process.number for process in _processes(session)}
 
 

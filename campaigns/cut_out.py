@@ -360,7 +360,6 @@ def is_kept_by(manager: LogManager, output: Path) -> str:
 
 
 def one_case(seed: int, number: int, folder: Path) -> tuple[Partition, Cut, Path]:
-    """The partition and what is asked for; they depend only on the seed and the number."""
     chance = random.Random(f"{seed} {number}")
     partition = Writer(chance).partition()
     segments = {base: [one.data for one in batches] for base, batches in partition.segments.items()}

@@ -443,7 +443,6 @@ def varints_of(records: bytes) -> list[Varint]:
 
 
 def index_field(entry_fields: Sequence[Field], header_size: int = 0) -> Damage:
-    """A damage to one field of one entry."""
     size = entry_fields[-1][1] + struct.calcsize(">" + entry_fields[-1][2])
 
     def field_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged:
@@ -518,7 +517,6 @@ def put_number(data: bytearray, position: int, code: str, chance: random.Random)
 
 
 def _place(data: bytes, chance: random.Random) -> int:
-    """The place of any byte."""
     if not data:
         raise CannotApply
     return chance.randrange(len(data))

@@ -439,7 +439,6 @@ def _left_traces(batch: batches.Batch, source: Path, replicas: Sequence[Path]) -
 
 
 def _covered(content: bytes) -> bytes:
-    """What the checksum covers."""
     return content[21:] if content[16] == 2 else content[16:]
 
 
@@ -482,7 +481,6 @@ def _producers(snapshot: bytes) -> list[bytes]:
 
 
 def _end_of(out: Path) -> int:
-    """Where the logs of a directory end."""
     newest = max(out.glob("*.log"), default=None)
     if newest is None:
         return 0

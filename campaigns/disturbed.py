@@ -327,7 +327,6 @@ class Runs:
         self.before = self.run()
 
     def after(self, hold: Hold) -> Outcome:
-        """The outcome if all has changed before the start."""
         return self.run(hold, is_before=True)
 
     def run(self, hold: Hold | None = None, *, call: str = "", is_before: bool = False) -> Outcome:
@@ -623,7 +622,6 @@ def in_surroundings(bench: Bench, name: str, surroundings: str, partition: Path 
 
 
 def fault_of_surroundings(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> str | None:
-    """What is wrong with an outcome; None if nothing is."""
     said = outcome.said
     if slipped := slip(outcome, said):
         return slipped
@@ -672,7 +670,6 @@ DISTURBANCES: dict[str, Callable[[argparse.Namespace], Iterator[Tried]]] = {
 
 
 def _chosen(options: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    """The names of commands that are asked for."""
     return fnmatch.filter(names, options.command)
 
 

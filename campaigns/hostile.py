@@ -43,7 +43,6 @@ class Chance(random.Random):
     """Random arguments."""
 
     def number(self, near: int = 100) -> int:
-        """A plausible or an impossible number."""
         return self.randrange(near + 1) if self.random() < 0.8 else self.choice(NUMBERS)
 
     def mostly(self, *usual: int, near: int = 100) -> int:
@@ -51,7 +50,6 @@ class Chance(random.Random):
         return self.choice((*usual, self.number(near)))
 
     def room(self, *sizes: int) -> Buffer:
-        """A buffer of zeros of one of these sizes."""
         return exact(bytes(self.choice(sizes)))
 
     def log(self) -> bytes:

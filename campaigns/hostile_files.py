@@ -152,12 +152,10 @@ def _place(directory: Path, name: str) -> Path:
 
 
 def arguments(command: str, path: Path, out: Path | None = None) -> list[str]:
-    """The words of a command for a file."""
     return [word.format(path, directory=path.parent, topic=path.parent.name, out=out) for word in COMMANDS[command][1]]
 
 
 def is_for(command: str, name: str) -> bool:
-    """Whether a command is for files of this name."""
     return any(fnmatch.fnmatch(name, known) for known in COMMANDS[command][0])
 
 

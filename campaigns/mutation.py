@@ -47,7 +47,6 @@ class Mutation(NamedTuple):
 
     @property
     def area(self) -> str:
-        """The package that it is in."""
         return area_of(self.file)
 
 

@@ -139,7 +139,6 @@ def _mutation(name: str, content: bytes, edit: Edit) -> Mutation:
 
 
 def edits(content: bytes) -> Iterator[Edit]:
-    """All changes of a module."""
     lines = content.splitlines(keepends=True)
     begins = [0, *accumulate(map(len, lines))]
 

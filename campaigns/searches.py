@@ -106,7 +106,6 @@ class Case:
         return not any(part.data[16:17] == b"\0" for part in self.parts if part.rows)
 
     def magic_of(self, row: Row) -> int:
-        """The magic of the batch with this row."""
         return next(part.data[16] for one, part in self.rows if one is row)
 
     @property

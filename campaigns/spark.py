@@ -144,7 +144,6 @@ def _differing(session: "SparkSession", options: argparse.Namespace, sizes: Sequ
 
 
 def read_here(table: str, paths: Sequence[str]) -> Rows:
-    """The rows of a table, read by this process."""
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 

@@ -261,7 +261,6 @@ class History:
     # The files
 
     def write(self, folder: Path) -> None:
-        """Write the log directories of all copies."""
         for replica in self.copies:
             partition = folder / replica.name / f"{TOPIC}-{PARTITION}"
             partition.mkdir(parents=True)

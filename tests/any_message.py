@@ -44,7 +44,6 @@ def versions(message: Message) -> range:
 
 
 def any_message(message: Message, version: int, chance: random.Random) -> bytes:
-    """A message with random values."""
     return Writer(version, version >= message.flexible_since, chance).fields(message.fields)
 
 

@@ -50,7 +50,6 @@ TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--all-cases`."""
     parser.addoption("--all-cases", action="store_true", help="run every case of tests that otherwise run a share of them")
 
 

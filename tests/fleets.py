@@ -21,13 +21,11 @@ TABLES = ("batches", "records", "segments", "checkpoints")
 
 
 def table_of(path: Path, table: str, **options: str) -> pa.Table:
-    """A table of all files below a path."""
     chosen = Options({"table": table, "path": str(path), "isolated": "false", "now": str(NOW), **options})
     return pa.Table.from_batches([batch for work in plan(chosen) for batch in read(work, chosen)], table_schema(table))
 
 
 def tables_of(path: Path) -> dict[str, pa.Table]:
-    """The tables that questions are asked of."""
     return {table: table_of(path, table) for table in TABLES}
 
 

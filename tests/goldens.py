@@ -166,7 +166,6 @@ def run_in_process(release: str, arguments: Sequence[str], folder: Path) -> Prin
 
 
 def run_as_process(release: str, arguments: Sequence[str], folder: Path) -> Printed:
-    """Run kdump as a process of its own, in a folder."""
     done = subprocess.run(
         [sys.executable, "-m", "kdump", *_arguments(release, arguments)],
         cwd=folder,

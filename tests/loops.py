@@ -86,7 +86,6 @@ def is_quick(config: pytest.Config) -> bool:
 
 
 def _looped(loop: _Loop) -> _Test:
-    """A test that runs a loop."""
     signature = inspect.signature(loop.test)
     fixtures = [one for name, one in signature.parameters.items() if name not in loop.cases[0].arguments]
     wants_request = any(one.name == "request" for one in fixtures)
@@ -122,7 +121,6 @@ def _run_all(loop: _Loop, request: pytest.FixtureRequest, given: dict[str, Any])
 
 
 def _chosen(loop: _Loop, request: pytest.FixtureRequest) -> list[_Case]:
-    """The cases to run."""
     if not samples(request.config):
         return loop.cases
     if is_quick(request.config):

@@ -92,7 +92,6 @@ def running_store() -> Iterator[Store]:
 
 @contextmanager
 def of_environment(endpoint: str, **variables: str) -> Iterator[None]:
-    """Make this the endpoint of a block."""
     with mock.patch.dict(os.environ, {**_KEYS, "AWS_ENDPOINT_URL": f"http://{endpoint}", **variables}):
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "KDUMP_STORES"):
             if name not in variables:

@@ -110,7 +110,6 @@ def without_packages(*names: str) -> Iterator[None]:
 
 
 def skip_if(missing: str | None) -> None:
-    """Skip a test for which something is missing."""
     if missing:
         pytest.skip(missing)
 
@@ -161,7 +160,6 @@ _PREAD, _PREADV = os.pread, os.preadv
 
 
 def values_of(row: Row) -> Values:
-    """The values of a row by their names."""
     return {column.name: getattr(row, column.name) for column in row.schema}
 
 
@@ -180,7 +178,6 @@ class Walk(NamedTuple):
 
 
 def walk(data: bytes, **options: Any) -> Walk:  # the options of Log, of several types
-    """The batches of a log."""
     with opened(data) as source:
         log = Log(source, **options)
         rows: list[Values] = []

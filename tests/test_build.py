@@ -1,4 +1,4 @@
-"""The kernel in C that is tested is that of the sources, and the tools that test are those that CI has."""
+"""What is built, tested and released: the kernel of the sources, the tools that CI has, recipes with what kdump needs."""
 
 import re
 import tomllib
@@ -9,6 +9,7 @@ import pytest
 from tests import kernels
 from tests.support import skip_if
 from tools import kernel
+from tools.release import RECIPES, recipes
 
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ".ci/constraints.txt"
@@ -55,3 +56,21 @@ def test_whatever_ci_installs_with_tools_is_pinned() -> None:
 def test_tools_that_build_releases_are_pinned() -> None:
     lines = (ROOT / TOOLS_OF_RELEASES).read_text().splitlines()
     assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[\d.]+|#.*", line)] == []
+
+
+def test_recipes_have_the_version_the_checksum_and_what_kdump_needs() -> None:
+    made = recipes("1.2.0", "ab" * 32)
+    assert set(made) == set(RECIPES)
+    for text in made.values():
+        assert "@" not in text.replace("python@3.13", "")
+        assert "ab" * 32 in text
+        assert "1.2.0" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.sub(r"\s*;.*", "", requirement).replace(">=", " >=") for requirement in project["dependencies"]}
+    assert needed <= set(re.findall(r"^    - (.*)$", made["recipe.yaml"].partition("  run:")[2], re.MULTILINE))
+
+
+def test_recipes_and_pages_name_the_repository_of_the_project() -> None:
+    home = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Homepage"]
+    for text in recipes("1.2.0", "00").values():
+        assert re.findall(r"https://github\.com/[\w-]+/[\w-]+", text) == [home] * 2

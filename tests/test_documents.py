@@ -28,19 +28,6 @@ def test_pages_of_reference_and_pictures_are_what_the_program_writes() -> None:
     assert not docs.stale_pages(), f"they are stale; write them again with: {docs.COMMAND}"
 
 
-def test_a_stale_page_is_named_with_the_command_that_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(docs, "DOCS", tmp_path)
-    (tmp_path / "faults.md").write_text(docs.faults_page())
-    (tmp_path / "cli.md").write_text("an option that is gone\n")
-    (tmp_path / "pictures").symlink_to(ROOT / "docs" / "pictures")
-    assert docs.run(["--check"]) == 1
-    assert capsys.readouterr().out == "docs/cli.md is stale; write it again with: python -m tools.docs\n"
-    assert docs.run([]) == 0
-    assert docs.run(["--check"]) == 0
-
-
 @each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert list(_dead_links(page)) == []

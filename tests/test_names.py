@@ -29,16 +29,6 @@ def test_fields_are_read_by_name() -> None:
     assert found == set()
 
 
-def test_a_field_that_is_read_by_number_is_found() -> None:
-    by_number = [
-        *("count = header[12]", "size = data[start + 8 : start + LOG_OVERHEAD]", "size = chunk.headers[row][1] + 12"),
-        *("if run[11] > state[3]:", "length = int.from_bytes(data[8:12], 'big')", "_MAGIC_AT = 16"),
-        *("offset = base + content.rows[number][1]", "codec = header_bytes[17] & 7"),
-    ]
-    by_name = ["first = chunk.headers[0]", "count = header[RECORD_COUNT]", "magic = data[MAGIC_AT]"]
-    assert _by_number("\n".join([*by_number, *by_name])) == by_number
-
-
 BATCH = batch(
     base_offset=5,
     partition_leader_epoch=7,

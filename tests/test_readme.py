@@ -33,11 +33,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-def test_the_readme_shows_a_screen_of_each_kind() -> None:
-    commands = [screen.command.split()[1] for screen in SCREENS if screen.page.name == "README.md"]
-    assert commands == ["--files", "check", "scan"]
-
-
 def test_pages_show_screens() -> None:
     pages = {screen.page.name for screen in SCREENS}
     assert pages >= {"drop-in.md", "commands.md", "check.md", "forecast.md", "find.md", "mend.md", "fleet.md"}

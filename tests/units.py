@@ -17,7 +17,6 @@ BESIDE_SPARK = {
 
 
 def unit_of(nodeid: str) -> str:
-    """The unit that a test is in."""
     path, _, test = nodeid.partition("::")
     module = _module_of(path)
     if module.startswith("test_spark"):

@@ -74,7 +74,6 @@ class Witness(NamedTuple):
 
 
 def moves() -> Iterator[Move]:
-    """All moves of all rules of the history."""
     for module in _MODULES:
         for declaration, value in vars(module).items():
             if not declaration.isupper() or declaration.startswith("_") or declaration in _NO_RULES:
@@ -211,7 +210,6 @@ def gaps() -> dict[str, str]:
 
 
 def keep(witnesses: Mapping[str, Witness], reasons: Mapping[str, str]) -> None:
-    """Keep these witnesses and gaps, and no others."""
     rows = {name: shlex.join([witness.case, *witness.arguments]) for name, witness in sorted(witnesses.items())}
     KEPT.write_text(json.dumps({"witnesses": rows, "gaps": dict(sorted(reasons.items()))}, indent=0) + "\n", encoding="ascii")
 

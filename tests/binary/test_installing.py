@@ -17,7 +17,6 @@ UNDECLARED = ["pandas<3"]  # which only an old PySpark needs
 
 
 def _messages() -> Iterator[tuple[str, str]]:
-    """The package and the extra of each message of kdump."""
     for path in sorted((ROOT / "kdump").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "how_to_install":

@@ -485,7 +485,6 @@ class Stretches(NamedTuple):
 
 @pytest.fixture
 def stretches(monkeypatch: pytest.MonkeyPatch) -> Stretches:
-    """What becomes of the stretches of this test."""
     noted = Stretches([], [])
     take_over, to_end = parallel_text.ParallelLog.take_over, parallel_text.SharedDump.to_end
 

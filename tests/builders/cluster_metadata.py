@@ -7,7 +7,6 @@ BEGIN, END, ABORT = b"\1\x17\0\0", b"\1\x18\0\0", b"\1\x19\0\0"
 
 
 def uuid(text: str) -> bytes:
-    """The bytes of an id in base64."""
     return base64.urlsafe_b64decode(text + "==")
 
 

@@ -103,7 +103,6 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def write_log(folder: Path, *parts: bytes, base_offset: int = 0) -> Path:
-    """Write a log of these parts into a folder, and return its path."""
     path = folder / file_name(base_offset, ".log")
     path.write_bytes(b"".join(parts))
     return path

@@ -117,7 +117,6 @@ def _packed(form: str, entries: Iterable[tuple[int, int]]) -> bytes:
 
 
 def _random_pairs(count: int, *most: int) -> Iterator[tuple[int, int]]:
-    """Pairs of random numbers below these."""
     chance = random.Random(SEED)
     return ((chance.randrange(most[0]), chance.randrange(1, most[1])) for _ in range(count))
 

@@ -89,7 +89,6 @@ def broken_compressed(codec: Codec) -> Callable[[int], bytes]:
 
 
 def nested_wrappers(depth: int) -> bytes:
-    """A gzip wrapper in a wrapper in a wrapper, and so on."""
     inner = message_set(messages=[message(value=b"v")])
     for _ in range(depth):
         inner = _wrapper(inner)
@@ -341,7 +340,6 @@ def _record_schema(number: int) -> str:
 
 
 def lines(count: int, line: Callable[[int], str]) -> bytes:
-    """A text checkpoint of these lines."""
     return f"0\n{count}\n{''.join(line(number) for number in range(count))}".encode()
 
 
@@ -376,8 +374,6 @@ def _cut_off(codec: Codec) -> bytes:
 
 
 def _many(names: Callable[[int], dict[str, bytes]]) -> Callable[[int], dict[str, bytes]]:
-    """A directory of so many files."""
-
     def build(count: int) -> dict[str, bytes]:
         files = {".log": sound(10)}
         for number in range(count):

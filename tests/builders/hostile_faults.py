@@ -38,8 +38,6 @@ def torn(chance: random.Random, data: bytearray) -> bytes:
 
 
 def _put(place: int, form: str, number: Callable[[random.Random, bytearray], int]) -> Fault:
-    """With a number at a place."""
-
     def change(chance: random.Random, data: bytearray) -> bytes:
         struct.pack_into(form, data, place, number(chance, data))
         return bytes(data)
@@ -61,12 +59,10 @@ def _random_at(place: int, form: str, bits: int) -> Fault:
 
 
 def _then(more: Callable[[random.Random, bytearray], bytes]) -> Fault:
-    """With something after it."""
     return lambda chance, data: bytes(data) + more(chance, data)
 
 
 def _of_several(*faults: Fault) -> Fault:
-    """With one of these faults."""
     return lambda chance, data: chance.choice(faults)(chance, data)
 
 

@@ -32,7 +32,6 @@ def sized(data: bytes) -> bytes:
 
 
 def compact_string(text: str) -> bytes:
-    """A string of a flexible version."""
     return unsigned_varint(len(text.encode()) + 1) + text.encode()
 
 

@@ -41,7 +41,6 @@ def of_log(folder: Path, *pieces: bytes, base: int = 0, **settings: object) -> l
 
 
 def codes_of(findings: Sequence[Finding]) -> list[str]:
-    """The codes of findings."""
     return [finding.code for finding in findings]
 
 

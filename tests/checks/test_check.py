@@ -57,7 +57,6 @@ def _read_to_end(controller: int) -> bytes:
 
 
 def _kdump(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The command and the environment of a process of kdump."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
     return {"args": [sys.executable, "-m", "kdump", *arguments], "env": variables}
 
@@ -79,7 +78,6 @@ def _batches(first: int, count: int) -> list[bytes]:
 
 @pytest.fixture
 def clean(tmp_path: Path) -> Path:
-    """A partition of two segments."""
     return write_partition(tmp_path, topic="orders", partition=3, segments={0: _batches(0, 3), 3: _batches(3, 3)})
 
 
@@ -193,7 +191,6 @@ def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) 
 
 @pytest.fixture
 def baseline(broken: Path, tmp_path: Path) -> Path:
-    """What is found in `broken`."""
     path = tmp_path / "baseline.ndjson"
     path.write_text(_run("check", broken, "--output", "ndjson")[1])
     return path

@@ -36,7 +36,6 @@ def _of_indexes(path: Path, **settings: object) -> list[Finding]:
 
 
 def _codes(path: Path, part: str = "") -> set[str]:
-    """The codes with this part."""
     return {one.code for one in _of_indexes(path) if part in one.code}
 
 

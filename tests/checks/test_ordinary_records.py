@@ -97,7 +97,6 @@ def peculiar(chance: random.Random) -> bytes:
 
 
 def logs() -> Iterator[bytes]:
-    """Logs of ordinary and peculiar batches."""
     for seed in range(LOGS):
         chance = random.Random(seed)
         share = chance.choice((0.1, 0.5, 1))

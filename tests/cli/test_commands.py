@@ -190,7 +190,6 @@ def test_a_directory_without_any_such_file_cannot_be_examined(tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of many batches."""
     path = tmp_path_factory.mktemp("large") / LOG_NAME
     path.write_bytes(b"".join(_batches(1000)) * 300)
     return path
@@ -203,7 +202,6 @@ def test_head_ends_a_listing_quietly(large: Path, output: str) -> None:
 
 
 def _sound(tmp_path: Path) -> Path:
-    """A partition in which nothing is wrong."""
     return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
 
 

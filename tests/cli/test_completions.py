@@ -120,7 +120,6 @@ class Shell:
                 self._said += os.read(self._terminal, 4096)
 
     def completed(self, line: str) -> str:
-        """What a line becomes by a tab."""
         return self.run(line + "\t\x01echo R''ESULT: ", "RESULT:")
 
     def end(self) -> None:

@@ -13,6 +13,7 @@ from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
 from kdump.releases.profile import Profile
+from tests import kernels
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_contents import CONTENTS, MUCH_IN_LITTLE
 from tests.loops import each, of_all_cases
@@ -33,7 +34,6 @@ CASES = [
 
 
 def work_for(one: Hostile, size: int, command: str, folder: Path) -> tuple[Work, int]:
-    """The work of a command for a file of about this size, and what the size is."""
     count = max(1, size * 1000 // len(one.build(1000)[one.suffix]))
     path = written(one, count, folder / str(size))
     run_here(command, path)  # once, so that nothing is imported while work is counted
@@ -123,3 +123,25 @@ def test_a_table_shows_the_start_of_a_long_text(tmp_path: Path, capfd: pytest.Ca
     assert max(map(len, shown.splitlines())) < 5 * 65_536
     assert shown.count("\\x00") == 65_536
     assert "\\x00…" in shown
+
+
+def test_rows_between_damage_are_held_in_few_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from kdump.cli.listing import export  # needs Arrow
+    from kdump.output.arrow.builder import MOST_HELD
+
+    (zeros,) = [one for one in HOSTILE if one.name == "zeros between batches"]
+    count = 3 * MOST_HELD
+    path, out = written(zeros, count, tmp_path), tmp_path / "out.parquet"
+    held: list[int] = []
+    write = export._Rows.write
+
+    def noting(rows: export._Rows, batch: object) -> None:
+        write(rows, batch)
+        held.append(len(rows._held))
+
+    monkeypatch.setattr(export._Rows, "write", noting)
+    kernels.listed(["log", "--deep", "--output", "parquet", "-o", out, path])
+    assert parquet.read_table(out)["offset"].to_pylist() == list(range(count))
+    assert len(held) == count
+    assert max(held) < MOST_HELD

@@ -23,6 +23,11 @@ def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> 
 STATES = {0: "Empty", 5: "CompleteAbort", 6: "Dead", 7: "PrepareEpochFence", 8: "8", 127: "127", -1: "-1", -128: "-128"}
 
 
+@each("state, name", STATES.items())
+def test_a_state_has_a_name_or_is_a_number_from_4_4_0_on(state: int, name: str) -> None:
+    assert f'"transactionStatus":"{name}"' in str(_decoded(KEY, _value(state), "4.4.0")[1])
+
+
 FLEXIBLE = int16(1) + int64(10) + int16(2) + int32(0) + int8(0) + b"\0" + int64(7) + int64(6)
 EXCEEDS = "which exceeds the maximum allowed"
 MANY = int16(0) + int64(10) + int16(2) + int32(0) + int8(0)
@@ -42,6 +47,7 @@ def test_counts_are_bounded_from_4_4_0_on(value: bytes, message: str) -> None:
     assert _decoded(KEY, value, "4.4.0")[0] == f"Error at offset 5, skipping. {unread}"
     assert "Tried to read" not in str(_decoded(KEY, value, "4.3.1")[0])
     assert '"transactionStatus":"Empty"' in str(_decoded(KEY, FLEXIBLE + b"\x90\x4e" + b"\x09\0" * 10_000, "4.4.0")[1])
+    assert "which exceeds" not in str(_decoded(KEY, MANY + int32(1_000_000) + bytes(1_000_000), "4.4.0")[0])
 
 
 @pytest.mark.parametrize(

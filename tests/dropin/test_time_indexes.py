@@ -79,7 +79,6 @@ def _partition(folder: Path, seed: int) -> Path:
 
 
 def _printed(*arguments: str | Path) -> kernels.Printed:
-    """What both kernels print."""
     printed = []
     for name in ("c", "python"):
         with kernels.using(name):

@@ -159,7 +159,6 @@ def _only(path: Path | str, **options: Any) -> Any:
 
 
 def _places(folder: Path, rows: Iterable[Any]) -> dict[str, str]:
-    """The outcomes by the paths inside a folder."""
     return {row.path.removeprefix(f"{folder}/"): row.outcome for row in rows}
 
 

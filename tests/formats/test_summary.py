@@ -18,7 +18,6 @@ SIZE = 61 + 10  # of a batch of ONE
 
 
 def _summary(data: bytes) -> BatchSummary | None:
-    """The summary of the first chunk of a log."""
     with opened(data) as source:
         return next(iter(Log(source).summarized_chunks())).summary
 

@@ -1,6 +1,6 @@
 """Typical code of users, for type checkers: mypy's strict mode finds no error, and every type is the one stated.
 
-Each function is also run by test_typing.py, at the root of the repository.
+Each function is also run by test_documentation.py, at the root of the repository.
 """
 
 from collections.abc import Iterator, Sequence

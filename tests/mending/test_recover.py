@@ -516,6 +516,12 @@ OF_TWO_INDEXES = {f"{FIRST}.index": b"", f"{FIRST}.timeindex": bytes(11) + b"\1"
 KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
     "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
     "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
+    "one batch in zeros, by a checkpoint": (
+        THREE_AND_ZEROS,
+        {"../replication-offset-checkpoint": b"0\n1\norders 0 5\n"},
+        LOST,
+        [(4, 4, True)],
+    ),
     "zeros, by a checkpoint": (THREE_AND_ZEROS, {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"}, LOST, TWO_LOST),
     **{
         f"{lost} after the last batch, by a checkpoint": (
@@ -647,6 +653,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
     "zeros, beside what a replica has lost": ([[bytes(80)], [THREE[0], flipped(THREE[1]), THREE[2]]], [THREE[0], THREE[2]], [1]),
     # a batch has 69 bytes
     "zeros at the end": ([[_batch(0), bytes(300)], PLAIN], PLAIN, []),
+    "zeros at the end of a replica, which brokers preallocate": ([PLAIN, [*PLAIN, bytes(300)]], PLAIN, []),
     # compaction has left gaps in both
     "what is torn at the end of a log with gaps": ([[*THINNED[:2], THINNED[2][:50]], THINNED], THINNED, []),
     "more bytes at the end of a log with gaps": ([[*THINNED[:3], flipped(THINNED[3]), b"?" * 9], THINNED], THINNED, [20]),

@@ -85,6 +85,20 @@ def test_a_batch_beside_damage_is_doubted_for_an_epoch_that_those_around_contrad
     assert [row for row, piece in enumerate(found) if not piece.is_sure] == ([] if unsure is None else [unsure])
 
 
+@each("stated, first", [(5, None), (8, 10), (1, 17)])
+def test_an_offset_that_several_wrong_bits_explain_is_not_put_right(stated: int, first: int | None) -> None:
+    """Between offsets 10 and 31; nothing else says which it was."""
+    log = Log("0.log", base_offset=0)
+    pieces = [
+        Piece(log, 0, 70, (0, 9, 0)),
+        Piece(log, 70, 140, (stated, stated, 0), is_sure=False),
+        Piece(log, 140, 210, (31, 39, 0)),
+    ]
+    chain, left_out = resolve(pieces, Headers())
+    assert [piece.first for piece in chain] == ([0, 31] if first is None else [0, first, 31])
+    assert len(left_out) == (first is None)
+
+
 @each("stated, first", [(10 + (1 << 32), 10), (11 + (1 << 32), 11 + (1 << 32)), (10 + (1 << 20), 10 + (1 << 20))])
 def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an_index(stated: int, first: int) -> None:
     log = Log("0.log", base_offset=0)

@@ -49,7 +49,6 @@ def test_pieces_are_the_text_of_the_whole(message: Message) -> None:
 
 
 def _endpoints(count: int) -> bytes:
-    """A record of the voters with one voter that has so many endpoints."""
     endpoints = unsigned_varint(count + 1) + (b"\2n\2h" + struct.pack(">H", 9092) + b"\0") * count
     return b"\0\0" + unsigned_varint(2) + struct.pack(">i", 1) + bytes(16) + endpoints + bytes(4) + b"\0" + b"\0\0"
 

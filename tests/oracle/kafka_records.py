@@ -56,7 +56,6 @@ class KafkaRecords(contextlib.AbstractContextManager["KafkaRecords"]):
         self._jvm.end()
 
     def filtered(self, batches: bytes, kept: Collection[int]) -> bytes:
-        """The batches with only the records that have these offsets."""
         self._send(f"filter {batches.hex()} {','.join(map(str, kept))}")
         return bytes.fromhex(self._line())
 

@@ -26,7 +26,6 @@ def answer_to(shape: str, known: dict[str, str]) -> str:
 
 
 def filled(shape: str, value: str = "7") -> str:
-    """A message with a value in each place."""
     return re.sub(r"^\{\}(?=[A-Z])", "[Log x] ", shape).replace("{}", value)
 
 

@@ -46,12 +46,10 @@ def _finding(
 
 
 def _in(*partitions: str, **given: Any) -> list[tuple[Finding, str]]:
-    """A finding in the log of each of these partitions of `/data`."""
     return [(_finding(path=f"/data/{name}/{LOG}", **given), f"/data/{name}") for name in partitions]
 
 
 def _logs(*partitions: str, piece: tuple[str, int, int] = ("intact", 100, 1)) -> list[tuple[FileReport, str]]:
-    """The log of each of these partitions of `/data`."""
     return [(_report(f"/data/{name}/{LOG}", piece), f"/data/{name}") for name in partitions]
 
 

@@ -55,7 +55,6 @@ def type_line(line: str) -> tuple[int, list[str]]:
 
 
 def next_lines(text: str) -> list[str]:
-    """The lines under "Next"."""
     lines = text.partition("\nNext\n")[2].split("\n")
     return [line[2:] for line in lines[: next((row for row, line in enumerate(lines) if line[:2] != "  "), len(lines))]]
 
@@ -83,7 +82,6 @@ class Typist:
         """What was typed, by its line, and its exit status."""
 
     def report(self, *words: str) -> str:
-        """What a command prints."""
         self._capfd.readouterr()
         self._could_read = main([*words]) != NOT_EXAMINED
         return self._capfd.readouterr().out

@@ -26,7 +26,6 @@ LATEST, OLD = profile_of("4.3.1"), profile_of("1.0.1")
 
 
 def _text(profile: Profile, found: Iterable[Complaint]) -> str:
-    """The report of complaints that come one by one, which is that of those that come together."""
     with closing(Complaints()) as complaints, closing(Complaints()) as together:
         for (kind, path), group in groupby(found, itemgetter(0, 1)):
             pairs = [(first, second) for _, _, first, second in group]

@@ -59,7 +59,6 @@ def _batch(base: int, position: int, producer: int, status: str = "intact") -> R
 
 
 def _lists(make: Callable[..., Row], *values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Row]]:
-    """A few rows of random values."""
     return st.lists(st.builds(make, *values), min_size=1, max_size=4)
 
 

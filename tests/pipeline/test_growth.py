@@ -34,7 +34,6 @@ class Reader:
         self.known: growth.Ends = {}
 
     def step(self) -> list[Any]:
-        """The values that are new."""
         start = self.ends
         self.known = growth.ends(Options(self.given), self.known)
         self.ends = json.loads(json.dumps({name: list(end) for name, end in self.known.items()}))

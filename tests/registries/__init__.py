@@ -31,7 +31,6 @@ def unpack(folder: Path) -> None:
 
 
 def answers() -> dict[Question, list[Answer]]:
-    """The recorded answers, by what has to be listed for them."""
     found: dict[Question, list[Answer]] = defaultdict(list)
     for line in lzma.decompress((_HERE / "recorded.jsonl.xz").read_bytes()).splitlines():
         answer = json.loads(line)

@@ -17,6 +17,7 @@ from kdump.schemas import topic
 from tests.registries import unpack
 
 NOT_EXAMINED = 3
+Capture = pytest.CaptureFixture[str]
 ERROR = os.strerror(errno.EIO)
 
 
@@ -39,12 +40,19 @@ UNREAD = [mock.patch.object(topic, "TolerantSource", _fails), mock.patch.object(
 
 
 @pytest.mark.parametrize("unread", UNREAD, ids=["segment", "directory"])
-def test_a_listing_does_not_blame_the_data(unread: Any, partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_listing_does_not_blame_the_data(unread: Any, partition: Path, capfd: Capture) -> None:
     with unread:
         assert main(["log", "--deep", "--output", "ndjson", str(partition / f"{0:020d}.log")]) == NOT_EXAMINED
     out, err = capfd.readouterr()
     assert "schemas may be missing: " in err and ERROR in err
     assert all(json.loads(line)["decodeError"].startswith("schema-id-unknown") for line in out.splitlines())
+    assert "no _schemas-0 is beside the data" not in out
+
+
+def test_a_listing_says_that_no_registry_is_beside_the_data(partition: Path, tmp_path: Path, capfd: Capture) -> None:
+    log = shutil.copy(partition / f"{0:020d}.log", tmp_path)
+    assert main(["log", "--deep", "--output", "ndjson", "--value-decoder", "avro", log]) == 1
+    assert "because no _schemas-0 is beside the data; --schemas DIR says where one is" in capfd.readouterr().out
 
 
 def test_a_scan_says_that_schemas_may_be_missing(partition: Path, tmp_path: Path) -> None:
@@ -67,7 +75,7 @@ def test_a_registry_with_blocks_that_the_device_does_not_give_is_not_read(partit
     assert (registry.is_read, registry.problems) == (False, [f"{0:020}.log cannot be read completely from the device"])
 
 
-def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: Capture) -> None:
     with UNREAD[0]:
         assert main(["grep", "--in", "decoded", "nothing of this", str(partition)]) == NOT_EXAMINED
     assert "not proven" in capfd.readouterr().err

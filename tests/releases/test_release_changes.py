@@ -64,7 +64,6 @@ def test_all_releases_are_in_one_group_each_in_order() -> None:
 
 
 def _beginnings(value: object) -> Iterator[str]:
-    """The releases that a declaration of the history names."""
     if isinstance(value, Part):
         yield from filter(None, (value.since, value.until))
     elif isinstance(value, history.Option):

@@ -76,7 +76,6 @@ def foretold_files(files: Sequence[Sequence[Any]]) -> list[tuple[object, ...]]:
 
 
 def forecast_of(line: Mapping[str, Any], directories: Path) -> Forecast:
-    """What is foretold of the start of a line."""
     path = directories / line["case"]
     if line.get("isInLogDirectory"):
         rows = kdump.forecast(path.parent, broker=line["release"], after=line["stop"])

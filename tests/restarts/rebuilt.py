@@ -38,7 +38,6 @@ def lines() -> Iterator[dict[str, Any]]:
 
 
 def digests(files: dict[str, bytes]) -> dict[str, str]:
-    """The digest of each companion."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items()) if COMPANION.fullmatch(name)}
 
 

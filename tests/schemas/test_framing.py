@@ -7,7 +7,7 @@ import pytest
 
 from kdump.cli.commands import main
 from kdump.exit_codes import CLEAN, USAGE
-from kdump.schemas import framing
+from kdump.schemas import framing, json_values
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
@@ -69,6 +69,11 @@ def test_single_object_encoding_is_two_bytes_and_a_fingerprint(data: bytes, fing
     framed = framing.by_fingerprint(data)
     found = None if framed is None else (framed.framing, framed.fingerprint, framed.start, framed.is_message)
     assert found == (None if fingerprint is None else ("single-object", fingerprint, 10, False))
+
+
+def test_numbers_that_json_cannot_write_are_text() -> None:
+    found = json_values.decode(b'{"a": [NaN, Infinity, -Infinity], "b": 1e999, "c": 1.5}')
+    assert json.loads(json_values.encode(found)) == {"a": ["NaN", "Infinity", "-Infinity"], "b": "Infinity", "c": 1.5}
 
 
 PROTO_SHOP = """syntax = "proto3"; package shop;

@@ -88,23 +88,6 @@ def test_a_scalar_alone_repeated_packed_in_a_oneof_and_in_a_map(type: str, wire_
     assert _decoded(f"{ENUM} message M {{ map<string, {type}> f = 1; }}", entry) == {"f": {"k": value}}
 
 
-@each("type", sorted({type for type, *_ in SCALARS}))
-def test_defaults_are_shown_only_where_they_were_set(type: str) -> None:
-    wire_type = next(one[1] for one in SCALARS if one[0] == type)
-    zero = _field(1, wire_type, {VARINT: b"\0", I64: bytes(8), LENGTH: b"", I32: bytes(4)}[wire_type])
-    assert _decoded(f"{ENUM} message M {{ {type} f = 1; }}", zero) == {}
-    assert _decoded(f"{ENUM} message M {{ {type} f = 1; }}", b"") == {}
-    for declared, syntax in (
-        (f"optional {type} f = 1;", 'syntax = "proto3";'),
-        (f"oneof o {{ {type} f = 1; int32 g = 2; }}", 'syntax = "proto3";'),
-        (f"optional {type} f = 1;", 'syntax = "proto2";'),
-        (f"{type} f = 1;", 'edition = "2023";'),
-    ):
-        assert _decoded(f"{ENUM} message M {{ {declared} }}", zero, syntax) == {"f": _zero(type)}
-        assert _decoded(f"{ENUM} message M {{ {declared} }}", b"", syntax) == {}
-    assert _decoded(f"{ENUM} message M {{ map<string, {type}> f = 1; }}", _text(1, b"")) == {"f": {"": _zero(type)}}
-
-
 def test_minus_zero_is_no_default() -> None:
     for type, wire_type, data in (("double", I64, struct.pack("<d", -0.0)), ("float", I32, struct.pack("<f", -0.0))):
         assert str(_decoded(f"message M {{ {type} d = 1; }}", _field(1, wire_type, data))) == "{'d': -0.0}"

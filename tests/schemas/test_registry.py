@@ -14,7 +14,7 @@ from kdump.schemas import resolving, topic
 from kdump.schemas.bounds import MAX_SCHEMA_SIZE
 from kdump.schemas.collection import Collection
 from kdump.schemas.decoding import PartDecoder
-from kdump.schemas.registry import Registry, context_of
+from kdump.schemas.registry import Registry
 from kdump.schemas.resolving import references_of
 from kdump.schemas.schema import AVRO, PROTOBUF, Schema
 from tests.builders.records import batch, record, transaction_marker
@@ -66,25 +66,6 @@ def test_an_id_is_active_while_one_of_its_versions_is_and_has_its_latest_text() 
     registry = _registry(("a", 1, 3, '"int"'), ("b", 1, 3, '"long"'))
     found = registry.by_id(3)
     assert found is not None and found.schema.text == '"long"'
-
-
-@each(
-    ("subject", "context"),
-    [
-        *(("orders-value", ""), (":.:orders-value", ""), (":.eu:orders-value", ".eu"), (":.eu:", ".eu")),
-        *((":.eu:a:b", ".eu"), (".eu:orders", ""), (":eu:orders", ""), ("", "")),
-    ],
-)
-def test_a_context_is_in_the_name_of_the_subject(subject: str, context: str) -> None:
-    assert context_of(subject) == context
-    registry = _registry((subject, 1, 3, '"int"'))
-    found = registry.by_id(3, context)
-    assert found is not None and found.subjects == [f"{subject}/1"]
-    assert (registry.by_id(3) is None) == bool(context)
-    assert [id for id, _ in registry.all()] == ([] if context else [3])
-    newest = registry.newest(subject)
-    assert newest is not None and newest.id == 3
-    assert registry.by_version(subject, 1) is not None
 
 
 def test_ids_of_contexts_are_apart() -> None:

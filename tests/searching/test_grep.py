@@ -279,27 +279,6 @@ def test_a_batch_whose_records_cannot_be_read_is_never_absent(codec: Codec, is_a
     assert run("--verify", place)[0] == 3
 
 
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
-def test_the_messages_in_wrappers_count(magic: int, tmp_path: Path) -> None:
-    def of(base: int, **options: Any) -> bytes:
-        inner = [message(offset=base + at, magic=magic, key=b"k", value=b"v") for at in range(3)]
-        return wrapper(messages=inner, magic=magic, base_offset=base, **options)
-
-    def counted(*parts: bytes) -> tuple[str, int, int]:
-        path = tmp_path / f"{FIRST}.log"
-        path.write_bytes(b"".join(parts))
-        search = kdump.grep("needle", path)
-        assert list(search) == []
-        return search.verdict.verdict, search.verdict.records, search.verdict.claimed_records
-
-    assert counted(of(0), of(3)) == ("absent", 6, 6)
-    assert counted(of(0), message_set(messages=[message(magic=magic, key=b"k")], base_offset=3)) == ("absent", 4, 4)
-    assert counted(of(0), of(3, payload=b"no gzip")) == ("not proven", 3, 4)
-    bad = message(magic=magic, key=b"k", value=b"v", value_length=900)
-    assert counted(of(0), message_set(messages=[bad], base_offset=3))[0] == "not proven"
-
-
 def test_the_records_before_an_unreadable_one_count(tmp_path: Path) -> None:
     half = batch(records=[record(value=b"v"), record(value=b"v"), b"\x7fno record"], last_offset_delta=5, records_count=6)
     write_partition(tmp_path, topic="a", segments={0: [half, batch(base_offset=6, records=[record()])]})

@@ -33,7 +33,6 @@ def registry(cases: Path, tmp_path: Path) -> Path:
 
 
 def _leaf(document: Any, path: tuple[str, ...] = ()) -> tuple[str, Any] | None:
-    """The path of some value in a document, and the value."""
     if isinstance(document, dict):
         found = (_leaf(inner, (*path, name)) for name, inner in document.items() if name and not set(name) & set(".=*"))
         return next((one for one in found if one is not None), None)
@@ -65,7 +64,6 @@ OPTIONS = {"--key-decoder": "key_decoder", "--value-decoder": "value_decoder", "
 
 
 def _options(question: Question, cases: Path) -> dict[str, Any]:
-    """The options of a listing as those of the library."""
     given = {OPTIONS[option]: value for option, value in zip(question[2][::2], question[2][1::2], strict=True)}
     return given | ({"schemas": str(cases / question[0] / given["schemas"])} if "schemas" in given else {})
 

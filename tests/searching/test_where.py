@@ -34,7 +34,6 @@ RECORDED = Path(__file__).with_name("where.tar.xz")
 
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorded directories."""
     folder = tmp_path_factory.mktemp("histories")
     with tarfile.open(RECORDED) as archive:
         archives.unpack(archive, folder)
@@ -119,23 +118,6 @@ def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -
     aborted = transaction_marker(base_offset=2, producer_id=7, is_commit=False, partition_leader_epoch=1)
     leader = _partition(tmp_path / "leader", OF_TRANSACTION, _batch(1, partition_leader_epoch=1), aborted)
     assert _fate("a-0@0", diverged, leader).answer == "aborted"
-
-
-def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: Path) -> None:
-    """Two unclean elections: the leader of epoch 2 wrote alone, that of epoch 3 goes on from epoch 1."""
-    fields = [(0, 0, b"a"), (1, 1, b"b"), (2, 1, b"c"), (3, 3, b"d")]
-    batches = [_batch(offset, value, partition_leader_epoch=epoch) for offset, epoch, value in fields]
-    alone = _partition(tmp_path / "alone", batches[0], _batch(1, b"alone", partition_leader_epoch=2))
-    leader = _partition(tmp_path / "leader", *batches)
-    fate = _fate("a-0@1", alone, leader)
-    assert (fate.answer, fate.copies, fate.leader_epoch) == ("present", [str(leader)], 1)
-    assert fate.also == [{"answer": "truncated", "leaderEpoch": 2, "copies": [str(alone)]}]
-    (leader / "a-0" / f"{FIRST}.log").write_bytes(batches[0] + batches[3])
-    fate = _fate("a-0@1", alone, leader)
-    assert (fate.answer, fate.copies) == ("truncated", [str(alone)])
-    assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
-    (leader / "a-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 3\n")
-    assert _fate("a-0@1", alone, leader).answer == "present", "nobody knows which epochs were before"
 
 
 def test_copies_of_topics_with_different_ids_are_not_taken_for_one_topic_without_a_word(tmp_path: Path) -> None:

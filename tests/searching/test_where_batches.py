@@ -44,22 +44,6 @@ def _wrappers(*firsts: int) -> list[bytes]:
 # --- headers that claim fewer offsets than there are records
 
 
-@pytest.mark.both_kernels
-@each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_a_record_after_the_end_that_its_batch_claims_is_present(codec: Codec, tmp_path: Path) -> None:
-    batches = [batch(base_offset=base, records=_records(base, 4), codec=codec, last_offset_delta=0) for base in (3, 7)]
-    path = _partition(tmp_path, *batches)
-    assert _answers(path, *range(3, 13)) == ["present"] * 8 + ["not-written"] * 2
-    fate = _fate(9, path)
-    assert (fate.key, fate.log_end) == ("k9", 8)
-    assert f"at byte {len(batches[0])} of " in fate.evidence and fate.evidence.endswith(" claims only offset 7")
-    assert _fate(7, path).evidence == ""
-    assert [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k9")] == [(9, "present")]
-    later = batch(base_offset=8, records=[record()], partition_leader_epoch=1)  # where a broker goes on, by that header
-    leader = _partition(tmp_path / "leader", batches[0], later)
-    assert [_fate(offset, path, leader).answer for offset in (7, 8, 9)] == ["present", "present", "only-on"]
-
-
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
     batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
@@ -154,23 +138,6 @@ def test_a_damaged_message_inside_a_sound_wrapper_is_damaged(tmp_path: Path) -> 
 
 
 # --- batches from which the cleaner took records
-
-
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "lz4"])
-def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Codec, tmp_path: Path) -> None:
-    emptied = batch(base_offset=0, last_offset_delta=99, producer_id=7, producer_epoch=0, base_sequence=0)
-    kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in (3, 50)]
-    thinned = batch(base_offset=100, records=kept, last_offset_delta=99, codec=codec)
-    path = _partition(tmp_path, emptied, thinned, _one(200))
-    answers = dict.fromkeys((0, 50, 99, 100, 103, 104, 150, 199, 200, 201), "compacted")
-    answers |= {103: "present", 150: "present", 200: "present", 201: "not-written"}
-    assert _answers(path, *answers) == list(answers.values())
-    log = path / "00000000000000000000.log"
-    assert _fate(50, path).evidence.startswith(f"the batch at byte 0 of {log} covers offsets 0 to 99 and holds no record; ")
-    covers = f"the batch at byte {len(emptied)} of {log} covers offsets 100 to 199 and holds 2 records, none of them at this one"
-    assert covers in _fate(104, path).evidence
-    assert commands.main(["where", "a-0@50", str(path)]) == 1
 
 
 def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:

@@ -55,7 +55,6 @@ Capture = pytest.CaptureFixture[str]
 
 @functools.cache
 def _in_process(table: str, *paths: str, **given: str) -> Rows:
-    """The rows of a table, read in this process and in one slice each."""
     from kdump.pipeline import planning, reading
 
     values = {"table": table, "paths": json.dumps(paths), "isolated": "false", "now": NOW, **given}

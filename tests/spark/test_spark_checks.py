@@ -73,7 +73,6 @@ def _renamed(name: str, number: int) -> str:
 
 @pytest.fixture(scope="module")
 def frames(spark: Any, tables: dict[str, pa.Table]) -> dict[str, Any]:
-    """The same tables as DataFrames."""
     return {name: spark.createDataFrame(table) for name, table in tables.items()}
 
 

@@ -33,7 +33,6 @@ OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 
 
 def _forecast(path: Path) -> Verdict:
-    """The verdict of `kdump forecast`."""
     verdict = Verdict(level=None)
     try:
         verdict.add_forecasts(of_path(str(path), Request()))
@@ -115,7 +114,6 @@ def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str
 
 
 def _exit_codes(path: Path) -> tuple[int, int]:
-    """Of the check and the forecast of a directory."""
     return kdump.verdict(path).exit_code, _forecast(path).exit_code
 
 

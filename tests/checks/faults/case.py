@@ -85,7 +85,6 @@ error, warning, info = partial(At, "error"), partial(At, "warning"), partial(At,
 
 
 def place(parts: Sequence[bytes], row: int) -> tuple[int, int]:
-    """Where one of these parts of a file stands in it."""
     start = sum(map(len, parts[:row]))
     return start, start + len(parts[row])
 

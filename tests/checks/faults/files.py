@@ -115,7 +115,6 @@ def _with_hole(path: Path) -> None:
 
 
 def _without_zstd(_path: Path) -> contextlib.AbstractContextManager[object]:
-    """No package that reads zstd is installed."""
     return without_packages("zstandard", "zstd of Python")
 
 

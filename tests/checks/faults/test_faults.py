@@ -41,7 +41,6 @@ def _findings(rows: list[Row]) -> list[Finding]:
 
 
 def _told(finding: Finding, checked: Path) -> Told:
-    """What is compared of a finding."""
     path = os.path.relpath(finding.path, checked)
     offsets = () if finding.offset_first is None else (finding.offset_first, finding.offset_last)
     return (

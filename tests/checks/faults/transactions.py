@@ -30,19 +30,16 @@ def _plain(base_offset: int, minutes: int) -> bytes:
 
 
 def _marker(base_offset: int, **fields: Any) -> bytes:
-    """The marker of a transaction of producer 7."""
     return transaction_marker(base_offset=base_offset, producer_id=7, **fields)
 
 
 def _control(base_offset: int, *records: Record, in_txn: bool = True) -> bytes:
-    """A control batch of producer 7."""
     return batch(
         records=records, base_offset=base_offset, is_control=True, is_transactional=in_txn, producer_id=7, producer_epoch=0
     )
 
 
 def _kraft(*records: Record, in_txn: bool = False) -> bytes:
-    """A control batch without producer."""
     return batch(records=records, is_control=True, is_transactional=in_txn)
 
 

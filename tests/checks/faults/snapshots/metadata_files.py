@@ -50,7 +50,6 @@ def _metadata_batch(offset: int, value: bytes = _NO_OP) -> bytes:
 
 
 def _topics_log(*values: bytes) -> dict[str, bytes]:
-    """The metadata topic with these records."""
     records = [batch(base_offset=offset, records=[record(value=value)]) for offset, value in enumerate(values)]
     return _metadata_log({0: b"".join(records)})
 

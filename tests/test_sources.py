@@ -1,4 +1,4 @@
-"""Only one module asks the system about the files under examination."""
+"""What the text of sources and pages may not hold."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from tools import wording
 
 PACKAGE = Path(kdump.__file__).parent
 
@@ -52,6 +53,25 @@ def test_no_other_module_asks_the_system_so_that_no_failure_is_taken_for_not_the
     assert asking == set(ALLOWED)
 
 
-@pytest.mark.parametrize("line", ["if os.path.exists(path):", "names = os.listdir(path)", "with os.scandir(path) as entries:"])
-def test_a_line_that_asks_the_system_is_found(line: str) -> None:
-    assert _asking(line) == [line]
+ROOT = Path(__file__).parent.parent
+
+
+def test_nothing_is_unpacked_by_what_some_pythons_do_not_have() -> None:
+    for folder in ("tests", "campaigns", "tools", "golden_outputs", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not re.search(r"extractall\(", path.read_text()) or path == Path(__file__), path
+
+
+def test_the_builders_share_no_code_with_the_readers() -> None:
+    sources = list((Path(__file__).parent / "builders").glob("*.py"))
+    assert len(sources) == 13
+    for source in sources:
+        assert not re.search(r"^\s*(import|from) kdump", source.read_text(), re.MULTILINE)
+
+
+def test_no_checked_file_has_an_idiom_that_has_a_plainer_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert wording.run([]) == 0, capsys.readouterr().out
+
+
+def test_the_checked_folders_exist() -> None:
+    assert [folder for folder in wording.FOLDERS if not (wording.ROOT / folder).exists()] == []
