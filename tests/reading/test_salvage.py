@@ -479,6 +479,7 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
         ([_batch(0), _bad(_batch(5)), _batch(9)], [(5, 9)]),  # what is missing before it is not damaged
         *(([_batch(0), _bad(_batch(wrong)), _batch(2)], [(1, 2)]) for wrong in (0, 2, 7)),
         ([_batch(0), _bad(_batch(1)), _bad(_batch(4)), _batch(9)], [(1, 9), (4, 9)]),
+        ([_batch(0), _bad(_batch(7)), _batch(3), bytes(SIZE), _batch(5), _batch(9)], [(1, 3), (4, 5)]),  # room for all
         ([_batch(0), _bad(_batch(5))], [(5, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
