@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
-from kdump.reading.items import Section
+from kdump.reading.items import DAMAGED, Section
 from kdump.reading.salvage import walk
 from tests import kernels
 from tests.builders.records import batch, message, message_set, record
@@ -16,7 +16,7 @@ from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
 
-WRONG_CRC, GARBAGE, ZEROS, TORN, LENGTH, LENGTH_AND_CRC, OFFSET, EPOCH, OFFSET_AND_CRC, OVER_OTHERS = "bgzclxoeqy"
+WRONG_CRC, GARBAGE, ZEROS, TORN, LENGTH, LENGTH_AND_CRC, OFFSET, EPOCH, OFFSET_AND_CRC, OVER_OTHERS, INSERTED = "bgzclxoeqyn"
 WHOLE, HIDDEN = "wh"
 
 
@@ -25,7 +25,7 @@ class Damaged:
 
     def __init__(self, seed: int, magic: int) -> None:
         chance = random.Random(seed)
-        kinds = "bgzclxoeqqyy" if magic == 2 else "bgzoqqyy"
+        kinds = "bgzclxoeqqyyn" if magic == 2 else "bgzoqqyy"
         self.pieces = WHOLE * chance.choice((0, 0, 12))
         for _ in range(chance.choice((2, 3))):
             kind = chance.choice(kinds)
@@ -116,12 +116,17 @@ def _written(offset: int, count: int, magic: int) -> bytes:
 
 def _hurt(data: bytes, kind: str, offset: int, size: int, chance: random.Random) -> bytes:
     if kind in (WRONG_CRC, LENGTH_AND_CRC, OFFSET_AND_CRC, OVER_OTHERS):
-        data = data[:-1] + bytes([data[-1] ^ 0x21])
+        at = len(data) - chance.randint(1, 30)  # in its value
+        data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
     if kind == LENGTH:
         size = chance.choice((11, 15, len(data) + 1, 1 << 20, 1 << 30))
     epoch = 1 << 20 if kind == EPOCH else int.from_bytes(data[12:16], "big")
+    if kind == INSERTED:
+        data = data[:70] + chance.randbytes(chance.randint(1, 40)) + data[70:]
     data = struct.pack(">qiI", offset, size - 12, epoch) + data[16:]
-    return {GARBAGE: b"\xff" * len(data), ZEROS: bytes(len(data) + 600), TORN: data[: len(data) // 2]}.get(kind, data)
+    return {GARBAGE: b"\xff" * len(data), ZEROS: bytes(len(data) + 600), TORN: data[: chance.randint(61, len(data) - 2)]}.get(
+        kind, data
+    )
 
 
 @each("seed", range(150), python_share=3, quick=20)
@@ -134,6 +139,7 @@ def test_what_is_left_has_its_status_and_what_is_lost_its_offsets(seed: int, mag
             offsets.take(item)
             if isinstance(item, Section):
                 statuses |= dict.fromkeys(item.chunk.batches["position"], item.status[0])
+                assert len(item.sound) == len(item.chunk) * (item.status != DAMAGED)
     expected = log.statuses()
     assert "".join(statuses.values()) == expected, log.pieces
     for one in offsets.ranges():
@@ -141,7 +147,7 @@ def test_what_is_left_has_its_status_and_what_is_lost_its_offsets(seed: int, mag
         before, after = log.around(row)
         claimed = log.claims[row] if before <= log.claims[row] < after else before
         assert one.offset == claimed or one.offset == before and expected[row] == "-", log.pieces
-        is_header = log.pieces[row] in "bclxqy" and one.start == log.starts[row]
+        is_header = log.pieces[row] in "bclxqyn" and one.start == log.starts[row]
         assert one.next_offset == after and (is_header or not one.is_batch), log.pieces
     strays = [one for one in offsets.strays if not one.is_last]
     assert [one.start for one in strays] == [log.starts[row] for row, kind in enumerate(log.pieces) if kind == OFFSET]
