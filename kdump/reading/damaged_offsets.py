@@ -91,6 +91,7 @@ class DamagedOffsets:
         # where the last batch in line starts and ends, its first and last offset
         self._last: tuple[int, int, int, int] | None = None
         self._gaps_beside = 0  # between batches in line with nothing between them
+        self._gap_beside = 0, 0  # the last of these, as in `_gaps`
         self._ranges: list[DamagedRange] = []
         self._open: list[DamagedRange] = []  # since the last batch that is in line
 
@@ -109,13 +110,14 @@ class DamagedOffsets:
             return
         if item.summary is not None:
             summary = item.summary
-            self._gaps_beside += summary.gaps + self._leaves_gap_beside(summary.first_offset)
             self._last = summary.positions[-1], summary.end, summary.first_offsets[-1], summary.last_offset
             self._end_ranges(summary.first_offset)
             self._expect(summary.first_offset, summary.last_offset + 1)
             if summary.gaps:
                 firsts, lasts = summary.first_offsets[-MOST_FOLLOWING:], summary.last_offsets[-MOST_FOLLOWING:]
                 self._gaps.extend((last + 1, first) for last, first in zip(lasts, firsts[1:], strict=False) if last + 1 < first)
+                self._gaps_beside += summary.gaps
+                self._gap_beside = self._gaps[-1] if self._gaps else (0, 0)
             self._is_after_message = item.chunk.is_legacy
             self._is_after_wrapper = item.chunk.is_legacy and summary.codecs != 1 << NONE
             return
@@ -136,7 +138,6 @@ class DamagedOffsets:
             self._open.append(DamagedRange(start, end, True, offset, claimed=first, count=count if count > 0 else FOREVER))
             return
         if section.is_intact:
-            self._gaps_beside += self._leaves_gap_beside(first)
             self._last = start, end, first, last
             self._end_ranges(first)
             self._expect(first, last + 1)
@@ -147,19 +148,17 @@ class DamagedOffsets:
 
     def ranges(self, end: int | None = None) -> list[DamagedRange]:
         """All damaged ranges, once the walk has ended; `end` is an offset that the log does not reach, if one is known."""
-        self._end_ranges(FOREVER if end is None else end)
+        if self._open:
+            self._end_ranges(FOREVER if end is None else end)
         self._doubt_last()
         return self._ranges
-
-    def _leaves_gap_beside(self, first: int) -> bool:
-        return not self._open and self._expected < first
 
     def _doubt_last(self) -> None:
         """Call the last batch out of line if one bit of its offset makes the only gap between batches, and others are wrong."""
         last, self._last = self._last, None
-        for gap in self._gaps if self.strays and self._gaps_beside == 1 else ():
-            if last is None or gap[1] != last[2] or not differ_in_a_bit(*gap):
-                continue
+        gap = self._gap_beside
+        is_only_gap = last is not None and self._gaps_beside == 1 and gap[1] == last[2]
+        if last is not None and is_only_gap and self.strays and differ_in_a_bit(*gap):
             stray = Stray(*last)
             stray.offset = stray.lowest = gap[0]
             stray.next_offset = max(gap[1], gap[0] + stray.count)
@@ -189,8 +188,6 @@ class DamagedOffsets:
         contradicts them, or they leave room for what the others have, as a batch after these may say. Where some contradict each
         other, one is in line only if the others have as many offsets as it leaves on one side.
         """
-        if not self._open:
-            return
         ranges, self._open = self._open, []
         limit = offset if offset < FOREVER else self._base_offset + SEGMENT_REACH
         extents = [
@@ -230,6 +227,8 @@ class DamagedOffsets:
         The offsets that damaged batches claim are trusted if they lie between those, and no batch out of line contradicts them.
         Where a batch out of line has no room, or would fit into a gap shortly before, what stands after the gap may be wrong.
         """
+        if not ranges and self._expected < offset:
+            self._gaps_beside, self._gap_beside = self._gaps_beside + 1, (self._expected, offset)
         strays = [each for each in ranges if isinstance(each, Stray)]
         room_end = offset if offset < FOREVER else self._expected + sum(stray.count for stray in strays)
         trusted_to = min([limit, *(stray.first for stray in strays if stray.first >= self._expected)])

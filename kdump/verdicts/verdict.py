@@ -243,7 +243,6 @@ class Verdict:
 
     def fail_to_examine(self, reason: str) -> None:
         """Record that something could not be examined."""
-        self._is_anything = True
         self._add_reason(NOT_EXAMINED, reason)
 
     def __repr__(self) -> str:

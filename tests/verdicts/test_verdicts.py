@@ -14,7 +14,7 @@ import pytest
 
 import kdump
 from kdump.checks import check as checks
-from kdump.checks.catalogue import STARTS
+from kdump.checks.catalogue import FAULTS, STARTS
 from kdump.checks.finding import FileReport, Finding, Start
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
@@ -25,7 +25,7 @@ from kdump.verdicts import kept, starts
 from kdump.verdicts.ranges import Ranges
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
-from kdump.verdicts.verdict import Verdict
+from kdump.verdicts.verdict import Verdict, may_fail_to_start
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, producer_entry, producer_snapshot, write_partition
@@ -98,6 +98,9 @@ def test_a_verdict_says_the_worst_first_with_its_reasons(rows: list[Any], text: 
 
 
 def test_counted_findings_say_how_many_starts_fail() -> None:
+    of_starts = {"start-loses", "checkpoint-bad-batch", "checkpoint-no-header", "log-dir-file-bad", "dir-odd"}
+    of_starts |= {"partition-metadata-bad", "quorum-state-bad", "snapshot-gap-metadata"}
+    assert set(filter(may_fail_to_start, FAULTS)) == of_starts
     verdict = Verdict()
     verdict.add_findings("start-loses", "error", 5, fails=2)
     verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
@@ -224,7 +227,8 @@ def test_ranges_that_overlap_or_touch_are_one_in_any_order() -> None:
     for added in product(pairs, repeat=3):
         ranges, numbers = _ranges(*added), sorted({number for first, last in added for number in range(first, last + 1)})
         assert [number for first, last in ranges.merged() for number in range(first, last + 1)] == numbers
-        assert (ranges.total, len(ranges)) == (len(numbers), 1 + sum(later > one + 1 for one, later in pairwise(numbers)))
+        assert ranges.total == len(numbers)
+        assert len(_ranges(*added)) == 1 + sum(later > one + 1 for one, later in pairwise(numbers))
 
 
 # --- partitions
@@ -327,6 +331,8 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(
         unreadable = verdict.unreadable_in("/")
         assert unreadable is not None and list(unreadable.ranges.merged()) == ([(first, last)] if is_believed else [])
         assert unreadable.is_least == (not is_believed or code == "garbage-region")
+        among = _verdict(_finding(code, **lost | {"offset_certainty": "among"})).unreadable_in("/")
+        assert among is not None and (among.is_least, among.total) == (True, int(is_believed)), "compaction took some"
 
 
 @each(
@@ -367,6 +373,10 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
     is_doubtful = severity == "warning" or severity == "info" and forecast not in ("ignore", "blind")
     assert (watcher.fails, watcher.is_doubtful, watcher.is_active) == (severity == "error", is_doubtful, False)
     assert (watcher.lacks_indexes_only, watcher.is_spotless) == (severity == "info", False)
+    for code in FAULTS.keys() - {"index-missing", "timeindex-missing"}:
+        other = starts.Watcher(found.append)
+        other.emit(_finding(code, severity))
+        assert not other.lacks_indexes_only, code
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
     assert bool(found) == (watcher.fails or is_doubtful)
@@ -429,6 +439,8 @@ def test_every_start_keeps_logs_that_are_plain_and_no_larger_than_segments_may_b
 def test_only_a_check_that_read_all_bytes_shows_that_starts_keep_them(level: str, is_kept: bool, partition: Path) -> None:
     facts = checks.run(_job(partition), Settings(now=current_time(), level=level), lambda _: None)
     assert facts is not None and kept.by_every_start(facts) == is_kept
+    size = max(path.stat().st_size for path in partition.glob("*index"))
+    assert [kept.by_every_start(facts, most) for most in (size - 1, size)] == [False, is_kept]
 
 
 def _owned(path: Path, log_start: str | None = None) -> None:
@@ -769,6 +781,7 @@ def test_what_a_system_call_keeps_from_being_read_is_not_examined(
     said = "".join(capfd.readouterr())
     assert "Input/output error" in said
     assert said.count("kdump: ") == 1 if command == "forecast" else kdump.verdict(path).exit_code == 3  # said once
+    assert command == "forecast" or {one.file_type for one in kdump.check(path)} == {"directory"}
 
 
 def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp_path: Path) -> None:
@@ -811,6 +824,9 @@ def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
     assert main(["check", str(tmp_path)]) == 1
     assert f"  kdump forecast {tmp_path}/d1 {tmp_path}/d2   # what a start does" in capfd.readouterr().out
     assert _exit_codes(tmp_path, capfd) == (1, 1)
+    (tmp_path / "d1/a-0/partition.metadata").write_text("malformed: nothing after it is left out")
+    again = [finding.path for finding in kdump.check(tmp_path) if finding.code == "start-loses"]
+    assert again == [finding.path for finding in found]
 
 
 def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_path: Path) -> None:
