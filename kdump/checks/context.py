@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
+    from kdump.formats.record_batch import RecordBatch
 
     Words = Callable[[tuple[int, int] | None, bool], str]
     """Makes a message, given the offsets that are missing, None if these are not known, and whether they are those claimed."""
@@ -119,12 +120,12 @@ class FileContext:
         skipped: int = 0,
         forecast: str | None = None,
         words: Words | None = None,
-        claimed_records: int | None = None,
+        header: RecordBatch | None = None,
     ) -> None:
         """Report the fault `code` in these bytes. Severity and forecast are those of the catalogue unless given.
 
         If `words` are given, `offsets` are those that the bytes claim: what is reported are those that are missing there
-        according to the batches around (`hold`), and the words make the message. `claimed_records` are claimed as well.
+        according to the batches around (`hold`), and the words make the message. `header` is what claims them.
 
         Pedantic findings, and those beyond `max_findings` of one code, are not reported: `finish` counts the latter.
         """
@@ -162,7 +163,7 @@ class FileContext:
             message,
         )
         if self._segment_read is not None and (words is not None or is_estimated and skipped or self._held):
-            self._held.append(_Held(finding, offsets, claimed_records, words))
+            self._held.append(_Held(finding, offsets, header, words))
         else:
             self._emit(finding)
 
@@ -186,11 +187,13 @@ class FileContext:
             finding = one.finding
             if one.words is not None:
                 is_one_batch = finding.resync in (BY_LENGTH, BY_REPAIRED_LENGTH)
-                offsets, is_claimed = missing.of(finding.start, finding.end, one.claimed, one.records, is_one_batch=is_one_batch)
+                offsets, is_claimed, is_least = missing.of(
+                    finding.start, finding.end, one.claimed, one.header, is_one_batch=is_one_batch
+                )
                 finding.offset_first, finding.offset_last = (None, None) if offsets is None else offsets
                 if not is_claimed:
                     finding.offset_certainty = None if offsets is None else self._certainty(finding, missing)
-                elif offsets is not None and one.records is not None and one.records <= offsets[1] - offsets[0]:
+                elif is_least:
                     finding.offset_certainty = AMONG
                 finding.message = one.words(offsets, is_claimed)
             elif finding.offset_certainty == ESTIMATED and finding.skipped:
@@ -272,7 +275,7 @@ class _Held(Declared):
 
     finding: Finding
     claimed: tuple[int, int] | None
-    records: int | None
+    header: RecordBatch | None
     words: Words | None
 
 

@@ -6,6 +6,8 @@ import functools
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
 
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
+from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.packed_ints import PackedInts
 from kdump.reading.largest_order import rows_in_order
 from kdump.reading.trust import SEGMENT_REACH
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.record_batch import RecordBatch
 
     Offsets = tuple[int, int]
     Claim = tuple[int, int, Offsets]
     """The first and the last of a range."""
 
 MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+_SMALLEST_RECORD = 7  # bytes of a record of magic 2 without a key, a value and headers
 _MOST_OF_A_RUN = 1 << 10  # batches that are looked at
 _HIGHEST = (1 << 63) - 1
 
@@ -58,22 +62,23 @@ class MissingOffsets:
         self._found: set[Offsets] = set()
 
     def of(
-        self, start: int, end: int, claimed: Offsets | None, records: int | None = None, *, is_one_batch: bool
-    ) -> tuple[Offsets | None, bool]:
+        self, start: int, end: int, claimed: Offsets | None, header: RecordBatch | None = None, *, is_one_batch: bool
+    ) -> tuple[Offsets | None, bool, bool]:
         """The offsets that are missing because of a damaged range of bytes, and whether they are those that it claims.
 
-        None if no more are missing than were said before, or if it is not known.
+        None if no more are missing than were said before, or if it is not known. Then whether it may have fewer of those claimed.
 
         Those that its header claims are believed if no batch has them and they lie next to the batches around the range.
-        `is_one_batch` says that the range is a single batch, so that it may have less than all that are missing. `records` are
-        those that its header claims, which bound the offsets where nothing else does.
+        `is_one_batch` says that the range is a single batch, so that it may have less than all that are missing. The records that
+        its `header` claims bound the offsets where nothing else does.
         """
+        records = None if header is None else header.count
         facts = self._facts
         row = self._row_at(start)
         base = facts.base_offset
         row_before, row_after = self._rows_around(row)
         if row_before < row == row_after and self._is_of_batch(row, start):
-            return claimed, True
+            return claimed, True, _has_fewer(records, claimed)
         claimed = None if claimed is not None and claimed[0] >= self._end else claimed
         before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
         after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
@@ -86,17 +91,20 @@ class MissingOffsets:
             beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
             gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
         bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
-        claimed = _believed(claimed, records, [gap for gap in gaps if gap is not None], (end - start) * MAX_OFFSETS_PER_BYTE)
+        most = (end - start) * MAX_OFFSETS_PER_BYTE
+        if header is not None and header.magic == 2 and header.compresscodec == CODECS[NONE]:
+            most = (max(header.size, end - start) - BATCH_HEADER_SIZE) // _SMALLEST_RECORD
+        claimed, is_least = _believed(claimed, records, [gap for gap in gaps if gap is not None], most)
         if claimed is not None and is_one_batch:
-            return claimed, True
+            return claimed, True, is_least
         # other ranges between the same batches may be damaged, too
         begin = facts.positions[row_before] if row_before >= 0 else 0
         room = (facts.positions[row_after] if row_after < len(facts.positions) else facts.size) - begin
         for gap in bounded:
             if gap not in self._found and gap[1] - gap[0] < min(SEGMENT_REACH, room * MAX_OFFSETS_PER_BYTE):
                 self._found.add(gap)
-                return gap, False
-        return claimed, claimed is not None
+                return gap, False, False
+        return claimed, claimed is not None, is_least
 
     def settled(self) -> list[Offsets]:
         """The offsets that the damaged batches of the claims have.
@@ -199,20 +207,31 @@ class MissingOffsets:
         return None if first is None or first > offset else (first, offset)
 
 
-def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offsets], most: int) -> Offsets | None:
-    """The offsets of what a header claims that lie in one of these gaps; None if they do not.
+def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offsets], most: int) -> tuple[Offsets | None, bool]:
+    """The offsets of what a header claims that lie in one of these gaps, None if they do not; whether it may have fewer of them.
 
-    A batch has an offset for each of its records, or for more that were cleaned away; in a gap without end, it has these.
+    A batch has an offset for each of its records, or for more that were cleaned away; in a gap without end, it has these, if
+    they are no more than the `most` records that its bytes may hold. Of a header that contradicts itself, or cannot be right,
+    the offset of the first record is known.
     """
-    if claimed is None or not 0 <= claimed[0] <= claimed[1]:
-        return None
+    if claimed is None or claimed[0] < 0:
+        return None, False
     first, last = claimed
     by_records = first + records - 1 if records is not None and records > 0 else last
     around = [gap for gap in gaps if gap[0] <= first <= gap[1]]
     if any(gap[1] < _HIGHEST for gap in around):
-        fitting = [end for end in (max(last, by_records), last) if any(end <= gap[1] for gap in around)]
-        return (first, fitting[0]) if fitting else None
-    return (first, by_records) if around and by_records - first < most else None
+        fitting = [end for end in (max(last, by_records), last) if first <= end and any(end <= gap[1] for gap in around)]
+        found = (first, fitting[0]) if fitting else None
+        return found, _has_fewer(records, found)
+    if not around:
+        return None, False
+    end = next((end for end in (by_records, last) if 0 <= end - first < most), first)
+    return (first, end), end != by_records or by_records > last or _has_fewer(records, (first, end))
+
+
+def _has_fewer(records: int | None, offsets: Offsets | None) -> bool:
+    """Whether a batch claims fewer records than these offsets."""
+    return offsets is not None and records is not None and records <= offsets[1] - offsets[0]
 
 
 def _runs(firsts: PackedInts, lasts: PackedInts) -> list[tuple[int, int]]:

@@ -54,12 +54,12 @@ class Request:
     def __init__(
         self,
         *,
-        release: str = PROVED[-1],
+        release: str | None = None,
         after: Sequence[str] = STOPS,
         recovery_point: str | int | None = None,
         config: Mapping[str, str | int] | None = None,
     ) -> None:
-        if release not in RELEASES:
+        if release not in (None, *RELEASES):
             raise UsageError(f"--broker {release} is not known (newest: {RELEASES[-1]})", remedy="`kdump releases` lists them")
         for stop in after:
             if stop not in STOPS:
@@ -72,8 +72,8 @@ class Request:
                 raise UsageError(f"there is no recovery point {recovery_point!r}", remedy=remedy) from None
         if isinstance(recovery_point, int) and not 0 <= recovery_point < 1 << 63:
             raise UsageError(f"the recovery point {recovery_point} is not an offset")
-        self.release = nearest(release)
-        self.rules = StartRules(self.release)
+        self.release = PROVED[-1] if release is None else nearest(release)
+        self.rules = StartRules(self.release, is_assumed=release is None)
         self.after = tuple(after)
         self.recovery_point = recovery_point
         self.config = config_of(config or {})
@@ -82,7 +82,7 @@ class Request:
 def forecast(
     path: str | os.PathLike[str],
     *,
-    broker: str = PROVED[-1],
+    broker: str | None = None,
     after: str | None = None,
     recovery_point: str | int | None = None,
     config: Mapping[str, str | int] | None = None,
@@ -91,7 +91,8 @@ def forecast(
 
     A folder of log directories stands for all of them. Partitions that only checkpoints name come last: a condition says so.
 
-    `broker` is its release; starts of 4.4.0, 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
+    `broker` is its release, 4.4.0 if not given; starts of 4.4.0, 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the
+    nearest of them.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
     stop), `end` (only the newest is), `checkpoint` (as stored in the log directory) or an offset. The default is the value stored
     in the log directory; if there is none, zero and the end, in one row each, the worst first. `config` are settings by

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kdump.binary import system
 from kdump.binary.paths import parent
 from kdump.binary.source import Source
-from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES
+from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES, OF_ZOOKEEPER
 from kdump.decoders import cluster_topics
 from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, listed, partitions, relation
 from kdump.errors import CorruptData, Unreadable
@@ -206,6 +206,11 @@ class Neighbours:
         elif member.properties is not None and self.rules.bad_properties_are_offline:
             if member.properties.node_id is None and self._is_of_kraft:
                 self._fail(member, f"{_NAME} does not say which broker it belongs to")
+            elif member.properties.cluster_id is None and self._is_of_kraft:
+                if self.rules.is_assumed and not any(one.is_of_kraft for one in self._members.values()):
+                    self._note(member, OF_ZOOKEEPER)
+                else:
+                    self._fail(member, f"there is no cluster.id in {_NAME}")
             elif member.properties.has_reserved_directory_id:
                 self._fail(member, f"the directory.id in {_NAME} is one that Kafka reserves")
         elif self._needs_properties(member):

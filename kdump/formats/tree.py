@@ -53,6 +53,7 @@ DELETE, FUTURE, STRAY = "delete", "future", "stray"
 FILE, PARTITION, LOG_DIRECTORY = "file", "partition", "log-dir"
 """What a path may be."""
 
+_DIGITS = 20  # of the number in the name of a log
 _KRAFT_VERSION = "1"
 
 
@@ -119,6 +120,15 @@ class DirectoryName(Declared):
     def is_going(self) -> bool:
         """Whether brokers no longer serve this directory."""
         return self.state in (DELETE, STRAY)
+
+
+def missing_log(path: str) -> str | None:
+    """The path of the log that a file may be under another name, such as one with `.bak` at its end, if there is no such log."""
+    directory, name = os.path.split(path)
+    stem, rest = name[:_DIGITS], name[_DIGITS:]
+    log = os.path.join(directory, stem + file_name.LOG)
+    is_log = stem.isdigit() and rest.lower().startswith(file_name.LOG)
+    return log if is_log and not system.has_name(log) else None
 
 
 def is_set_aside(path: str) -> bool:

@@ -215,6 +215,7 @@ class RecoverSummary(Row, kind="recover-summary"):
     bytes_lost: Int64 = column("The number of these bytes with which something may be lost.")
     holes: Int64 = column("The number of gaps in the offsets with damage.")
     offsets_missing: Int64 = column("The number of offsets in these gaps.")
+    are_more_missing: Bool = column("Whether there may be more: nothing says how many were in bytes lost at the end of a log.")
     remaining_errors: Int64 = column("The number of errors that a check finds in what was taken over.")
     partitions_left_out: Int64 = column("The number of partitions of the log directory that --topics and --partitions left out.")
     seconds: Float64 = column("How long the run took.")

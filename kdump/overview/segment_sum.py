@@ -86,8 +86,6 @@ class SegmentSum:
         self.batches += count
         self.crc_failures += list(item.chunk.batches["isvalid"]).count(False)
         self.statuses[item.status] += count
-        said = item.records
-        self.records = None if self.records is None or said is None else self.records + said
         self._digest(item)
         if item.status != items.DAMAGED:
             self._add_sound(item)
@@ -97,8 +95,9 @@ class SegmentSum:
             self.valid_bytes = position
 
     def _add_sound(self, item: Batches) -> None:
-        """Add batches that are not damaged."""
-        table = item.chunk.batches
+        """Add batches that are not damaged: what the headers of others claim is not believed."""
+        said, table = item.records, item.chunk.batches
+        self.records = None if self.records is None or said is None else self.records + said
         last_offsets, times, types = table["last_offset"], table["timestamp"], table["timestamp_type"]
         first_offsets = last_offsets if item.chunk.is_legacy else table["base_offset"]
         if self.first_offset is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kdump.overview.segment_sum import SegmentSum
 from kdump.pipeline.logs import walk
+from kdump.reading.windows import Batches
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,5 +25,6 @@ def segment_row(source: Source, file_slice: FileSlice, report: SliceReport, watc
             watch(item)
         total.take(item)
         report.cover(item.start, total.coverage.position)
-    report.count(total.batches, total.records)
+        if isinstance(item, Batches):
+            report.count(len(item), item.records)
     return total.columns()

@@ -68,11 +68,15 @@ EXCEPTION_NAMES: dict[str, dict[str, str]] = {
 
 
 class StartRules:
-    """The startup behaviour of one release. Code that uses it never tests for the release."""
+    """The startup behaviour of one release. Code that uses it never tests for the release.
 
-    def __init__(self, release: str) -> None:
+    It `is_assumed` if nobody said which release it is.
+    """
+
+    def __init__(self, release: str, *, is_assumed: bool = False) -> None:
         then = History(release)
         self.release = release
+        self.is_assumed = is_assumed
         self.finds_by_first_offset = then.at(FINDS_BY_FIRST_OFFSET)
         self.checks_marker_size = then.at(CHECKS_MARKER_SIZE)
         self.swaps_by_renaming = then.at(SWAPS_BY_RENAMING)

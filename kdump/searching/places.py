@@ -33,7 +33,6 @@ _OTHERS = frozenset(
         ".lock",
         "remote_log_snapshot",
         *tree.LOG_DIR_FILES,
-        "bootstrap.checkpoint",
     )
 )
 """Kafka's files that hold no records of clients."""
@@ -51,8 +50,7 @@ class Places:
     """What is below the paths: `logs` to search, `left_out` marked files that are not searched, `unsearched` ones that should be.
 
     Marked files are searched if they, or the marked directory where they are, were named, and those that a start puts in place
-    of others. With `is_proof`, all are searched, and
-    so are KRaft snapshots; files that are not Kafka's are unsearched.
+    of others. With `is_proof`, all are searched, and files that are not Kafka's are unsearched.
     With `partition`, only logs of that one are searched. Raises UsageError where nothing fits a pattern.
     """
 
@@ -103,16 +101,15 @@ class Places:
         if item.kind == "log" and item.base_offset is None and (why := _foreign(item.path)):
             self.unsearched.append(Unsearched(item.path, foreign.CODE, why))
             return
-        is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
+        is_log = item.kind in _LOGS and (item.base_offset is not None or item.kind == "log" and item.topic is not None)
+        is_log |= os.path.basename(item.path) == file_name.BOOTSTRAP_CHECKPOINT
         if is_log and self._partition is not None and item.partition not in (None, self._partition):
             self.other_partitions.add((item.topic, item.partition or 0))
         elif is_log and (self._is_proof or is_in_named or is_served(item) or item.state == SWAP):
             self.logs.append(item)
         elif is_log:
             self.left_out.append(item)
-        elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:
-            self.logs.append(item)
-        elif item.size and not _is_companion(item) and (self._is_proof or item.kind != "checkpoint" and _may_be_log(item.path)):
+        elif item.size and not _is_companion(item) and (self._is_proof or _may_be_log(item.path)):
             self.unsearched.append(
                 Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
             )

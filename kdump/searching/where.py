@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.errors import Unreadable, UsageError
+from kdump.formats import tree
 from kdump.formats.partition_metadata import text_of, topic_id_of
 from kdump.formats.record_selection import owners
 from kdump.output.rows import fates
@@ -48,7 +49,9 @@ class Whereabouts:
         for path in paths:
             places = Places([path], is_proof=True)
             self.not_read += [
-                f"{found.path}: {found.message}" for found in places.unsearched if found.code != "file-not-recognized"
+                f"{found.path}: {found.message}"
+                for found in places.unsearched
+                if found.code != "file-not-recognized" or tree.missing_log(found.path)
             ]
             for item in places.logs:
                 if item.topic is not None and item.partition is not None and item.kind == "log":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.catalogue.running import BREAK_READING
 from kdump.checks.finding import AMONG, ERROR, EXACT, INFO, Finding
 from kdump.checks.missing_offsets import MAX_OFFSETS_PER_BYTE
-from kdump.reading.items import END
+from kdump.reading.items import BY_LENGTH, END
 from kdump.reading.trust import SEGMENT_REACH
 from kdump.verdicts.ranges import Ranges
 
@@ -44,7 +45,8 @@ class UnreadableOffsets:
         """Take the offsets of batches that a check had to step over."""
         if finding.code == FLOOD:
             self.is_least = True
-        if not finding.skipped or finding.severity == INFO or finding.file_type != LOG:
+        is_emptied = finding.resync == BY_LENGTH and finding.skipped == BATCH_HEADER_SIZE  # it has no record
+        if not finding.skipped or finding.severity == INFO or finding.file_type != LOG or is_emptied:
             return
         self.is_least |= finding.code in _HIDE_WHAT_FOLLOWS or finding.code == _BAD_CRC and finding.resync == END
         if finding.offset_first is None or finding.offset_last is None or is_implausible(finding):
@@ -52,8 +54,9 @@ class UnreadableOffsets:
         else:
             self.ranges.add(finding.offset_first, finding.offset_last)
             if finding.offset_certainty == AMONG:
-                self.among.add(finding.offset_first, finding.offset_last)
                 self.is_least = True
+                if finding.offset_first < finding.offset_last:
+                    self.among.add(finding.offset_first, finding.offset_last)
 
     @property
     def total(self) -> int:

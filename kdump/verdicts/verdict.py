@@ -59,10 +59,12 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION, _NOT_RECOGNIZED = "txn-open", "file-not-recognized"
+_NO_CLUSTER = "cluster-id-missing"
 _NOT_KAFKAS = "files that are not Kafka's"
 NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
 _EXCEPTIONS = {
     NO_PROPERTIES: "a log directory without meta.properties",
+    _NO_CLUSTER: "a broker with KRaft, which does not start without a cluster.id",
     NO_PARTITION: "partitions that only checkpoints name",
     _NOT_RECOGNIZED: _NOT_KAFKAS,
 }
@@ -221,13 +223,14 @@ class Verdict:
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
-        from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES  # slow to load
+        from kdump.checks.rules.directories.offset_checkpoints import LACKS_PROPERTIES, OF_ZOOKEEPER  # slow to load
         from kdump.forecasts.sentences import stop, summary, verdict
 
         for row in rows:
             self._is_anything = True
-            if LACKS_PROPERTIES in row.conditions:
-                self.make_exception(NO_PROPERTIES)
+            for condition, code in ((LACKS_PROPERTIES, NO_PROPERTIES), (OF_ZOOKEEPER, _NO_CLUSTER)):
+                if condition in row.conditions:
+                    self.make_exception(code)
             if row.is_missing and row.is_doubtful:
                 self.fail_to_examine(f"{row.path}: {row.conditions[0]}")
                 continue

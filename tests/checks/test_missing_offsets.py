@@ -155,7 +155,45 @@ def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: byt
     """A batch has at least one offset for each of its records, and where nothing else bounds it no more."""
     path = _partition(tmp_path, _hurt(row, at, value))
     assert _claims(path) == {3 * row, 3 * row + 1, 3 * row + 2}
-    assert _headline(path, capfd) == 3
+    contradicts_itself = (row, value) == (199, bytes(4))
+    assert _headline(path, capfd) == (1 if contradicts_itself else 3)
+
+
+@pytest.mark.both_kernels
+@each(
+    ("edits", "highest", "text"),
+    [
+        ({57: 1 << 20}, 599, "at least 1 of 600 offsets, among 597 to 599"),
+        ({57: 30}, 626, "at least 1 of 627 offsets, among 597 to 626"),
+        ({57: 0}, 599, "at least 1 of 600 offsets, among 597 to 599"),
+        ({23: -5}, 599, "at least 1 of 600 offsets, among 597 to 599"),
+        ({23: 1 << 10, 57: 1 + (1 << 10)}, 597, "at least 1 of 598 offsets: 597"),
+    ],
+)
+def test_no_more_records_are_counted_than_the_bytes_of_the_last_batch_hold(
+    edits: dict[int, int], highest: int, text: str, tmp_path: Path, capfd: Capture
+) -> None:
+    """And of a header that contradicts itself one: which of its numbers is wrong is not known. The scan says the same."""
+    hurt = b"".join(LOG)
+    for at, number in edits.items():
+        start = len(hurt) - len(LOG[199]) + at
+        hurt = hurt[:start] + number.to_bytes(4, "big", signed=True) + hurt[start + 4 :]
+    path = _partition(tmp_path, hurt)
+    assert _claims(path) == set(range(597, highest + 1))
+    main(["check", str(path)])
+    assert f"Consumers cannot read {text}." in capfd.readouterr().out
+    main(["scan", str(path)])
+    assert "(at least 1 record): crc-mismatch; 597 records not read" in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_damaged_batch_without_records_has_none_that_cannot_be_read(tmp_path: Path, capfd: Capture) -> None:
+    """The cleaner keeps the header of the last batch of a producer."""
+    emptied = batch(base_offset=300, records=[], last_offset_delta=2, producer_id=7, producer_epoch=0, base_sequence=0, crc=1)
+    main(["check", str(_partition(tmp_path, b"".join([*LOG[:100], emptied, *LOG[101:]])))])
+    found = capfd.readouterr().out
+    assert "Consumers cannot read" not in found
+    assert "It has no records: the damage is in the header. Locus: header." in " ".join(found.split())
+    assert "Also unreadable. Exit status 1." in " ".join(found.split())
 
 
 @pytest.mark.both_kernels
@@ -187,11 +225,12 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
 @pytest.mark.parametrize(
     ("gap", "most", "believed"),
     [
-        ((5, 10), 2, (5, 8)),  # as many as it has records
-        ((5, 7), 2, (5, 6)),  # these do not fit
-        ((6, 10), 9, None),
-        ((5, _HIGHEST), 4, (5, 8)),
-        ((5, _HIGHEST), 3, None),  # that many records are not in its bytes
+        ((5, 10), 2, ((5, 8), False)),  # as many as it has records
+        ((5, 7), 2, ((5, 6), False)),  # these do not fit
+        ((6, 10), 9, (None, False)),
+        ((5, _HIGHEST), 4, ((5, 8), True)),  # its header contradicts itself
+        ((5, _HIGHEST), 3, ((5, 6), True)),  # that many records are not in its bytes
+        ((5, _HIGHEST), 1, ((5, 5), True)),
     ],
 )
 def test_offsets_of_damaged_headers_are_believed_if_there_is_room(gap: tuple[int, int], most: int, believed: object) -> None:

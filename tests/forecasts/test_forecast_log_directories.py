@@ -126,6 +126,7 @@ SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
         *(({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES), ({"version": None}, SECOND_DIES)),
         *(({"version": "0"}, SECOND_DIES), ({"directory_id": None}, SOUND), ({"broker_id": "7"}, SOUND)),
         ({"version": "0", "node_id": None, "broker_id": "1"}, SOUND),
+        ({"version": "0", "node_id": None, "broker_id": "1", "cluster_id": None}, SECOND_DIES),
     ],
 )
 def test_kraft_brokers_compare_log_directories(tmp_path: Path, release: str, second: Values, expected: list[Outcome]) -> None:
@@ -191,6 +192,15 @@ def test_malformed_properties_keep_2_8_from_its_start(tmp_path: Path, release: s
     _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER | values)
     row = _only(tmp_path / "d1", broker=release)
     assert (row.outcome, row.exception) == outcome
+
+
+@each("release, outcome", [("2.8.2", "keep"), ("3.9.1", "keep"), ("4.3.1", "die"), ("4.4.0", "die"), (None, "keep")])
+def test_brokers_with_kraft_need_a_cluster_id(tmp_path: Path, release: str | None, outcome: str) -> None:
+    """KafkaRaftServer of 3.9.1, 4.3.1 and 4.4.0: "cluster ID not found in DIR"; those with ZooKeeper had none at first."""
+    path = _log_directory(tmp_path / "d1", "orders-0", **OF_ZOOKEEPER | {"cluster_id": None})
+    assert _only(path, broker=release).outcome == outcome
+    run = _run(path, *([] if release is None else ["--broker", release]))
+    assert (run.returncode, "except for a broker with KRaft" in run.stdout) == (int(outcome == "die"), release is None)
 
 
 @pytest.mark.parametrize("text", ["foo=\\uZZ", "foo=\\\\\\u12"])

@@ -1,5 +1,6 @@
 """What `kdump check` and `kdump explain` advise: commands that work as printed, and only where they help."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,24 @@ def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Pa
     commands = _commands(_said(capfd, "--all", tmp_path))
     assert sum(line.startswith("rm ") for line in commands) == 5
     assert "# and 3 more indexes like this; --all lists each" in commands
+
+
+@pytest.mark.parametrize("name", [f"{LOG}.1", f"{LOG}.bak", f"{LOG[:-4]}.LOG", f"{LOG}.gz"])
+def test_a_log_under_another_name_is_to_get_its_name_back(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    segments = {0: _batches(), 8: [batch(base_offset=8, records=[record()])]}
+    path = write_partition(tmp_path, segments=segments, index_interval_bytes=0)
+    other = path / name
+    (path / LOG).rename(other)
+    if name.endswith(".gz"):
+        other.write_bytes(gzip.compress(other.read_bytes()))
+    out = _said(capfd, path)
+    assert "kdump reindex" not in out
+    start = "mkdir -p NEW && gzip -dc " if name.endswith(".gz") else "kdump check --as log "
+    assert any(line.startswith(f"{start}{other} ") for line in _commands(out))
+    main(["recover", str(path), "-o", str(tmp_path / "new")])
+    assert f"lost        {other}" in capfd.readouterr().out
+    main(["where", "topic-0@3", str(tmp_path)])
+    assert f"not everything could be read: {other}:" in " ".join(capfd.readouterr().out.split())
 
 
 def test_no_advice_runs_the_check_again_or_uses_an_option_that_the_transactions_tool_has_not() -> None:

@@ -91,12 +91,19 @@ ENDS: list[tuple[dict[str, int], list[row.Dropped], str, str]] = [
     ({"remaining_errors": 2}, [GONE], LEFT("2 errors", "them"), f"Made, {WITHOUT}, but 2 errors left"),
     ({"bytes_lost": 5}, [], "Lost: 5 bytes.", "Complete and verified, but 5 bytes lost"),
     (LOST, [], "Lost: 5 bytes; 3 offsets in 1 hole.", "Complete and verified, but 3 offsets missing, 5 bytes lost"),
+    (
+        LOST | {"are_more_missing": True},
+        [],
+        "Lost: 5 bytes; at least 3 offsets in 1 hole.",
+        "Complete and verified, but at least 3 offsets missing, 5 bytes lost",
+    ),
 ]
 
 
 @each("fields, dropped, sentence, end", ENDS)
 def test_a_recovery_says_what_is_lost_or_left(fields: dict[str, int], dropped: list[Row], sentence: str, end: str) -> None:
-    counts = dict.fromkeys(("bytes_lost", "holes", "offsets_missing", "remaining_errors", "partitions_left_out"), 0)
+    names = ("bytes_lost", "holes", "offsets_missing", "are_more_missing", "remaining_errors", "partitions_left_out")
+    counts = dict.fromkeys(names, 0)
     said = _report("recover", dropped, _numbered(row.RecoverSummary, path="/new", **counts | fields))
     assert "1,002 partitions, 1,003 segments, 1,004 bytes, 1,005 batches, 1,006 records. 0.5 s." in said
     assert [line for line in said if line.startswith(("Nothing", "Lost", "What"))] == [sentence]

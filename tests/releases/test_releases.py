@@ -282,6 +282,7 @@ def test_the_rules_of_a_start_hold_in_the_releases_in_which_they_were_recorded()
     holding = {
         "checks_marker_size": "yyNN",
         "transaction_version_is_a_byte": "yyyN",
+        "is_assumed": "NNNN",
         **dict.fromkeys(("finds_by_first_offset", "is_always_kraft"), "NNyy"),
         **dict.fromkeys(("tells_of_every_rescan", "bad_numbers_of_epochs_are_lines", "lists_snapshots_first"), "yNNN"),
         **dict.fromkeys(("swaps_by_renaming", "notes_epochs_of_rescans", "goes_offline", "takes_newer_metadata"), "Nyyy"),

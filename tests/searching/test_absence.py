@@ -252,10 +252,14 @@ def _value_with_needle(place: int, size: int) -> bytes:
 # --- what lies beside the logs
 
 
-def test_a_proof_searches_snapshots_of_metadata(tmp_path: Path) -> None:
+def test_snapshots_of_metadata_are_searched(tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="__cluster_metadata", segments={5: [batch(base_offset=5, records=[record()])]})
     (path / "00000000000000000005-0000000001.checkpoint").write_bytes(batch(records=[record(value=NEEDLE)]))
-    assert [_searched(path, prove_absent=proves)[:2] for proves in (True, False)] == [([0], "found"), ([], "absent")]
+    (tmp_path / "bootstrap.checkpoint").write_bytes(batch(records=[record(), record(value=NEEDLE)]))
+    for root, offsets in ((path, [0]), (tmp_path, [0, 1]), (tmp_path / "bootstrap.checkpoint", [1])):
+        assert [_searched(root, prove_absent=proves)[:2] for proves in (True, False)] == [(offsets, "found")] * 2
+    (path / "00000000000000000005-0000000001.checkpoint").rename(path / "00000000000000000005-0000000001.checkpoint.deleted")
+    assert [_searched(path, prove_absent=proves)[:2] for proves in (True, False)] == [([0], "found"), ([], "not proven")]
 
 
 def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:

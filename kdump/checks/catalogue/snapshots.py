@@ -237,8 +237,9 @@ EPOCH_AND_METADATA_FAULTS = (
         IGNORE,
         "a record of an internal topic cannot be decoded.",
         cause="a broker newer than this kdump knows, or a bug in whatever wrote it",
-        kafka='its tool prints "Error at offset N, skipping" or that the type is unknown; a broker skips it or stops,'
-        " and a coordinator does not load the partition: its groups or transactions are not served",
+        kafka='its tool prints "Error at offset N, skipping" or that the type is unknown; a broker skips it or stops.'
+        " A coordinator does not load the partition if a key is missing, or a key or value is cut short (an error): its groups"
+        " or transactions are not served, and before 4.0 their offsets are as if there were none",
         loss="the contents of the record: a group, a transaction, metadata",
         remedy="inspect it with `kdump log --deep`; if the cluster is newer than this kdump, update kdump",
     ),

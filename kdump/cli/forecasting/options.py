@@ -22,12 +22,11 @@ class ForecastOptions(JudgingOptions):
         metavar="WHERE",
         completes=RECOVERY_POINTS,
     )
-    broker: str = text(
+    broker: str | None = text(
         "--broker",
-        f"The broker's release. kdump knows how {', '.join(PROVED)} start; for others, it uses the nearest of these.",
-        default=PROVED[-1],
+        f"The broker's release, by default {PROVED[-1]}. kdump knows how {', '.join(PROVED)} start; for others, it uses the"
+        " nearest of these.",
         metavar="RELEASE",
-        shows_default=True,
         completes=RELEASES,
     )
     config: tuple[str, ...] = texts(

@@ -77,7 +77,8 @@ class _Run:
             seconds=round(time.monotonic() - started, 3),
             verdict=self._verdict.text,
         )
-        summary.asked, summary.stops = self._options.broker, frozenset(self._stops)
+        summary.asked = self._options.broker or self._request.release
+        summary.stops = frozenset(self._stops)
         self._formatter.end(summary)
         return self._verdict.exit_code
 

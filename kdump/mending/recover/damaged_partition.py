@@ -31,6 +31,7 @@ _LEFT_OUT = {
     ),
     file_name.LOG + file_name.DELETED: (DELETED, "it is marked as deleted and was not looked at: a broker removes it"),
 }
+_OTHER_NAME = "it was not looked at, and may be the log that is missing, under another name"
 _NOT_KAFKAS = "it is not Kafka's by name and content"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
@@ -79,10 +80,14 @@ class DamagedPartition:
     def _note_left_out(self) -> None:
         files = self._files
         for name in files.others:
+            path = os.path.join(self.path, name)
             for ending, (code, reason) in _LEFT_OUT.items():
                 if name.endswith(ending):
-                    path = os.path.join(self.path, name)
                     self.left_out.append(LeftOut(path, 0, system.size(path), code, reason, is_lost=False))
+                    break
+            else:
+                if name not in files.directories and tree.missing_log(path):
+                    self.left_out.append(LeftOut(path, 0, system.size(path), "file-not-recognized", _OTHER_NAME))
         for name in self._of_others:
             path = os.path.join(self.path, name)
             self.left_out.append(LeftOut(path, 0, system.size(path), "file-not-recognized", _NOT_KAFKAS, is_lost=False))

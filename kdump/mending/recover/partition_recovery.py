@@ -124,6 +124,13 @@ class PartitionRecovery:
         is_assumed = any(piece.is_assumed for piece in self._chain)
         return not (lost or is_assumed or self.remaining or any(isinstance(row, Hole) and row.is_damage for row in self.rows))
 
+    @property
+    def has_lost_end(self) -> bool:
+        """Whether bytes of the newest log are lost after the last batch taken over."""
+        last, newest = self._chain[-1] if self._chain else None, self._parts[0].newest_log
+        lost = [left for left in self._left_out if left.is_lost and left.path == newest]
+        return any(last is None or left.path != last.log.path or left.start >= last.end for left in lost)
+
     def write(self, accept: set[int]) -> None:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
         self._pieces = [p for part in self._parts for p in part.walk(self._inputs, self._progress, accept, self.accepted)]

@@ -60,6 +60,8 @@ class Result:
         self.remaining_errors = 0
         self.is_whole = True
         """Whether nothing was lost or assumed, and no errors remain."""
+        self.are_more_missing = False
+        """Whether bytes are lost at the end of a partition."""
 
     def summary(self, path: str) -> RecoverSummary:
         """The sums of all rows, but for the seconds that it took."""
@@ -183,6 +185,7 @@ class _Run:
             result.segments += one.segments
             result.remaining_errors += len(one.remaining)
             result.is_whole = result.is_whole and one.is_whole
+            result.are_more_missing |= one.has_lost_end
         if is_log_directory:  # what no partition shows alone, such as topic ids that are not those of the metadata
             errors = check.errors(Job(Job.LOG_DIR, self._directory.built, self._directory.built), Settings(now=current_time()))
             result.remaining_errors += len(errors)

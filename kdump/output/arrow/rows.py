@@ -109,9 +109,9 @@ class Checkpoint(Row):
 class Segment(Row):
     """Totals of a log: one row for each.
 
-    Offsets, timestamps and epochs are those of batches that are not damaged. `records` is counted in headers, and null if old
-    messages do not say. `digest` is a hash of offsets, leader epochs, checksums and whether these are right: if it is the same
-    for two replicas, so are their batches. Batches and bytes add up to the whole file, as `kdump check` counts them.
+    Offsets, timestamps, epochs and `records` are those of batches that are not damaged. `records` is counted in headers, and null
+    if old messages do not say. `digest` is a hash of offsets, leader epochs, checksums and whether these are right: if it is the
+    same for two replicas, so are their batches. Batches and bytes add up to the whole file, as `kdump check` counts them.
     """
 
     size: Int64

@@ -103,8 +103,9 @@ class RecoverReport(MendReport):
         self._out.wrapped(f"{partitions}, {segments}, {size_text(summary.bytes)}, {batches}, {records}. {summary.seconds:.1f} s.")
         self._left_out(summary.partitions_left_out)
         lost = [size_text(summary.bytes_lost)] if summary.bytes_lost else []
+        missing = f"{'at least ' if summary.are_more_missing else ''}{counted(summary.offsets_missing, 'offset')}"
         if summary.holes:
-            lost.append(f"{counted(summary.offsets_missing, 'offset')} in {counted(summary.holes, 'hole')}")
+            lost.append(f"{missing} in {counted(summary.holes, 'hole')}")
         if self._empty:
             lost.append(counted(self._empty, "empty file"))
         if lost:
@@ -124,7 +125,7 @@ class RecoverReport(MendReport):
         if self._deleted:
             deleted = f"{counted(self._deleted, 'segment')} marked as deleted ({size_text(self._deleted_bytes)})"
             what = f"{'Made' if summary.remaining_errors else 'Verified'}, without {deleted}"
-        but = [f"{counted(summary.offsets_missing, 'offset')} missing"] if summary.holes else []
+        but = [f"{missing} missing"] if summary.holes else []
         but += [f"{size_text(summary.bytes_lost)} lost"] if summary.bytes_lost else []
         but += [f"{counted(self._empty, 'empty file')} left out"] if self._empty else []
         but += [f"{counted(self._missing, 'partition')} not there"] if self._missing else []

@@ -145,8 +145,8 @@ class Steps:
 
     def unpack(self, path: str) -> None:
         """Unpack a log that somebody compressed, and look whether it is one."""
-        place = shell_word(self._place(NEW, path))
-        line = f"{_made(self._place(NEW, path))} && gzip -dc {shell_word(path)} > {place} && kdump check {place}"
+        place = self._place(NEW, path.removesuffix(".gz"))
+        line = f"{_made(place)} && gzip -dc {shell_word(path)} > {shell_word(place)} && kdump check {shell_word(place)}"
         self._add(_LOOK, f"{line}   # it is compressed: what is in it?")
 
     def undelete(self, path: str, about: str) -> None:
@@ -181,6 +181,10 @@ class Steps:
     def count_more(self, text: str) -> None:
         """How many files to change get no line, after those that do."""
         self._add(_CHANGE, _comment(text))
+
+    def rename(self, look: str, path: str, new: str, about: str) -> None:
+        """Give a file another name, if a command that looks at it ends well."""
+        self._add(_CHANGE, f"{look} && mv {shell_word(path)} {shell_word(new)}   # {_STOPPED}: {about}")
 
     def remove(self, path: str, about: str) -> None:
         """Delete a file that a start makes again."""

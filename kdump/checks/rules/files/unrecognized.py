@@ -57,7 +57,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     source = context.source
     name = os.path.basename(context.path)
     head = source.read(0, 512)
-    kind = kind_of_file(head)
+    kind, log = kind_of_file(head), tree.missing_log(context.path)
     is_log = is_like_log(source)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
@@ -65,6 +65,8 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         unpack = f": `{_UNPACK[kind]} {quote(context.path)} | kdump check -` examines its contents" if kind in _UNPACK else ""
         unpack = f": `tar -xf {quote(context.path)}`, and check the extracted files" if kind == "tar" else unpack
         advice = f"It starts like a file of type {kind}{unpack}."
+    elif is_log and log is not None:
+        advice = f"It starts like a log, and there is no {os.path.basename(log)}: it may be that segment under another name."
     elif is_log:
         advice = "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."
     else:

@@ -92,7 +92,7 @@ class Checksums:
             found=f"0x{batch.crc:08x}",
             resync=BY_LENGTH,
             skipped=size,
-            claimed_records=batch.count,
+            header=batch,
             words=lambda offsets, _: f"One batch{'' if offsets is None else f', {offset_range(*offsets)}'}{rest}",
         )
 
@@ -137,8 +137,12 @@ class Checksums:
         if batch.magic >= 2:
             header = chunk.headers[0]
             attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
-            if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
+            is_hollow = not count and batch.size > BATCH_HEADER_SIZE
+            is_possible = 0 <= attributes <= ATTRIBUTES_IN_USE and last_offset_delta >= 0 and 0 <= count <= last_offset_delta + 1
+            if is_hollow or not is_possible:
                 return "header", "Its header fields contradict each other: the damage is in the header."
+            if batch.size == BATCH_HEADER_SIZE:
+                return "header", "It has no records: the damage is in the header."
         data = self._source.read(batch.position, min(batch.size, _MAX_DECODED_BYTES))
         zeros = max(data.find(bytes(_SECTOR_BYTES)), 0)
         if zeros:

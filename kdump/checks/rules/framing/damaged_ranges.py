@@ -281,7 +281,7 @@ class DamagedRanges:
             resync=damage.resync,
             skipped=damage.end - damage.start,
             words=words,
-            claimed_records=None if row is None else row.count,
+            header=row,
             **details,
         )
 

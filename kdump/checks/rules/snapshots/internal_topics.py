@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.paths import parent
+from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.errors import CorruptData
 from kdump.formats import file_name, tree
@@ -29,6 +30,8 @@ _MESSAGES = {
 
 _IN_FRAMES = ("cluster_metadata", "remote_log_metadata")
 _CODE = "metadata-record-undecodable"
+_STOPS_COORDINATOR = ("record-key-null", "record-version-short", "record-unreadable")
+"""Faults of records that end the loading of a partition in each release; types and versions not known here are a newer one's."""
 
 
 class InternalTopic(SegmentRule):
@@ -55,15 +58,18 @@ class InternalTopic(SegmentRule):
             if is_control[batch]:
                 continue
             rows = range(start_row, end_row)
-            wrong = [(row, fault.message) for row in rows if (fault := self._topic(keys[row], values[row])) is not None]
+            wrong = [(row, fault) for row in rows if (fault := self._topic(keys[row], values[row])) is not None]
             start = positions[batch]
             end = start + sizes[batch]
-            for row, fault_message in wrong:
-                if self.context.counts_only(_CODE, start, end):
+            for row, fault in wrong:
+                stops_loading = fault.code in _STOPS_COORDINATOR
+                severity = ERROR if stops_loading else WARNING
+                if self.context.counts_only(_CODE, start, end, severity):
                     continue
                 offset = offsets[row]
-                message = f"The record at offset {offset:,} cannot be decoded: {fault_message}."
-                self.context.report(_CODE, start, end, message, offsets=(offset, offset))
+                message = f"The record at offset {offset:,} cannot be decoded: {fault.message}."
+                message += " Coordinators do not load the partition." if stops_loading else ""
+                self.context.report(_CODE, start, end, message, offsets=(offset, offset), severity=severity)
 
 
 def _topic(context: FileContext) -> FaultOf | None:

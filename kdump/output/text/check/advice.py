@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.output.text.steps import Steps
 
 _MAX_COMMANDS = 5  # of a kind
+NOT_RECOGNIZED = "file-not-recognized"
 _LOG, _UNFINISHED = "log", "leftover-swap"
 OPEN_TRANSACTION = "txn-open"
 _MISSING = ("index-missing", "timeindex-missing")
@@ -61,6 +62,9 @@ class Advice:
             and finding.file_type == _LOG
             and action != fault_kind.REBUILD
             or finding.code == _UNFINISHED
+            or finding.code == NOT_RECOGNIZED
+            and finding.found
+            and tree.missing_log(finding.path)
         ):
             self._refused.add(os.path.dirname(finding.path))
         if finding.severity != INFO and not is_known and is_mended_by_reindex(finding):

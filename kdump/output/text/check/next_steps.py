@@ -13,7 +13,7 @@ from kdump.checks.catalogue import STARTS, fault_kind
 from kdump.checks.finding import ERROR, INFO
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
-from kdump.output.text.check.advice import OPEN_TRANSACTION
+from kdump.output.text.check.advice import NOT_RECOGNIZED, OPEN_TRANSACTION
 from kdump.output.text.steps import STDIN, Steps, shell_word
 from kdump.output.text.topic_id_step import add_topic_id
 from kdump.verdicts.verdict import LOSING, START_LOSES, ends_all_starts
@@ -32,7 +32,6 @@ _CODES_TO_EXPLAIN = 1
 _MOST_REMEDIES = 3
 _CODES_OF_A_REMEDY = 5
 _MOST_MENDED, _MOST_MENDED_BRIEFLY = 5, 2
-_NOT_RECOGNIZED = "file-not-recognized"
 _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "log-dir-file-bad", "partition-metadata-bad"
 _ODD_NAMES = ("dir-odd", "name-not-numeric")
 _SNAPSHOT, _BAD_SNAPSHOT = "checkpoint", "checkpoint-bad-batch"
@@ -121,9 +120,13 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     if forecast is not None:
         words = " ".join(map(shell_word, _forecast_together(forecast, directories)))
         steps.look(f"kdump forecast {words}", "what a start does, step by step")
-    unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
+    unread = next((fold.finding for fold in worst if fold.finding.code == NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
-        steps.look(f"kdump check --as log {shell_word(unread.path)}", "it was not examined")
+        look, log = f"kdump check --as log {shell_word(unread.path)}", tree.missing_log(unread.path)
+        if log is None:
+            steps.look(look, "it was not examined")
+        else:
+            steps.rename(look, unread.path, log, "if it is sound, it becomes the log that is missing")
     advice.add_steps(steps, damaged, is_sound=all(fold.finding.severity == INFO for fold in worst), is_brief=is_brief)
     skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
     if is_brief:
@@ -194,7 +197,7 @@ def _evidence(fold: Fold) -> str | None:
 def _is_compressed_segment(fold: Fold) -> bool:
     """Whether a log is a file of gzip, by more than its first bytes."""
     finding = fold.finding
-    if finding.code != _NOT_A_SEGMENT or is_url(finding.path):
+    if finding.code not in (_NOT_A_SEGMENT, NOT_RECOGNIZED) or is_url(finding.path):
         return False
     try:
         with Source(finding.path) as source:

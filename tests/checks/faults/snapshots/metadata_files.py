@@ -155,9 +155,15 @@ CASES: tuple[FaultCase, ...] = (
         _offsets_log(_OFFSET_KEY, None),
     ),
     case(
+        "metadata-record-undecodable: key-cut",
+        _offsets_log(_OFFSET_KEY[:-1], int16(0)),
+        error(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
+        _offsets_log(_OFFSET_KEY, None),
+    ),
+    case(
         "metadata-record-undecodable: without-key",
         _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
-        warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
+        error(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
         _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
     ),
     case("checkpoint-leftover", _with(_PART, _HEADER), info(NO_BYTES, file=_PART), _with("quorum-state", _STATE)),
