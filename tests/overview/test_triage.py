@@ -191,6 +191,9 @@ def test_directories_that_a_broker_sets_aside_are_one_event(broker: Path) -> Non
 def test_a_log_directory_without_the_file_that_names_its_broker_is_shown_so(broker: Path) -> None:
     (broker / "meta.properties").unlink()
     assert _screen(_triage())[0] == "kafka: meta.properties is missing or damaged, clean stop"
+    for file in filter(Path.is_file, broker.iterdir()):
+        file.unlink()
+    assert _screen(_triage())[0] == "kafka: log directory"
 
 
 def test_a_topic_id_that_is_missing_is_copied_and_a_malformed_file_is_moved_away(broker: Path) -> None:

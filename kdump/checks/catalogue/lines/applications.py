@@ -53,9 +53,16 @@ PHRASES = (
         " sound. `kdump log --deep --offset N` shows the bytes of the record, `--value-decoder avro` and the like decode them",
     ),
     Phrase(
-        "is required to have 'cleanup.policy=compact'",
-        "an internal topic of Kafka Connect is not compacted, so retention deletes old offsets and configurations, and the worker"
-        " does not start. Set cleanup.policy=compact; what was deleted already does not come back by that",
+        "is required to have 'cleanup.policy=compact'|the retention policy of the schema topic",
+        "an internal topic of Kafka Connect, or that of a schema registry, is not compacted, so retention deletes old offsets,"
+        " configurations or schemas, and the program does not start. Set cleanup.policy=compact; what was deleted already does"
+        " not come back by that",
+    ),
+    Phrase(
+        "history topic or its content is fully or partially missing|history topic is missing",
+        "a Debezium connector does not find the history of its schemas: the topic was deleted, or retention removed its start,"
+        " for which retention.ms and retention.bytes have to be -1. `kdump info LOG_DIRECTORY` shows from which offset on it is"
+        " there",
     ),
     Phrase(
         "failed to flush offsets to storage|workersourcetask{} failed to commit offsets|failed to flush, timed out while"

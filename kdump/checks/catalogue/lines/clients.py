@@ -148,7 +148,8 @@ PHRASES = (
     ),
     Phrase(
         "since the consumer is not part of an active group|detected that the thread is being fenced|session timed out (in"
-        " join-state|local: maximum application poll interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|REBALANCE_IN_PROGRESS",
+        " join-state|local: maximum application poll interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|group generation id is not"
+        " valid|REBALANCE_IN_PROGRESS",
         "a consumer was too slow or lost its connection, and its group was balanced without it. Records after the last committed"
         " offset are read again by another member; none is lost in Kafka",
     ),

@@ -110,8 +110,8 @@ def classes_in(text: str) -> list[str]:
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether a text is an exception, or several lines: something else may have caused it."""
-    return _CAUSE in text or "\n" in text.strip()
+    """Whether a text has an exception: something else may have caused it."""
+    return _CAUSE in text or "\n" in text.strip() and "Exception" in text
 
 
 def is_line(text: str) -> bool:
