@@ -89,16 +89,14 @@ def require_kafka_path(path: str) -> None:
 def in_directory(path: str, *, is_by_name: bool = False) -> tuple[str, str] | None:
     """The first segment in a directory of another broker's, with that broker; None if a log may be Kafka's, or there is none.
 
-    If `is_by_name`, at least one has to have a name that the other broker gives, or a start that only it writes. Raises
-    Unreadable if the directory cannot be listed.
+    If `is_by_name`, at least one has to have a name that Kafka's brokers do not give. Raises Unreadable if the directory cannot
+    be listed.
     """
     logs = sorted(
         (name for name in system.names(path) if name.endswith(file_name.LOG)), key=lambda name: not _REDPANDA_NAME.fullmatch(name)
     )
-    if is_by_name and not any(map(_REDPANDA_NAME.fullmatch, logs[:1])) and not (logs and _is_of_rocksdb(path)):
-        odd = [name for name in logs[:1] if not _KAFKAS_NAME.fullmatch(name)]
-        if not any(_broker_at(os.path.join(path, name), name) in _STARTS for name in odd):
-            return None
+    if is_by_name and (not logs or _KAFKAS_NAME.fullmatch(logs[0])):
+        return None
     first: tuple[str, str] | None = None
     for name in logs[:_MAX_LOGS]:
         broker = _broker_at(os.path.join(path, name), name)

@@ -112,7 +112,7 @@ class Places:
             self.left_out.append(item)
         elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:
             self.logs.append(item)
-        elif item.size and not _is_companion(item) and (self._is_proof or item.kind != "checkpoint" and _may_be_log(item.path)):
+        elif item.size and not _is_companion(item) and (self._is_proof or item.kind != "checkpoint" and may_be_log(item.path)):
             self.unsearched.append(
                 Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
             )
@@ -150,7 +150,7 @@ def _foreign(path: str) -> str:
     return ""
 
 
-def _may_be_log(path: str) -> bool:
+def may_be_log(path: str) -> bool:
     """Whether a file with a name that is not Kafka's seems to hold records; one that cannot be read may."""
     from kdump.checks.rules.files import unrecognized  # slow to load, and seldom needed
 

@@ -152,7 +152,6 @@ file system is damaged | torn- | kernel: XFS (sdb1): Corruption detected. Unmoun
 a bug of 2.3 | crc- | Illegal request for non-active segments beginning at offset 100
 first start of a new disk | a line | Failed to read meta.properties file under dir /d due to /d (No such file or directory)
 KAFKA-7698 | the accompanying | error in one of the threads during logs loading: a.b.ProducerFencedException: Epoch 9
-KAFKA-7401 | segment-missing | java.lang.IllegalArgumentException: inconsistent range
 permission-denied | epochs- | KafkaStorageException: Failed to change the log file suffix from  to .deleted for log segment 0
 network volume | repair | kernel: nfs: server 10.0.0.1 not responding, timed out
 file system is damaged | failing disk | XFS (sdb1): Metadata CRC error detected at xfs_agf_read_verify+0x74/0xf0 [xfs]

@@ -136,9 +136,10 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
     count = counted(triage.summary.partitions, "partition")
     places = [place.path for place in overview.places]
     word = "Details" if triage.events else "What reads all" if triage.level == HEADERS else ""
-    details = f" {word}: kdump check {shell_word(places[0])}" if word and len(places) == 1 else ""
-    text = f"{count}, {triage.seconds:.1f} s. Verdict: {triage.verdict.text}. Exit status {triage.exit_code}.{details}"
+    text = f"{count}, {triage.seconds:.1f} s. Verdict: {triage.verdict.text}. Exit status {triage.exit_code}."
     lines += wrapped(out.shown(text), out.width)
+    if word and len(places) == 1:
+        lines.append(out.shown(f"{word}: kdump check {shell_word(places[0])}"))  # a command is not broken
     return lines
 
 

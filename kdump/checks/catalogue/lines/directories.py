@@ -151,12 +151,6 @@ PHRASES = (
         ("producer-epoch-regression",),
     ),
     Phrase(
-        "illegalargumentexception: inconsistent range",
-        "an early broker does not start with a .swap log below the log start offset (KAFKA-7401); later ones do. Keep a copy of"
-        " the partition before you move the file away",
-        ("leftover-swap",),
-    ),
-    Phrase(
         "during logs loading: java.lang.indexoutofboundsexception",
         "a batch is shorter than its fields, and the broker does not start. `kdump forecast LOG_DIRECTORY` finds the partition",
         ("batch-length-too-small", "uncovered-header-rot"),
