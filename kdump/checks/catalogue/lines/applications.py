@@ -12,9 +12,8 @@ PHRASES = (
         "rocksdbexception: {} mismatch|RocksDBException|error opening store|failed to lock the state directory|error while"
         " locking the state directory",
         "a Streams application cannot open its local state (state.dir): another instance or thread uses it, or the files are"
-        " damaged. The state is a copy of a changelog topic: with the instance stopped, its directory can be deleted,"
-        " and is built"
-        " again from the topic. Kafka's logs are not affected",
+        " damaged. The state is a copy of a changelog topic: with the instance stopped, its directory can be deleted, and is"
+        " built again from the topic. Kafka's logs are not affected",
     ),
     Phrase(
         "are corrupted and hence need to be re-initialized|detected the states of tasks {} are corrupted|did not find checkpoint"
@@ -66,8 +65,7 @@ PHRASES = (
     ),
     Phrase(
         "failed to flush offsets to storage|workersourcetask{} failed to commit offsets|failed to flush, timed out while"
-        " waiting for"
-        " producer to flush|timed out waiting to flush offsets to storage|already flushing",
+        " waiting for producer to flush|timed out waiting to flush offsets to storage|already flushing",
         "a source connector could not store how far it has come. After a restart it reads some of its source again, and records"
         " may be in the topic twice; none is lost",
     ),

@@ -169,13 +169,12 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "stopping serving logs|stopping serving replicas|stopping serving logs in dir|stopping serving replicas in dir"
-        "|stopped serving replicas in dir|halting broker because dir|shutdown broker because the metadata log dir|shutdown"
-        " broker because some log directory has failed|because the log directory has failed|in the failed log directory"
-        "|marked offline, remaining directories"
-        "|encountered i/o error in metadata log directory|are offline due to failure on log directory|is already offline"
-        " due to a previous io|is offline due to a previous io|couldn't communicate offline log dir|log directory {} is"
-        " offline",
+        "stopping serving logs|stopping serving replicas|stopping serving logs in dir|stopping serving replicas in dir|stopped"
+        " serving replicas in dir|halting broker because dir|shutdown broker because the metadata log dir|shutdown broker"
+        " because some log directory has failed|because the log directory has failed|in the failed log directory|marked"
+        " offline, remaining directories|encountered i/o error in metadata log directory|are offline due to failure on log"
+        " directory|is already offline due to a previous io|is offline due to a previous io|couldn't communicate offline log"
+        " dir|log directory {} is offline",
         "a log directory was taken offline after an I/O error; its partitions are not served here, and nothing is deleted. An"
         " earlier line says why: look for `Error while` or an IOException. Mend the cause and restart: only a start brings the"
         " directory back",
