@@ -517,7 +517,9 @@ def _run_by_click(arguments: list[str]) -> int:
         invocation = parser().main(arguments, prog_name="kdump", standalone_mode=False)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "kdump"
-        return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
+        path = next((word for word in arguments if word.startswith("-") and os.path.exists(word)), None)
+        hint = f"see `{command} --help`" if path is None else f"to name the path {path}, type {os.path.join(os.curdir, path)}"
+        return _refused(f"{error.format_message().rstrip('.')}; {hint}")
     except click.Abort as abort:
         raise KeyboardInterrupt(*getattr(abort.__cause__, "args", ())) from None
     except SystemExit:  # the reader of a screen that Click wrote has gone

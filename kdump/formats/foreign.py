@@ -8,6 +8,7 @@ Redpanda names a segment BASE-TERM-v1.log. Its batches are Kafka's but for the h
 The header crc is a CRC-32C of the 57 bytes after it. Redpanda: model::record_batch_header.
 
 RocksDB, in which Kafka Streams keeps its state, names its log NUMBER.log, of six digits or more, beside a file CURRENT.
+Logs of BookKeeper, where Pulsar has its messages (0.log), and of ActiveMQ (db-1.log) say at their start whose they are.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ REDPANDA, ROCKSDB = "Redpanda", "RocksDB"
 _HEADER = Struct("<Ii")  # header crc, size in bytes
 _HEADER_SIZE = 61
 _REDPANDA_NAME = re.compile(r"\d+-\d+-v\d+\.log")
+_KAFKAS_NAME = re.compile(r"\d{20}\.log")
 _ROCKSDB_NAME = re.compile(r"\d{6,19}\.log")
 _MAYBE_HEADER = re.compile(rb"(?=.{7}[\x00-\x07].{7}\x00[\x01-\x7f])", re.DOTALL)
 """A size below 128 MiB, an offset below 2^56, a type: what to compute checksums for. Most bytes are no such place."""
+_STARTS = {"BookKeeper": (0, b"BKLO"), "ActiveMQ": (5, b"WRITE BATCH")}
 _MAX_LOGS = 8  # of a directory, that are opened to find out whose it is
 
 
@@ -47,6 +50,9 @@ def broker_of(source: Source, name: str) -> str:
     head = source.read(0, _HEADER_SIZE)
     if _is_header(head, 0):
         return REDPANDA
+    for broker, (at, start) in _STARTS.items():
+        if head.startswith(start, at):
+            return broker
     if not _REDPANDA_NAME.fullmatch(name):
         return ""
     window = source.read(0, WINDOW_SIZE)
@@ -83,13 +89,13 @@ def require_kafka_path(path: str) -> None:
 def in_directory(path: str, *, is_by_name: bool = False) -> tuple[str, str] | None:
     """The first segment in a directory of another broker's, with that broker; None if a log may be Kafka's, or there is none.
 
-    If `is_by_name`, at least one has to have a name that the other broker gives. Raises Unreadable if the directory cannot be
-    listed.
+    If `is_by_name`, at least one has to have a name that Kafka's brokers do not give. Raises Unreadable if the directory cannot
+    be listed.
     """
     logs = sorted(
         (name for name in system.names(path) if name.endswith(file_name.LOG)), key=lambda name: not _REDPANDA_NAME.fullmatch(name)
     )
-    if is_by_name and not any(map(_REDPANDA_NAME.fullmatch, logs[:1])) and not (logs and _is_of_rocksdb(path)):
+    if is_by_name and (not logs or _KAFKAS_NAME.fullmatch(logs[0])):
         return None
     first: tuple[str, str] | None = None
     for name in logs[:_MAX_LOGS]:

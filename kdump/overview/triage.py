@@ -345,8 +345,9 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
     yield from map(_loss, sorted(losing, key=lambda start: -start.lost_records))
     yield from _unreadable(triage, {**later, **worst})
     yield from _stuck(triage)
-    shown_already = {path for path, start in worst.items() if start.verdict in LOSING}
-    yield from (_loss(start, row.ALSO) for path, start in later.items() if start.verdict in LOSING and path not in shown_already)
+    for path, start in later.items():
+        if start.verdict in LOSING and (path not in worst or _badness(start)[:2] > _badness(worst[path])[:2]):
+            yield _loss(start, row.ALSO)
     yield from _others(triage)
 
 

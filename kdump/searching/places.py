@@ -109,7 +109,7 @@ class Places:
             self.logs.append(item)
         elif is_log:
             self.left_out.append(item)
-        elif item.size and not _is_companion(item) and (self._is_proof or _may_be_log(item.path)):
+        elif item.size and not _is_companion(item) and (self._is_proof or may_be_log(item.path)):
             self.unsearched.append(
                 Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
             )
@@ -147,7 +147,7 @@ def _foreign(path: str) -> str:
     return ""
 
 
-def _may_be_log(path: str) -> bool:
+def may_be_log(path: str) -> bool:
     """Whether a file with a name that is not Kafka's seems to hold records; one that cannot be read may."""
     from kdump.checks.rules.files import unrecognized  # slow to load, and seldom needed
 

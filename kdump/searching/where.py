@@ -16,7 +16,7 @@ from kdump.searching.copies import Copy
 from kdump.searching.fate import Occurrence, Verdict
 from kdump.searching.file_search import FileSearch, FileSettings
 from kdump.searching.grep import as_bytes
-from kdump.searching.places import Places, is_served
+from kdump.searching.places import Places, is_served, may_be_log
 from kdump.searching.query import Query
 
 TYPE_CHECKING = False
@@ -45,14 +45,15 @@ class Whereabouts:
         self._key = key
         self._logs: dict[Partition, dict[tuple[str, str], list[FileItem]]] = {}
         self.not_read: list[str] = []
+        self._odd_files: list[str] = []  # which may be logs, and have what is not elsewhere
         self.is_certain = True
         for path in paths:
             places = Places([path], is_proof=True)
-            self.not_read += [
-                f"{found.path}: {found.message}"
-                for found in places.unsearched
-                if found.code != "file-not-recognized" or tree.missing_log(found.path)
-            ]
+            for found in places.unsearched:
+                if found.code != "file-not-recognized":
+                    self.not_read.append(f"{found.path}: {found.message}")
+                elif may_be_log(found.path) or tree.missing_log(found.path):
+                    self._odd_files.append(f"{found.path} may be a log under another name")
             for item in places.logs:
                 if item.topic is not None and item.partition is not None and item.kind == "log":
                     folder = os.path.dirname(item.path)
@@ -62,7 +63,7 @@ class Whereabouts:
         answers = self._of_offset(*self._offset) if self._offset is not None else self._of_key(self._key or b"")
         for fate in answers:
             self.is_certain &= fate.is_certain
-            unread = list(dict.fromkeys(self.not_read))
+            unread = list(dict.fromkeys(self.not_read + (self._odd_files if fate.answer not in fates.THERE else [])))
             if unread:  # another copy may say that it was truncated, or that it is there, too
                 self.is_certain = False
                 more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""

@@ -131,6 +131,7 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
         ({0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "info", 2)]),
         ({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]),
         ({0: []}, [(NEWEST, "info", 0)]),
+        ({0: [], 1: [], (1 << 31) + 2: [_batch((1 << 31) + 2)]}, [(MIDDLE, "info", 0), (MIDDLE, "info", 1)]),
         ({0: [], 2: []}, [(MIDDLE, "warning", 0), (NEWEST, "info", 2)]),
     ],
 )

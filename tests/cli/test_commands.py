@@ -146,7 +146,9 @@ def test_a_misspelled_command_is_answered_with_what_may_be_meant(partition: Path
     assert status == CLEAN and out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
 
 
-def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
+def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     check, log = f"to check it: `kdump check {partition}`", f"to list its logs: `kdump log {partition}`"
     assert run_here(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {check}; {log}\n".encode())
     index = partition / "00000000000000000000.index"
@@ -155,6 +157,9 @@ def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: P
     with_blank = tmp_path / "a copy"
     with_blank.mkdir()
     assert f"`kdump check '{with_blank}'`".encode() in run_here(with_blank)[2]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-moods-0").mkdir()
+    assert run_here("check", "-moods-0")[2] == b"kdump: No such option '-m'; to name the path -moods-0, type ./-moods-0\n"
     assert run_here("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
     for line, same in (("help", "--help"), ("help check", "check --help"), ("help --help", "--help")):
         assert run_here(*line.split()) == run_here(*same.split())

@@ -493,6 +493,7 @@ def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str])
     "name, pack, words",
     [
         (PACKED + ".gz", gzip.compress, "It starts like a file of type gzip: `gunzip -c {} | kdump check -`"),
+        (PACKED + ".tar.gz", gzip.compress, "It starts like a file of type gzip: `tar -xf {}`, and check the extracted files"),
         (PACKED + ".zst", zstandard.compress, "It starts like a file of type zstd: `zstd -dc {} | kdump check -`"),
         ("segment.bak", bytes, "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."),
     ],

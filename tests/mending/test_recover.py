@@ -411,6 +411,14 @@ def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> No
     assert found == {(code, False) for code in ("leftover-deleted", "leftover-cleaned", "offset-duplicate", "crc-mismatch")}
 
 
+def test_the_torn_end_of_a_swap_is_lost_whatever_the_next_log_has(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {3: [_batch(offset) for offset in range(3, 9)]})
+    (path / f"{FIRST}.log.swap").write_bytes(b"".join(map(_batch, range(3)))[:-9])
+    result = kdump.recover(path, tmp_path / "out")
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result)] == [("torn-tail", True)]
+    assert [(hole.offset_first, hole.offset_last) for hole in _of(Hole, result)] == [(2, 2)]
+
+
 @each("data", [b"nothing\n", b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"])
 def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data: bytes) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})

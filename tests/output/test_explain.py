@@ -150,6 +150,18 @@ offsets.retention.minutes | replica- | t [0]: offset reset (at offset INVALID) t
 not stopped cleanly | TLS | Memory cgroup out of memory: Killed process 1234 (java) total-vm:8123456kB
 file system is damaged | torn- | kernel: XFS (sdb1): Corruption detected. Unmount and run xfs_repair
 a bug of 2.3 | crc- | Illegal request for non-active segments beginning at offset 100
+first start of a new disk | a line | Failed to read meta.properties file under dir /d due to /d (No such file or directory)
+KAFKA-7698 | the accompanying | error in one of the threads during logs loading: a.b.ProducerFencedException: Epoch 9
+permission-denied | epochs- | KafkaStorageException: Failed to change the log file suffix from  to .deleted for log segment 0
+network volume | repair | kernel: nfs: server 10.0.0.1 not responding, timed out
+file system is damaged | failing disk | XFS (sdb1): Metadata CRC error detected at xfs_agf_read_verify+0x74/0xf0 [xfs]
+compacted a log | error  | Log cleaner thread 0 cleaned log t-0 (dirty section = [23772, 24043])
+renamed while the cleaner | disk failed | Failed to clean up log for t-30 in dir /k due to IOException
+retention.ms | crc- | DebeziumException: The db history topic or its content is fully or partially missing.
+or schemas | key-missing | IllegalStateException: The retention policy of the schema topic _schemas is incorrect
+records expired | sequence- | aiokafka.errors.UnknownProducerId: [Error 59] UnknownProducerId
+read again | crc- | [Consumer] Crash: KafkaJSNonRetriableError: Specified group generation id is not valid
+consumer of librdkafka | batch- | Broker: Message size too large
 """)
 
 

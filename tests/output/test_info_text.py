@@ -70,6 +70,8 @@ def test_names_that_a_terminal_would_obey_are_escaped(broker: Path) -> None:
 
 
 def test_the_screen_of_a_partition(broker: Path) -> None:
+    (broker / "all.log").write_bytes(data(0, 10))  # named itself, it is a log under another name
+    assert "offsets  0 to 9" in (named := _screen(kdump.info("kafka/all.log"))) and "not Kafka's" not in named
     screen = _screen(kdump.info("kafka/orders-0"))
     assert (
         screen.partition("\n\n")[2].partition("\n\n")[2]

@@ -286,6 +286,9 @@ def test_what_was_in_a_segment_of_which_indexes_are_left_is_lost(gone: int, tmp_
     (row,) = kdump.where(f"t-0@{gone}", tmp_path)
     assert row.answer == "missing"
     assert row.evidence.endswith(f": it is lost: of the segment from {gone} on, only indexes are there")
+    (path / f"{gone:020d}.log.1").write_bytes(_batch(gone))  # as logrotate renames it
+    said = [next(iter(kdump.where(f"t-0@{offset}", tmp_path))).evidence[-18:] for offset in (gone, 2)]
+    assert said == ["under another name", ""]
 
 
 def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ FAULTS: tuple[FaultKind, ...] = (
         WARNING,
         DIE,
         "a file has the suffix of a segment file, but no base offset.",
-        cause="a manual copy, such as foo.log, in a partition directory",
+        cause="a manual copy, such as foo.log, or an archive of Windows that made names of paths, with backslashes",
         kafka="its tool fails on the name; a broker does not start; for a negative number it creates an empty segment instead",
         loss="nothing yet",
         remedy="move the file out of the directory, or add a suffix unknown to Kafka, such as .bak",

@@ -68,7 +68,7 @@ FAULTS: tuple[FaultKind, ...] = (
         "foreign-segment",
         ERROR,
         IGNORE,
-        "a segment of another broker or database, such as Redpanda or RocksDB: it was not examined.",
+        "a segment of another broker or database, such as Redpanda, Pulsar or RocksDB: it was not examined.",
         cause="a data directory of Redpanda, whose batches have another header, or of RocksDB, as the state of Kafka Streams",
         kafka="its tool and its broker take the file for a damaged segment; never start a broker on it",
         loss="unknown: the file was not examined",

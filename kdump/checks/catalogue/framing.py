@@ -86,7 +86,7 @@ FAULTS = (
         cause="a compressed backup or an application log whose name ends in .log",
         kafka="its tool stops or throws at position 0; a broker that scans the file truncates it to zero bytes",
         loss="nothing if it never was a segment; otherwise the whole segment",
-        remedy="move the file out of the log directory, or unpack it",
+        remedy="move the file out of the log directory, or unpack it; `kdump explain -` explains lines of a server.log",
         see=("garbage-region",),
     ),
     FaultKind(

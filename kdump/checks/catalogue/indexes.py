@@ -110,8 +110,9 @@ FAULTS = (
         cause="brokers preallocate the indexes of the newest segment and trim them when they roll or close it; so the file "
         "comes from a broker that is running or was killed",
         kafka="its tool stops there; brokers trim it when they recover the segment",
-        loss="nothing",
-        remedy="nothing",
+        loss="nothing; but of a sealed segment, a time index with such an end lets time-based retention delete it at once",
+        remedy="nothing for the newest segment; of a sound sealed one, delete the .index with the broker stopped: the next start"
+        " rebuilds all its indexes",
         see=("index-zero-entry-middle",),
     ),
     FaultKind(

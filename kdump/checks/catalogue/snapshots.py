@@ -274,6 +274,7 @@ EPOCH_AND_METADATA_FAULTS = (
         loss="no records, but the partition is out of service",
         remedy="with the broker stopped, copy the file from another replica, or from another partition of the topic",
         see=("dir-odd",),
+        restart="the directory is renamed to -stray, or the broker does not start: the finding says which",
     ),
     FaultKind(
         "quorum-state-bad",

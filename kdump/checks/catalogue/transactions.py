@@ -157,7 +157,7 @@ FAULTS = (
         IGNORE,
         "a producer wrote with an epoch that had already been fenced.",
         cause="a zombie producer, or batches of two replicas in one log",
-        kafka="its tool prints it; a broker that scans the segment logs it",
+        kafka="its tool prints it; a broker that scans the segment logs it; an early one fails at such a marker (KAFKA-7698)",
         loss="nothing; the log may contain records that should have been refused",
         remedy="compare with another replica",
         see=("sequence-duplicate",),

@@ -72,8 +72,8 @@ class Filling:
         """The offsets between two batches of a log, or its ends."""
         start = log.base_offset if before is None else before.last + 1
         end = log.next_base_offset if after is None else after.first
-        if end is None and self._chain:
-            end = self._chain[-1].last + 1
+        if start is not None and end is None and self._chain:
+            end = self._next_base(os.path.dirname(log.path), start)
         return None if start is None or end is None else (start, end)
 
     def holds(self, left: LeftOut) -> bool:
@@ -94,7 +94,7 @@ class Filling:
         if after is not None:
             return self.has_all(start, end) or start < end and self._sizes.between(start, end) >= after.start - begin
         has_all = self.has_all(start, end)
-        if log.next_base_offset is not None:
+        if log.next_base_offset is not None or end <= self._chain[-1].last:
             return has_all or start < end and self._sizes.between(start, end) >= log.size - begin
         is_inside = left.last is None or left.last < end
         return is_inside and start < end and self._has_bytes(start, log, left.start if has_all else begin)
@@ -109,11 +109,13 @@ class Filling:
     def _of_segment(self, index: str) -> Offsets | None:
         """The offsets of a segment of which only an index is left."""
         folder, base = os.path.dirname(index), tree.base_offset_of(os.path.basename(index))
-        if base is None or not self._chain:
-            return None
+        return None if base is None or not self._chain else (base, self._next_base(folder, base))
+
+    def _next_base(self, folder: str, offset: int) -> int:
+        """The base offset of the first log above an offset; the end of the new log if there is none."""
         bases = self._bases.get(folder, [])
-        row = bisect_right(bases, base)
-        return base, bases[row] if row < len(bases) else self._chain[-1].last + 1
+        row = bisect_right(bases, offset)
+        return bases[row] if row < len(bases) else self._chain[-1].last + 1
 
     def _has_bytes(self, start: int, log: Log, position: int) -> bool:
         """Whether the new log has as many bytes from an offset on as a log has from a position on, but for zeros."""

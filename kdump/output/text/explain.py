@@ -79,8 +79,7 @@ def of_lines(text: str, width: int) -> tuple[str, bool]:
     lines = []
     if found.unknown:
         count = f"{found.unknown} of these lines" if found.answers else "this line"
-        more = "" if found.answers or not matching.is_wrapped(text) else " Explain the exception that it was caused by."
-        lines += [*wrapped(f"kdump does not know {count}.{more}", width), ""]
+        lines += [*wrapped(f"kdump does not know {count}.", width), ""]
     if found.answers or found.classes:
         lines.append(_answered([*found.answers, *found.classes], text, width).rstrip("\n"))
     return "\n".join(lines).rstrip("\n") + "\n", bool(found.answers)

@@ -279,7 +279,7 @@ def _add_steps(steps: Steps, overview: Overview, place: Place) -> None:
     if place.what == LOG_DIRECTORY:
         steps.look(f"kdump triage {word}", "will it start, what is lost, what to do first")
     foreign = next((space.largest for space in overview.spaces if space.path == place.path and space.largest), None)
-    if foreign is not None:
+    if foreign not in (None, place.path):
         steps.look(f"ls -la {shell_word(foreign)}", "not Kafka's")
     if overview.level != FULL and not all(one.is_read_whole for one in partitions):
         steps.look(f"kdump info --level full {word}", "all batches: records, codecs, damage")

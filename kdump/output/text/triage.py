@@ -10,7 +10,7 @@ from kdump.output.text.info import whose
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import shell_word
 from kdump.output.text.writer import ReportWriter, wrapped
-from kdump.overview.row import ALSO, GOING, LOG_DIRECTORY, RUNNING
+from kdump.overview.row import ALSO, GOING, RUNNING
 from kdump.overview.space import DELETED, FOREIGN, MARKED
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def _head(out: ReportWriter, triage: Triage) -> list[str]:
     places = triage.overview.places
     for place in places[:_MOST_PLACES]:
         stop = "running" if place.stop == RUNNING else f"{place.stop} stop" if place.stop else ""
-        nobody = f"{properties.META_PROPERTIES} is missing or damaged" if place.what == LOG_DIRECTORY else place.what
+        nobody = f"{properties.META_PROPERTIES} is missing or damaged" if place.stop else place.what.replace("-", " ")
         about = ", ".join([*(whose(place) or [nobody]), *filter(None, [stop])])
         lines += wrapped(out.shown(f"{place.path}: {about}"), out.width)
     if len(places) > _MOST_PLACES:
@@ -136,9 +136,10 @@ def _tail(out: ReportWriter, triage: Triage) -> list[str]:
     count = counted(triage.summary.partitions, "partition")
     places = [place.path for place in overview.places]
     word = "Details" if triage.events else "What reads all" if triage.level == HEADERS else ""
-    details = f" {word}: kdump check {shell_word(places[0])}." if word and len(places) == 1 else ""
-    text = f"{count}, {triage.seconds:.1f} s. Verdict: {triage.verdict.text}. Exit status {triage.exit_code}.{details}"
+    text = f"{count}, {triage.seconds:.1f} s. Verdict: {triage.verdict.text}. Exit status {triage.exit_code}."
     lines += wrapped(out.shown(text), out.width)
+    if word and len(places) == 1:
+        lines.append(out.shown(f"{word}: kdump check {shell_word(places[0])}"))  # a command is not broken
     return lines
 
 

@@ -180,6 +180,18 @@ CASES = (
         error(NO_BYTES, found="Redpanda"),
         _PARTITION,
     ),
+    case(
+        "foreign-segment: bookkeeper",
+        {"0.log": b"BKLO".ljust(99, b"\0"), "lastId": b""},
+        error(NO_BYTES, found="BookKeeper"),
+        _PARTITION,
+    ),
+    case(
+        "foreign-segment: activemq",
+        {"db-1.log": bytes(5) + b"WRITE BATCH" * 9, "db.data": b""},
+        error(NO_BYTES, found="ActiveMQ"),
+        _PARTITION,
+    ),
     case("foreign-segment: rocksdb", {"000004.log": b"", "CURRENT": b""}, error(NO_BYTES, found="RocksDB"), _PARTITION),
     case("file-not-recognized", {"a.bak": _BATCH}, error((0, len(_BATCH)), found="log"), _BATCH),
     case(

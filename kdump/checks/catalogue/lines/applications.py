@@ -12,9 +12,8 @@ PHRASES = (
         "rocksdbexception: {} mismatch|RocksDBException|error opening store|failed to lock the state directory|error while"
         " locking the state directory",
         "a Streams application cannot open its local state (state.dir): another instance or thread uses it, or the files are"
-        " damaged. The state is a copy of a changelog topic: with the instance stopped, its directory can be deleted,"
-        " and is built"
-        " again from the topic. Kafka's logs are not affected",
+        " damaged. The state is a copy of a changelog topic: with the instance stopped, its directory can be deleted, and is"
+        " built again from the topic. Kafka's logs are not affected",
     ),
     Phrase(
         "are corrupted and hence need to be re-initialized|detected the states of tasks {} are corrupted|did not find checkpoint"
@@ -53,14 +52,20 @@ PHRASES = (
         " sound. `kdump log --deep --offset N` shows the bytes of the record, `--value-decoder avro` and the like decode them",
     ),
     Phrase(
-        "is required to have 'cleanup.policy=compact'",
-        "an internal topic of Kafka Connect is not compacted, so retention deletes old offsets and configurations, and the worker"
-        " does not start. Set cleanup.policy=compact; what was deleted already does not come back by that",
+        "is required to have 'cleanup.policy=compact'|the retention policy of the schema topic",
+        "an internal topic of Kafka Connect, or that of a schema registry, is not compacted, so retention deletes old offsets,"
+        " configurations or schemas, and the program does not start. Set cleanup.policy=compact; what was deleted already does"
+        " not come back by that",
+    ),
+    Phrase(
+        "history topic or its content is fully or partially missing|history topic is missing",
+        "a Debezium connector does not find the history of its schemas: the topic was deleted, or retention removed its start,"
+        " for which retention.ms and retention.bytes have to be -1. `kdump info LOG_DIRECTORY` shows from which offset on it is"
+        " there",
     ),
     Phrase(
         "failed to flush offsets to storage|workersourcetask{} failed to commit offsets|failed to flush, timed out while"
-        " waiting for"
-        " producer to flush|timed out waiting to flush offsets to storage|already flushing",
+        " waiting for producer to flush|timed out waiting to flush offsets to storage|already flushing",
         "a source connector could not store how far it has come. After a restart it reads some of its source again, and records"
         " may be in the topic twice; none is lost",
     ),

@@ -130,10 +130,9 @@ PHRASES = (
         "the client does not have the permission (ACL) for this topic or group. Nothing is wrong on disk",
     ),
     Phrase(
-        "local: broker transport failure|local: all broker connections are down|client has run out of available brokers"
-        "|unable to dial|connection refused|nobrokersavailable|error connecting to node|the internal broker struct"
-        " chosen to issue this"
-        " request has died",
+        "local: broker transport failure|local: all broker connections are down|client has run out of available brokers|unable"
+        " to dial|connection refused|nobrokersavailable|error connecting to node|the internal broker struct chosen to issue"
+        " this request has died",
         "a client does not reach a broker: the broker is down, or the address, port or TLS setting is wrong. A connection that"
         " was idle is closed by the broker after a time, which is normal. Nothing is wrong on disk",
     ),
@@ -148,7 +147,8 @@ PHRASES = (
     ),
     Phrase(
         "since the consumer is not part of an active group|detected that the thread is being fenced|session timed out (in"
-        " join-state|local: maximum application poll interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|REBALANCE_IN_PROGRESS",
+        " join-state|local: maximum application poll interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|group generation id is not"
+        " valid|REBALANCE_IN_PROGRESS",
         "a consumer was too slow or lost its connection, and its group was balanced without it. Records after the last committed"
         " offset are read again by another member; none is lost in Kafka",
     ),
@@ -188,8 +188,7 @@ PHRASES = (
     ),
     Phrase(
         "log truncation detected|detected log truncation with diverging offset|detected truncated partitions|truncation"
-        " detected for partition|lost records; the client"
-        " consumed to offset",
+        " detected for partition|lost records; the client consumed to offset",
         "a consumer has read records that the leader no longer has: its log was truncated, by an unclean election or after"
         " damage. `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` finds a replica that has them",
         ("replica-divergence", "truncated-at-boundary"),

@@ -166,7 +166,8 @@ PHRASES = (
         ("sequence-duplicate",),
     ),
     Phrase(
-        "unknown_producer_id|could not locate the producer metadata|found no record of producerid|broker: unknown producer id",
+        "unknown_producer_id|could not locate the producer metadata|found no record of producerid|broker: unknown producer id"
+        "|unknownproducerid",
         "the broker does not remember the producer, because its records expired or were deleted. Nothing is damaged",
     ),
     Phrase(

@@ -57,11 +57,11 @@ PHRASES = (
         f" mounted here. {_IDENTITY}; compare meta.properties of all log.dirs",
     ),
     Phrase(
-        "no readable meta.properties|no `meta.properties` found in|cannot start server since `meta.properties` could not be"
-        " loaded|no meta.properties file under dir",
-        "no log directory has a meta.properties that can be read: they were not formatted (kafka-storage.sh format), the"
-        " disks are not mounted, or log.dirs is wrong. If records should be there, do not format: look at the mounts first,"
-        " then copy the file from another log directory of this broker",
+        "failed to read meta.properties {}(no such file or directory)|no readable meta.properties|no `meta.properties` found in"
+        "|cannot start server since `meta.properties` could not be loaded|no meta.properties file under dir",
+        "no log directory has a meta.properties that can be read: they were not formatted (kafka-storage.sh format), the disks"
+        " are not mounted, or log.dirs is wrong. If records should be there, do not format: look at the mounts first, then copy"
+        " the file from another log directory of this broker. With ZooKeeper, it is normal at the first start of a new disk",
         ("log-dir-file-bad",),
     ),
     Phrase(
@@ -145,6 +145,12 @@ PHRASES = (
         ("control-value-short", "varint-truncated", "snapshot-truncated"),
     ),
     Phrase(
+        "during logs loading: {}producerfencedexception",
+        "a marker has an older epoch than the batches of its transaction. Early brokers do not start with it (KAFKA-7698); 2.8"
+        " and later ones log it, and start. `kdump check LOG_DIRECTORY` finds the partition",
+        ("producer-epoch-regression",),
+    ),
+    Phrase(
         "during logs loading: java.lang.indexoutofboundsexception",
         "a batch is shorter than its fields, and the broker does not start. `kdump forecast LOG_DIRECTORY` finds the partition",
         ("batch-length-too-small", "uncovered-header-rot"),
@@ -163,13 +169,12 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "stopping serving logs|stopping serving replicas|stopping serving logs in dir|stopping serving replicas in dir"
-        "|stopped serving replicas in dir|halting broker because dir|shutdown broker because the metadata log dir|shutdown"
-        " broker because some log directory has failed|because the log directory has failed|in the failed log directory"
-        "|marked offline, remaining directories"
-        "|encountered i/o error in metadata log directory|are offline due to failure on log directory|is already offline"
-        " due to a previous io|is offline due to a previous io|couldn't communicate offline log dir|log directory {} is"
-        " offline",
+        "stopping serving logs|stopping serving replicas|stopping serving logs in dir|stopping serving replicas in dir|stopped"
+        " serving replicas in dir|halting broker because dir|shutdown broker because the metadata log dir|shutdown broker"
+        " because some log directory has failed|because the log directory has failed|in the failed log directory|marked"
+        " offline, remaining directories|encountered i/o error in metadata log directory|are offline due to failure on log"
+        " directory|is already offline due to a previous io|is offline due to a previous io|couldn't communicate offline log"
+        " dir|log directory {} is offline",
         "a log directory was taken offline after an I/O error; its partitions are not served here, and nothing is deleted. An"
         " earlier line says why: look for `Error while` or an IOException. Mend the cause and restart: only a start brings the"
         " directory back",
@@ -190,12 +195,13 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "error while appending records to|error while flushing log for|error while rolling log segment|error while creating"
-        " log for|error while deleting {} in dir|error while renaming dir for|error while truncating log to offset|error"
-        " while truncating the entire log|exception while reading from {} in dir|error while making broker the|error while"
-        " fetching offset by timestamp|exception while increasing log start offset|error flushing topic|error while"
-        " deleting producer state snapshot|exception while deleting {} in dir|error while changing replica dir|error while"
-        " reading log segment|disk error while replicating data for|i/o exception in append to log|disk error while writing to",
+        "error while appending records to|error while flushing log for|error while rolling log segment|error while creating log"
+        " for|error while deleting {} in dir|error while renaming dir for|error while truncating log to offset|error while"
+        " truncating the entire log|exception while reading from {} in dir|error while making broker the|error while fetching"
+        " offset by timestamp|exception while increasing log start offset|error flushing topic|error while deleting producer"
+        " state snapshot|exception while deleting {} in dir|error while changing replica dir|failed to change the {} file"
+        " suffix|error while reading log segment|disk error while replicating data for|i/o exception in append to log|disk"
+        " error while writing to",
         "an I/O error on this log directory, which is taken offline. A batch that was being written may be torn: the next start"
         f" removes it. {_WHY}",
         ("io-error", "permission-denied", "torn-tail"),
@@ -224,7 +230,7 @@ PHRASES = (
         ("torn-tail", "torn-header", "zero-tail"),
     ),
     Phrase(
-        "input/output error|i/o error, dev|buffer i/o error on dev|lost async page write",
+        "input/output error|nfs: server {} not responding|i/o error, dev|buffer i/o error on dev|lost async page write",
         "the device could not read or write: this is a failing disk, controller or network volume, not Kafka. Look at the"
         " kernel's log (dmesg); `kdump check LOG_DIRECTORY` reads everything and names the files and bytes that cannot be"
         " read",
@@ -242,8 +248,9 @@ PHRASES = (
         " the log directory goes offline. No record is lost by this; Kafka needs a local file system or a block device",
     ),
     Phrase(
-        "ext4-fs error|run xfs_repair|read-only file system|structure needs cleaning|bad message (os error|stale file handle"
-        "|transport endpoint is not connected|remote i/o error|no such device or address",
+        "ext4-fs error|xfs ({}): metadata|run xfs_repair|read-only file system|structure needs"
+        " cleaning|bad message (os error|stale file handle|transport endpoint is not connected|remote i/o error|no such device"
+        " or address",
         "the file system is damaged, was remounted read-only, or lost its device. Look at the kernel's log (dmesg), repair"
         " the file system, then ask `kdump check` and `kdump forecast --after unclean` before you start the broker",
         ("io-error",),

@@ -109,11 +109,6 @@ def classes_in(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in _CLASS.findall(text) if name in EXCEPTIONS))
 
 
-def is_wrapped(text: str) -> bool:
-    """Whether a text is an exception, or several lines: something else may have caused it."""
-    return _CAUSE in text or "\n" in text.strip()
-
-
 def is_line(text: str) -> bool:
     """Whether a text looks like a line of a log or an exception, rather than like a code or a few words about one."""
     return bool(_A_LINE.search(text.strip()) or _A_CLASS.fullmatch(text.strip())) or len(text.split()) > _MOST_WORDS

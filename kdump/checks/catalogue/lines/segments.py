@@ -306,7 +306,8 @@ PHRASES = (
         "message_too_large|record_list_too_large|exceeds the maximum configured segment size|exceeds the maximum configured"
         " value of|exceeds the maximum configured size|message larger than the max message size|message size too large"
         "|message was too large|message batch larger than|bytes when serialized which is larger than",
-        f"a batch is larger than max.request.size, max.message.bytes or segment.bytes, and was not written. {_RECORDS_LOST}",
+        f"a batch is larger than max.request.size, max.message.bytes or segment.bytes, and was not written. {_RECORDS_LOST}."
+        " To a consumer of librdkafka it means a batch that is larger than what it fetches: the log is sound",
     ),
     Phrase(
         "append from raft leader did not set the batch epoch correctly",
@@ -389,7 +390,8 @@ PHRASES = (
     ),
     Phrase(
         "failed to clean up log for {} due to ioexception",
-        "the disk failed while the cleaner worked. The log directory is taken offline; the accompanying exception says why",
+        "a file could not be read, written or renamed while the cleaner worked. The log directory is taken offline; the"
+        " accompanying exception says why",
         ("io-error",),
         is_general=True,
     ),
@@ -399,6 +401,7 @@ PHRASES = (
         " damaged; the accompanying exception says why",
         ("log-dir-file-bad", "permission-denied", "io-error"),
     ),
+    Phrase("log cleaner thread {n} cleaned log", "the cleaner has compacted a log. This is normal"),
     Phrase(
         "stopping cleaning logs in dir",
         "the log directory was taken offline, so its logs are not cleaned any more. The reason is in earlier lines",

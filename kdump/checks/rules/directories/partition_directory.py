@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO
 from kdump.checks.rules.directories import leftovers, names, neighbours, offset_checkpoints
 from kdump.checks.rules.indexes.missing_indexes import missing_indexes
 from kdump.checks.rules.snapshots import kraft_snapshot, leader_epochs, partition_metadata
+from kdump.reading.trust import SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,5 +46,7 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
 
 
 def _was_cleaned(partition: PartitionFacts) -> bool:
-    """Whether the topic is compacted, or a segment shows the cleaner."""
-    return partition.topic_policy.is_compacted or any(one.last_thinned is not None for one in partition.segments.values())
+    """Whether the topic is compacted, or a segment shows the cleaner: by its batches, or by more offsets than one can have."""
+    are_wide = any(after - before > SEGMENT_REACH for before, after in pairwise(partition.files.logs))  # KAFKA-12889
+    is_thinned = any(one.last_thinned is not None for one in partition.segments.values())
+    return partition.topic_policy.is_compacted or are_wide or is_thinned

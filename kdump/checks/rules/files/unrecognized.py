@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.(?!tierstate)")  # Confluent's brokers write .tierstate files beside segments in good order
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
+_TAR = re.compile(r"\.(?:tar\.\w+|t[a-z]*gz)$")  # compressed
 _MAX_SHOWN_NAMES = 3  # names in a message
 
 
@@ -63,7 +64,9 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         return False
     if kind:
         unpack = f": `{_UNPACK[kind]} {quote(context.path)} | kdump check -` examines its contents" if kind in _UNPACK else ""
-        unpack = f": `tar -xf {quote(context.path)}`, and check the extracted files" if kind == "tar" else unpack
+        unpack = (
+            f": `tar -xf {quote(context.path)}`, and check the extracted files" if kind == "tar" or _TAR.search(name) else unpack
+        )
         advice = f"It starts like a file of type {kind}{unpack}."
     elif is_log and log is not None:
         advice = f"It starts like a log, and there is no {os.path.basename(log)}: it may be that segment under another name."

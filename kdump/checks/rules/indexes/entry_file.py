@@ -9,6 +9,7 @@ from itertools import groupby
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.finding import WARNING, ByteCoverage
 from kdump.checks.wording import counted
+from kdump.formats import file_name
 from kdump.formats.entries import used_entries
 
 TYPE_CHECKING = False
@@ -119,6 +120,9 @@ class EntryFile:
             message, severity = f"{message}; a file of this type is never preallocated.", WARNING
         elif self.context.is_newest is not True or self.context.settings.is_pedantic:
             message += ": preallocated, and not trimmed."
+            if self.context.is_newest is False and self.context.file_type == file_name.TIME_INDEX.removeprefix("."):
+                message += " Unless a start scans the segment, time-based retention takes its latest record for one of 1970."
+                severity = WARNING
         else:
             return  # as it must be
         self.context.report("index-zero-tail", start, self._end, message, severity=severity, found=rows)
