@@ -136,8 +136,6 @@ def _decoded(schema: Any, data: bytes) -> Any:
     return AvroDecoder(avro_types.parsed(json.dumps(schema))).decode(data)
 
 
-
-
 @pytest.mark.parametrize("logical", ["time-millis", "time-micros"])
 @pytest.mark.parametrize("excess", [0, 1])
 def test_a_time_is_within_a_day(logical: str, excess: int) -> None:
