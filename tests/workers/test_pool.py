@@ -30,7 +30,7 @@ def test_all_messages_of_all_tasks_arrive_in_order() -> None:
             time.sleep(0.2)
         _squares(number, outlet)
 
-    for count in (1, 3):
+    for count in (0, 1, 3):
         with Pool(slow_at_first, count) as pool:
             results = list(pool.results(range(12), in_order=True))
             workers = list(pool._workers)
