@@ -28,7 +28,7 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.files = self.segments = self.size = self.records_not_read = 0
+        self.files = self.segments = self.batches = self.size = self.records_not_read = 0
         self._is_replayed = True
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
@@ -80,6 +80,7 @@ class Directory:
         self._is_replayed = self._is_replayed and unreplayed_in(report) is None
         if report.file_type == _LOG:
             self.segments += 1
+            self.batches += report.batches_intact + report.batches_salvaged + report.batches_lost
             self._log_names.append(report.path.rpartition("/")[2])
             if report.first_offset != NO_OFFSET:
                 is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
