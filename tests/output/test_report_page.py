@@ -129,22 +129,16 @@ def test_names_are_text_whatever_is_in_them(topic: str, tmp_path: Path) -> None:
 def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_no_records(tmp_path: Path) -> None:
     for number in range(21):  # more than are drawn and read as a whole
         write_partition(tmp_path, partition=number, segments={0: [_batch(0)], 1: [_batch(1)], 2: [_batch(2)]}, topic="orders")
-
-    def counts(text: str, number: int) -> list[str]:
-        row = re.search(rf"<tr><th[^>]*>(<a[^>]*>)?{tmp_path}/orders-{number}<.*?</tr>", text)
-        assert row is not None
-        return re.findall(r"<td[^>]*>([^<]*)</td>", row[0])[4:8]
-
     text, page = _page(tmp_path, level="quick")
-    assert counts(text, 3) == ["3", "0", "3", "–"]
+    row = re.search(rf"<tr><th[^>]*>{tmp_path}/orders-3</th>.*?</tr>", text)
+    assert row is not None and re.findall(r"<td[^>]*>([^<]*)</td>", row[0])[4:8] == ["3", "0", "3", "–"]
     assert page.all_of("p")[0].get("class") == "verdict clean"
     _, page = _page(tmp_path / "orders-0", tmp_path / "nowhere")
     assert page.all_of("p")[0].get("class") == "verdict unknown"
     path = tmp_path / "orders-1" / f"{0:020d}.log"
     path.write_bytes(_batch(0)[:-1] + b"x")
-    text, page = _page(tmp_path)
+    _, page = _page(tmp_path)
     assert page.all_of("p")[0].get("class") == "verdict bad"
-    assert counts(text, 1)[2] == "3", "also what is damaged"
 
 
 @pytest.mark.parametrize("fault", ["none", "lost+found", "metadata", "twice", "torn"])
