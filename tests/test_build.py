@@ -1,37 +1,14 @@
-"""What is built, tested and released: the kernel of the sources, the tools that CI has, recipes with what kdump needs."""
+"""What is tested and released: the tools that CI has are pinned, and recipes have what kdump needs."""
 
 import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
-from tests import kernels
-from tests.support import skip_if
-from tools import kernel
 from tools.release import RECIPES, recipes
 
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ".ci/constraints.txt"
 TOOLS_OF_RELEASES = ".ci/release.txt"
-
-
-def test_the_kernel_was_built_from_these_sources() -> None:
-    skip_if(kernels.why_no_c())
-    from kdump.binary import _kernel
-
-    assert _kernel.SOURCES in ("", kernel.digest())
-
-
-def test_tests_refuse_a_kernel_of_other_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    skip_if(kernels.why_no_c())
-    from kdump.binary import _kernel
-
-    assert kernels.why_stale() is None
-    monkeypatch.setattr(_kernel, "SOURCES", "0" * 64)
-    assert "python -m tools.kernel" in (kernels.why_stale() or "")
-    monkeypatch.delattr(_kernel, "SOURCES")  # as before it had one
-    assert kernels.why_stale() is not None
 
 
 def test_every_tool_of_ci_is_pinned() -> None:

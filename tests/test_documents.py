@@ -1,6 +1,8 @@
-"""The pages of the documentation agree with the program, and with one another."""
+"""The pages of the documentation and the man pages agree with the program, and with one another."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from kdump.cli.command_names import COMMANDS
 from tests.loops import each
-from tools import docs, modules
+from tools import docs, man, modules
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -31,16 +33,6 @@ def test_pages_of_reference_and_pictures_are_what_the_program_writes() -> None:
 @each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert list(_dead_links(page)) == []
-
-
-def test_dead_links_are_seen(tmp_path: Path) -> None:
-    (tmp_path / "other.md").write_text("# A title: `code`\n\n## More & more\n")
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# Here\n[a](other.md) [b](other.md#a-title-code) [c](#here) [d](https://example.org/x)\n"
-        "[e](gone.md) [f](other.md#gone) [g](#gone) [h](other.md#more--more)\n```\n[not a link](in-code.md)\n```\n"
-    )
-    assert list(_dead_links(page)) == ["gone.md", "other.md#gone", "#gone", "other.md#more--more"]
 
 
 @pytest.mark.parametrize(("page", "lines"), [("README.md", 145), ("ARCHITECTURE.md", 190)])
@@ -101,3 +93,44 @@ def _anchors(page: Path) -> set[str]:
     headings = _HEADING.findall(_FENCE.sub("", page.read_text()))
     anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
     return {anchor for anchor in anchors if "--" not in anchor}
+
+
+# --- Man pages
+
+
+NAMES = ["kdump.1", *(f"kdump-{name}.1" for name in COMMANDS)]
+
+
+def test_every_command_has_a_page(tmp_path: Path) -> None:
+    assert man.run([str(tmp_path / "man1")]) == 0
+    assert sorted(path.name for path in (tmp_path / "man1").iterdir()) == sorted(NAMES)
+
+
+def test_a_page_names_the_command_its_options_their_values_and_defaults() -> None:
+    page = man.pages()["kdump-check.1"]
+    assert "kdump\\-check \\- report what is wrong with files, partition directories and log directories\n" in page
+    assert "\nkdump check [OPTIONS] PATH...\n" in page
+    severities = "One of error, warning, info. The default is error."
+    wanted = f".TP\n\\fB\\-\\-fail\\-on SEVERITY\\fR\nExit with code 1 for findings of this severity or worse. {severities}\n"
+    assert wanted in page
+    assert "globs allowed, such as \\(aqindex\\-*\\(aq." in page
+
+
+def test_examples_keep_their_lines() -> None:
+    examples = ".nf\nkdump explain CorruptRecordException\nkdump explain \\(dqCorruption found in segment 4182,"
+    assert examples in man.pages()["kdump-explain.1"]
+
+
+def test_the_page_of_kdump_has_the_options_of_both_tools() -> None:
+    page = man.pages()["kdump.1"]
+    assert "\\fB\\-\\-strict\\-stderr\\fR\n" in page
+    assert "\\fB\\-\\-skip\\-record\\-metadata\\fR\nSkip metadata when printing records." in page
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+@each("name", NAMES)
+def test_roff_has_nothing_to_complain_of(name: str) -> None:
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=man.pages()[name], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    of_new_directories = ("kdump-recover.1", "kdump-redact.1", "kdump-reindex.1", "kdump-slice.1")
+    assert "Write the output to FILE" in " ".join(done.stdout.split()) or name in ("kdump.1", *of_new_directories)

@@ -39,7 +39,7 @@ def test_a_class_takes_the_fields_that_it_declares_once() -> None:
     limits = [Limit(1), Limit(1, 2), Limit(count=2, size=1)]
     assert [(limit.size, limit.count) for limit in limits] == [(1, 3), (1, 2), (1, 2)]
     values: tuple[object, ...]
-    for values, named in (((), {"count": 2}), ((1, 2, 3), {}), ((1,), {"size": 1}), ((1,), {"other": 2})):
+    for values, named in (((), {}), ((), {"count": 2}), ((1, 2, 3), {}), ((1,), {"size": 1}), ((1,), {"other": 2})):
         with pytest.raises(TypeError, match="Limit takes size, count"):
             Limit(*values, **named)
 

@@ -28,6 +28,7 @@ from kdump.binary.codecs import (
     inspect_frames,
     lz4,
     opened,
+    resembles,
     zstd_frame,
 )
 from kdump.binary.codecs.quirks import CodecQuirks
@@ -238,9 +239,12 @@ def test_frames_are_counted_up_to_the_first_that_is_not_whole(codec: int, whole:
         found = inspect_frames(codec, payload)
         assert (found.count, found.end, found.is_raw) == (count, len(whole) * count // 3, False)
     assert inspect_frames(codec, whole[:-1]).count == 2
+    assert (resembles(whole), resembles(whole[:1] + b"?" * 20)) == (CODECS[codec], None)
 
 
 def test_a_raw_block_of_snappy_and_the_window_of_a_zstd_frame_are_told() -> None:
+    whole = snappy_xerial(TEXT) * 3
+    assert (inspect_frames(SNAPPY, whole).end, inspect_frames(SNAPPY, whole).count) == (len(whole), 3)
     raw = inspect_frames(SNAPPY, snappy_raw(TEXT))
     assert (raw.count, raw.end, raw.is_raw) == (1, len(snappy_raw(TEXT)), True)
     assert inspect_frames(ZSTD, zstd_frames(NOISE, has_content_size=True)).window == len(NOISE)

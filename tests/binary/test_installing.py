@@ -1,6 +1,8 @@
-"""What messages say about missing packages: how they are installed beside the kdump that runs."""
+"""What is made of packages that are missing or cannot be loaded, and what messages say about them."""
 
 import ast
+import errno
+import os
 import re
 import sys
 import tomllib
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kdump.binary.installing import DISTRIBUTION, how_to_install
+from kdump.binary.loading import loading
+from kdump.errors import OutOfMemory, Unreadable
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -79,3 +83,28 @@ def test_in_a_self_contained_build(monkeypatch: pytest.MonkeyPatch) -> None:
         how_to_install("pyarrow", "arrow") == "this self-contained build of kdump has none; an installed kafka-kdump[arrow] has"
     )
     assert how_to_install("lz4") == "this self-contained build of kdump has none; an installed kafka-kdump has"
+
+
+LACKS_MEMORY = (
+    ImportError("libarrow.so.2600: failed to map segment from shared object"),
+    ImportError("libz.so.1: cannot allocate memory in static TLS block"),
+    *(MemoryError(), OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), SystemError("error return without exception set")),
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "words"),
+    [
+        *((error, OutOfMemory, "while loading the package arrows") for error in LACKS_MEMORY),
+        (
+            ImportError("x.so: Too many open files"),
+            Unreadable,
+            r"the package arrows cannot be loaded: x\.so: Too many open files",
+        ),
+        (ModuleNotFoundError("arrows"), ModuleNotFoundError, "arrows"),
+    ],
+    ids=str,
+)
+def test_only_a_package_that_is_missing_is_missing(error: Exception, expected: type[Exception], words: str) -> None:
+    with pytest.raises(expected, match=f"^{words}$"), loading("arrows"):
+        raise error

@@ -1,5 +1,6 @@
-"""A file as windows of bytes: opened only for reading, and never trusted to be a file."""
+"""Files under examination, as they are read where devices give all bytes, and where they do not."""
 
+import errno
 import os
 import socket
 import threading
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import Unreadable
 from tests.support import HANG, opened
 
@@ -110,3 +112,76 @@ def test_a_refused_file_leaves_no_descriptor_open(tmp_path: Path) -> None:
     for _ in range(10):
         _code_of(tmp_path)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+BLOCK = 4096
+PREAD, PREADV = os.pread, os.preadv
+
+
+def _fail(monkeypatch: pytest.MonkeyPatch, *blocks: int) -> None:
+    """Reads that start in one of these blocks fail, others end before the first of them."""
+
+    def pread(descriptor: int, count: int, position: int) -> bytes:
+        for block in blocks:
+            start = block * BLOCK
+            if start <= position < start + BLOCK:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            if position < start < position + count:
+                count = start - position
+        return PREAD(descriptor, count, position)
+
+    monkeypatch.setattr(os, "pread", pread)
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Path:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"x" * (4 * BLOCK) + b"y" * 100)
+    return path
+
+
+def test_blocks_that_cannot_be_read_are_zeros_and_are_listed_once(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail(monkeypatch, 1, 2)
+    with TolerantSource(str(device)) as source:
+        for _ in range(2):
+            data = source.read(0, 1 << 20)
+            assert data == b"x" * BLOCK + bytes(2 * BLOCK) + b"x" * BLOCK + b"y" * 100
+            assert source.read(BLOCK, 10) == bytes(10)  # a part of what was found before
+        assert source.bad_ranges == [(BLOCK, 3 * BLOCK)]
+    with TolerantSource(str(device)) as source:
+        buffer = bytearray(b"z" * 20)
+        assert source.read_into(memoryview(buffer), BLOCK + 10) == 20
+        assert buffer == bytes(20)
+        assert source.bad_ranges == [(BLOCK + 10, BLOCK + 30)], "only the requested part"
+
+
+def test_a_sound_device_has_no_bad_ranges(device: Path) -> None:
+    with TolerantSource(str(device)) as source:
+        assert source.read(4 * BLOCK, 1000) == b"y" * 100
+        assert source.read(1 << 20, 10) == b""
+        assert source.bad_ranges == []
+
+
+def test_a_file_that_becomes_shorter_is_not_a_failing_device(device: Path) -> None:
+    with TolerantSource(str(device)) as source:
+        os.truncate(device, 10)
+        with pytest.raises(Unreadable, match="was cut to 10 bytes") as caught:
+            source.read(0, 100)
+        assert (caught.value.code, source.bad_ranges) == ("file-shrank", [])
+
+
+def test_a_read_that_gives_nothing_before_the_end_of_the_file_is_a_bad_range(
+    device: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        os, "pread", lambda descriptor, count, position: PREAD(descriptor, max(0, min(count, BLOCK - position)), position)
+    )
+    with TolerantSource(str(device)) as source:
+        assert source.read(0, 2 * BLOCK) == b"x" * BLOCK + bytes(BLOCK)
+        assert source.bad_ranges == [(BLOCK, 2 * BLOCK)]
+        buffer = bytearray(b"z" * 2 * BLOCK)
+        monkeypatch.setattr(
+            os, "preadv", lambda descriptor, into, position: min(BLOCK - position, PREADV(descriptor, into, position))
+        )
+        source.read_plainly(memoryview(buffer), 0)
+        assert buffer == b"x" * BLOCK + bytes(BLOCK), "nothing that the caller had is left"

@@ -304,26 +304,6 @@ def test_a_full_disk_and_a_closed_stdout_are_one_line(tmp_path: Path, large: Pat
     assert (status, err.count(b"\n"), (tmp_path / "out").stat().st_size) == (OUTPUT_FAILED, 1, 30 << 10)
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, large: Path) -> None:
-    sizes = []
-    for name, data in ((LOG_NAME, large.read_bytes()), ("00000000000000000001.log", large.read_bytes() * 4)):
-        (tmp_path / name).write_bytes(data)
-        script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
-        script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-        arguments = [sys.executable, "-c", script, *_command("log", "--output", "ndjson", tmp_path / name)]
-        sizes.append(int(subprocess.run(arguments, env=_environment(), capture_output=True, check=True).stdout))
-    assert sizes[1] < sizes[0] + 8192  # KiB
-
-
-def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:
-    path = tmp_path / LOG_NAME
-    path.write_bytes(b"".join(_batches(3)) + b"torn")
-    status, out, _ = _shell('"$0" -m kdump log --output ndjson "$1" 2>&-', path)
-    assert (status, len(out.splitlines())) == (FINDINGS, 4)
-    assert path.read_bytes().endswith(b"torn")
-
-
 def test_an_interrupt_ends_a_command_that_waits_for_its_reader(large: Path) -> None:
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": with_interrupts}
     with subprocess.Popen(_command("log", *[large] * 50), env=_environment(), **pipes) as process:

@@ -94,7 +94,10 @@ def test_a_directory_stands_for_its_checkpoints_and_a_copy_is_known_by_how_it_be
     assert run(tmp_path)[1].count("Dumping ") == 2
     for path in ("orders-0", "*/leader-epoch-*"):
         assert "startOffset: 77" in run(tmp_path / path)[1]
-    for text, name, shown in ((OFFSETS, "copy.txt", "offset: 1200"), (EPOCHS, "copy.bak", "startOffset: 77")):
+    for text, name, shown in (
+        *((OFFSETS, "copy.txt", "offset: 1200"), (EPOCHS, "copy.bak", "startOffset: 77")),
+        *(("0\n1\n7 88\n", "one.bak", "startOffset: 88"), ("0\n1\nt 0 99\n", "other.bak", "offset: 99")),
+    ):
         assert shown in run(_file(tmp_path, text, name))[1]
 
 

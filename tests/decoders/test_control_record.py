@@ -1,7 +1,5 @@
 """Control records: the types in their keys, the meaning of their values, and the output of a release."""
 
-import struct
-
 import pytest
 
 from kdump.decoders import control_record
@@ -10,13 +8,8 @@ from kdump.output.kafka import record_contents
 from kdump.releases.profile import profile_of
 from tests.builders.records import (
     Record,
-    Voter,
     commit_record,
-    kraft_version_record,
-    kraft_voters_record,
     leader_change_record,
-    snapshot_footer_record,
-    snapshot_header_record,
 )
 from tests.builders.records import control_record as build
 from tests.loops import each
@@ -73,23 +66,6 @@ def test_a_marker_that_is_none_is_a_fault(value: bytes | None, code: str, old_co
 
 
 # --- the records of a KRaft quorum
-
-
-def test_a_leader_change_has_a_colon_and_the_others_such_as_voters_have_none() -> None:
-    assert _text(leader_change_record()) == (
-        ' LeaderChange: {"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}'
-    )
-    assert _text(snapshot_header_record(last_contained_log_timestamp=1_700_000_000_000)) == (
-        ' SnapshotHeader {"version":0,"lastContainedLogTimestamp":1700000000000}'
-    )
-    assert _text(snapshot_footer_record()) == ' SnapshotFooter {"version":0}'
-    assert _text(kraft_version_record(kraft_version=1)) == ' KRaftVersion {"version":0,"kRaftVersion":1}'
-    voters = [Voter(voter_id=1, voter_directory_id=struct.pack(">qq", 1, 2))]
-    assert _text(kraft_voters_record(voters=voters)) == (
-        ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAEAAAAAAAAAAg",'
-        '"endpoints":[{"name":"CONTROLLER","host":"localhost","port":9093}],'
-        '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
-    )
 
 
 def test_the_fields_shown_are_those_of_the_version_that_a_record_claims() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import kdump
 from kdump.cli import dropin
+from kdump.dropin.tool import _java_path
 from kdump.output.blocks import Blocks
 from tests.builders.files import (
     aborted_transaction,
@@ -175,6 +176,14 @@ def test_a_log_of_2_gib_is_not_read_and_one_of_a_byte_less_is(tmp_path: Path) ->
         os.truncate(tmp_path / LOG, size)
         printed = _run(tmp_path, "--files", LOG)
         assert (printed.exit_code, ONE_BATCH_LINE in printed.stdout) == (1, size < 1 << 31)
+
+
+def test_paths_are_those_of_java_and_empty_ones_at_the_end_are_dropped(tmp_path: Path) -> None:
+    name = "00000000000000000000.log"
+    (tmp_path / name).write_bytes(b"")
+    assert [_java_path(path) for path in ("/", "//", "a//b/", "/a/", "s3://b//c/")] == ["/", "/", "a/b", "/a", "s3://b/c"]
+    assert _run(tmp_path, "--files", f"./{name},.//{name},,").stdout.count(f"Dumping ./{name}\n") == 2
+    assert _run(tmp_path, "--files", f",{name}").stdout.startswith(f"Dumping \nDumping {name}\n")
 
 
 def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path) -> None:

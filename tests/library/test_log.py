@@ -1,7 +1,7 @@
 """A log in the library: its batches and records, up to damage and past it."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -113,26 +113,6 @@ def _until_damage(rows: Iterable[object]) -> tuple[int, kdump.CorruptData]:
         for _ in rows:
             count += 1
     return count, caught.value
-
-
-@each(
-    ("damaged", "code"),
-    [
-        (lambda data: _flipped(data, 65), "crc-mismatch"),  # a byte of a record
-        (lambda data: data[:40], "torn-tail"),  # cut off in a batch
-        (lambda data: data[:10], "torn-header"),
-        (lambda data: bytes(100), "zero-tail"),
-        (lambda data: b"no batch" * 20, "garbage-region"),
-        (lambda data: data[:8] + b"\xff" * 4 + data[12:], "batch-length-mismatch"),
-    ],
-)
-def test_damage_is_raised_after_the_batches_before_it(tmp_path: Path, damaged: Callable[[bytes], bytes], code: str) -> None:
-    sound = _batches(0, 1)
-    path = _log(tmp_path, *sound, damaged(_batches(2)[0]))
-    position = len(b"".join(sound))
-    for rows in (kdump.open(path), kdump.open(path).records()):
-        count, error = _until_damage(rows)
-        assert (count, error.code, error.path, error.position) == (2, code, os.fspath(path), position)
 
 
 def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:

@@ -185,6 +185,7 @@ def test_a_hole_that_two_files_know_of_has_the_offsets_of_both(tmp_path: Path) -
     (path / f"{8:020}.snapshot").write_bytes(b"")
     (hole,) = [row for row in kdump.slice(path, tmp_path / "part") if isinstance(row, Hole)]
     assert (hole.offset_first, hole.offset_last, hole.offsets) == (4, 7, 4)
+    assert not [row for row in kdump.slice(path, tmp_path / "until", to_offset=2) if isinstance(row, Hole)]
 
 
 def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import struct
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
 from kdump.messages.layout import layout_of
 from kdump.messages.schema import Field, Message, Reader
+from tests.any_message import any_message, damaged, messages, versions
 from tests.builders.records import unsigned_varint
 from tests.loops import each
 
@@ -269,3 +271,28 @@ def test_a_layout_has_what_its_version_reads_and_the_tags_that_it_refuses() -> N
         assert layout is not None and layout.later_tags == refused and layout.is_flexible == (version > 0)
         names = [[field.name for field in fields] for fields in (layout.fields, layout.tagged, layout.shown)]
         assert names == [["plain"], tagged, ["plain", *tagged]]
+
+
+SAMPLES = 60
+
+
+def _outcome(message: Message, data: bytes, version: int, *, keep: bool) -> object:
+    """Where reading ends, or what is wrong, and the field."""
+    reader = Reader(data)
+    try:
+        schema.read(message, reader, version, keep=keep)
+    except CorruptData as fault:
+        return fault.code, fault.message, fault.values
+    return reader.position
+
+
+@each("message", list(messages()), ids=lambda message: message.name)
+def test_what_is_passed_over_ends_where_it_is_read(message: Message) -> None:
+    chance = random.Random(message.name)
+    for version in (*versions(message), -1, 99):
+        for _ in range(SAMPLES):
+            data = any_message(message, version, chance)
+            for one in (data, data + b"\x01\x02", damaged(data, chance), data[: chance.randrange(len(data) + 1)]):
+                outcome = _outcome(message, one, version, keep=True)
+                assert _outcome(message, one, version, keep=False) == outcome, (version, one.hex())
+                assert schema.is_readable(message, one, version) == isinstance(outcome, int), (version, one.hex())

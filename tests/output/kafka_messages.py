@@ -2,7 +2,7 @@
 
 `kafka_messages.tsv` has the start of each message that is known, `{}` for each value in it, and the answer: the codes of faults,
 or the first words of the meaning if it leads to none. They were decided by reading the code around the messages of 2.8.2, 3.9.1,
-4.0.0 and 4.3.1. `tests/oracle/test_kafka_messages.py` extracts all messages, and finds answers that are not decided here.
+4.0.0 and 4.3.1. `tests/oracle/test_kafka_tool.py` extracts all messages, and finds answers that are not decided here.
 """
 
 import re

@@ -551,6 +551,25 @@ def _write_baseline(baseline: Path, capfd: pytest.CaptureFixture[str], *paths: P
     return baseline
 
 
+@each("command", ["check", "forecast", "info", "triage"])
+def test_the_summary_of_a_command_is_one_object_of_its_json(
+    command: str, partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main([command, "--output", "json", str(partition)])
+    assert json.loads(capfd.readouterr().out)["summary"]
+
+
+def test_records_of_metadata_are_said_not_to_be_replayed_whatever_is_beside_them() -> None:
+    directory = "/data/__cluster_metadata-0"
+    files = [_report(f"{directory}/{name}", ("intact", 9, 1)) for name in (LOG, f"{LOG[:-4]}.index", "quorum-state")]
+    for file, file_type in zip(files[1:], ("index", "quorum-state"), strict=True):
+        file.file_type = file_type
+    for row in range(3):
+        reports = [(file, directory) for file in (*files[row:], *files[:row])]
+        lines = [line for line in _lines(reports=reports) if line.startswith(directory)]
+        assert [line.endswith("fine; records not replayed") for line in lines] == [True], lines
+
+
 def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flip_a_bit(partition / LOG, 75)
     missing = partition.parent / "gone.log"

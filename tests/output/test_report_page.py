@@ -136,8 +136,8 @@ def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_
     _, page = _page(tmp_path / "orders-0", tmp_path / "nowhere")
     assert page.all_of("p")[0].get("class") == "verdict unknown"
     path = tmp_path / "orders-1" / f"{0:020d}.log"
-    path.write_bytes(_batch(0)[:-1])
-    _, page = _page(tmp_path / "orders-1")
+    path.write_bytes(_batch(0)[:-1] + b"x")
+    _, page = _page(tmp_path)
     assert page.all_of("p")[0].get("class") == "verdict bad"
 
 

@@ -179,6 +179,11 @@ def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:
 
 
 def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
+    said = [
+        SliceReport("x.log").skip(error).is_damage
+        for error in (Unreadable("file-io-error", "x"), CorruptData("crc-mismatch", "x"))
+    ]
+    assert said == [False, True], "what the device did not give is not damage"
     report = SliceReport("x.log")
     report.cover(100, 150)
     report.cover(150, 200)
@@ -259,7 +264,8 @@ def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Pat
     assert len(_rows("index", tmp_path)) == (index.stat().st_size - 80) // 8 > 0
     assert {row["segmentBase"] for row in _rows("timeindex", tmp_path)} == {4}
     assert _picked(_rows("txn_index", tmp_path), "segmentBase", "producerId", "lastOffset") == [(4, 7, 5)]
-    assert _picked(_rows("producers", tmp_path), "segmentBase", "entry", "producerId") == [(7, 0, 9)]
+    for given in ({}, {"fromOffset": "500"}, {"toOffset": "1"}):  # which choose no states
+        assert _picked(_rows("producers", tmp_path, **given), "segmentBase", "entry", "producerId") == [(7, 0, 9)]
 
 
 def test_headers_alone_tell_all_but_what_a_batch_is_worth(tmp_path: Path) -> None:
@@ -444,6 +450,7 @@ def test_files_on_their_way_have_a_state_and_are_read_where_they_are_requested(t
     _log(tmp_path / "a-0" / file_name(0, ".log"), data)
     _log(tmp_path / "a-0" / (file_name(0, ".log") + ".deleted"), data)
     _log(tmp_path / f"b-1.{'0' * 32}-delete" / file_name(0, ".log"), data)
+    _log(tmp_path / "remote-log-index-cache" / file_name(0, ".log"), data)  # which is no partition
     assert [row[1:] for row in _found(tmp_path)] == [
         *(("a", 0, 0, "log", None), ("a", 0, 0, "log", "deleted"), ("b", 1, 0, "log", "delete"))
     ]
@@ -458,6 +465,10 @@ def test_topics_and_partitions_choose_directories(tmp_path: Path) -> None:
     assert {row["topic"] for row in _rows("findings", tmp_path, topics="pay*")} == {"payments"}
     (tmp_path / "replication-offset-checkpoint").write_text("0\n3\norders 0 5\npayments 0 7\npayments 1 9\n")
     assert _picked(_rows("checkpoints", tmp_path, topics="pay*", partitions="1"), "topic", "offset") == [("payments", 9)]
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n2\norders 0 x\npayments 1 9\n")
+    assert _picked(_rows("checkpoints", tmp_path), "topic", "offset") == [("payments", 9)]
+    with pytest.raises(CorruptData):
+        _rows("checkpoints", tmp_path, mode="FAILFAST")
     assert planning.plan(Options({"path": str(tmp_path), "table": "checkpoints"}), {"topic": frozenset(["payments"])}) != [()]
 
 

@@ -71,6 +71,9 @@ def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
     ("source", "reason"),
     [
         pytest.param("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7", id="it ends"),
+        pytest.param(
+            "import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(30)", "closed its input or output", id="it stays"
+        ),
         pytest.param("import sys; sys.stdin.readline(); print('x')", "no JSON object", id="it writes no JSON"),
         pytest.param("import sys; sys.stdin.readline(); print('[1]')", "no JSON object", id="it writes a list"),
         pytest.param(

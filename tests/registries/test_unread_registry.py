@@ -50,9 +50,15 @@ def test_a_listing_does_not_blame_the_data(unread: Any, partition: Path, capfd: 
 
 
 def test_a_listing_says_that_no_registry_is_beside_the_data(partition: Path, tmp_path: Path, capfd: Capture) -> None:
-    log = shutil.copy(partition / f"{0:020d}.log", tmp_path)
-    assert main(["log", "--deep", "--output", "ndjson", "--value-decoder", "avro", log]) == 1
-    assert "because no _schemas-0 is beside the data; --schemas DIR says where one is" in capfd.readouterr().out
+    log = partition / f"{0:020d}.log"
+    copied = shutil.copytree(partition, tmp_path / partition.name) / log.name
+    assert main(["log", "--deep", "--output", "ndjson", "--value-decoder", "avro", str(log), str(copied)]) == 1
+    why = "because no _schemas-0 is beside the data; --schemas DIR says where one is"
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert len(rows) == 14
+    assert all(
+        (row["decodedValue"] is None, why in (row["decodeError"] or "")) == (row["file"] == str(copied),) * 2 for row in rows
+    )
 
 
 def test_a_scan_says_that_schemas_may_be_missing(partition: Path, tmp_path: Path) -> None:

@@ -177,21 +177,6 @@ def test_all_of_it_is_data_too(capfd: Capture) -> None:
     assert (row["oldRelease"], row["newRelease"], row["name"]) == ("2.0.0", "2.0.1", "batch line")
 
 
-@each(
-    ("arguments", "message"),
-    [
-        (["2.0.7"], "release 2.0.7 is not known; did you mean 2.0.1 or 2.1.0? Known are 0.8.0, "),
-        (["2.0"], "release 2.0 is no full number, and patch releases differ; there are 2.0.0, 2.0.1 "),
-        (["2.0.0..2.0.7"], "release 2.0.7 is not known; "),
-        (["2.0.0", "2.0.1", "2.1.0"], "kdump releases takes one release, or two\n"),
-    ],
-)
-def test_a_release_that_is_not_known_is_refused(capfd: Capture, arguments: list[str], message: str) -> None:
-    status, out, err = _run(capfd, *arguments)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"kdump: {message}")
-
-
 def test_without_the_source_of_the_history_only_explanations_are_missing(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_source(_module: object) -> str:
         raise OSError("could not get source code")

@@ -242,12 +242,6 @@ def _refusal(release: str) -> str:
     return str(caught.value)
 
 
-def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
-    said = _refusal("9.9.9")
-    assert said.startswith("--release 9.9.9 is not known")
-    assert [release for release in known.RELEASES if release not in said] == []
-
-
 PATCHES = "is no full number, and patch releases differ; there are"
 
 

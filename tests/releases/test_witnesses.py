@@ -1,7 +1,5 @@
 """Every rule of the history has a golden that fails if the rule moves to the release before or after."""
 
-import re
-
 import pytest
 
 from golden_outputs import make
@@ -35,11 +33,3 @@ def test_all_releases_that_the_history_names_are_of_rules() -> None:
     of_rules = {move.rule.rpartition(" ")[2] for move in MOVES.values()}
     assert of_rules == {group.releases[0] for group in changes.groups()} - {FIRST}
     assert len(MOVES) > 800
-
-
-def test_a_run_that_a_rule_has_nothing_to_do_with_notices_nothing() -> None:
-    move = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later"]
-    golden = witnesses.golden_of(move, witnesses.Witness("magic1-crc-wrong", ("--files", "00000000000000000000.log")))
-    assert golden is not None
-    assert re.search(rb"magic: 1", golden.stdout)
-    assert not witnesses.notices(move, golden)

@@ -113,6 +113,7 @@ SEVERAL = "--schemas has several schemas: "
         ({**AVRO_CHAIN, "d.avsc": '"none"'}, "avro:a", {"of": {"of": {"of": 4}}}),
         ({**IMPORTING, "a.avsc": AVRO_SHOP}, "protobuf:shop.Order", {"id": "FULL"}),
         ({"a.desc": SET}, "protobuf", {"id": 150}),
+        ({"a.json": AVRO_SHOP}, "avro", {"id": 4}),
         ({"a.desc": SET, **TWO}, "protobuf:M", {"id": 150}),
         ({"a.desc": SET, "b.proto": PROTO_STOCK.replace("package stock", "import 'a'")}, "protobuf:Order", {"count": 150}),
         ({"a.avsc": AVRO_SHOP}, "protobuf", "--schemas has no schema for --value-decoder protobuf"),
@@ -125,11 +126,12 @@ def test_a_decoder_names_the_type_of_data_that_name_none(
     for name, text in files.items():
         (tmp_path / "schemas" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     value = b"\x08\x96\x01" if decoder.startswith("protobuf") else b"\x08"
-    path = write_partition(tmp_path, topic="orders", partition=0, segments={0: [batch(records=[record(value=value)])]})
-    options = ["--schemas", str(tmp_path / "schemas"), "--value-decoder", decoder, "--output", "ndjson"]
-    status = main(["log", *options, str(path)])
-    out, err = capfd.readouterr()
-    if isinstance(shown, str):
-        assert (status, out) == (USAGE, "") and err.startswith(f"kdump: {shown}")
-    else:
-        assert (status, json.loads(out)["decodedValue"]) == (CLEAN, shown)
+    path = write_partition(tmp_path, topic="orders", partition=0, segments={0: [batch(records=[record(key=value, value=value)])]})
+    for part in ("value", "key") if not any("orders" in name for name in files) else ("value",):
+        options = ["--schemas", str(tmp_path / "schemas"), f"--{part}-decoder", decoder, "--output", "ndjson"]
+        status = main(["log", *options, str(path)])
+        out, err = capfd.readouterr()
+        if isinstance(shown, str):
+            assert (status, out) == (USAGE, "") and err.startswith(f"kdump: {shown.replace('--value', f'--{part}')}")
+        else:
+            assert (status, json.loads(out)[f"decoded{part.title()}"]) == (CLEAN, shown)

@@ -246,6 +246,14 @@ def test_a_field_has_presence_as_its_file_or_itself_says(
     assert _compiled(file, b"\x08\x00") == expected
 
 
+def test_an_optional_field_of_a_set_has_presence_and_what_holds_no_file_is_none() -> None:
+    field = _text(1, b"f") + _number(3, 1) + _number(4, 1) + _number(5, 5) + _number(9, 0) + _number(17, 1)
+    file = _text(4, _text(1, b"M") + _text(2, field) + _text(8, _text(1, b"_f"))) + _text(12, b"proto3")
+    assert _compiled(file, b"\x08\x00") == {"f": 0}
+    with pytest.raises(CorruptData, match="no set of Protobuf descriptors"):
+        proto_descriptors.parse_set(b"", Types())
+
+
 def _compiled(file: bytes, data: bytes) -> Any:
     types = Types()
     proto_descriptors.parse_set(_text(1, file), types)

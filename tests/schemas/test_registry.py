@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from kdump.errors import CorruptData
+from kdump.schemas import framing, resolving, topic
 from kdump.schemas import registry as registry_module
-from kdump.schemas import resolving, topic
 from kdump.schemas.bounds import MAX_SCHEMA_SIZE
 from kdump.schemas.collection import Collection
 from kdump.schemas.decoding import PartDecoder
@@ -216,6 +216,13 @@ def test_data_have_the_schema_that_they_name_or_none(kind: str, data: bytes | No
     assert (found.value, found.fault and found.fault.code) == (value, code)
     assert found.has_value == (value is not None)
     assert code is None or (json.loads(found.schema or "{}")["error"] is not None)
+
+
+def test_a_header_without_a_path_of_messages_is_about_the_first_one() -> None:
+    text = 'syntax = "proto3"; message M { int32 n = 1; } message Other { int32 o = 1; }'
+    decoder = PartDecoder(Collection(_registry(("s", 1, 3, text), schemaType="PROTOBUF")), "value", topic="t")
+    for path, value in ((b"", {"n": 2}), (b"\0", {"n": 2}), (b"\2\2", {"o": 2})):
+        assert decoder.decode(b"\x08\x02", ((framing.HEADER_NAMES["value"], b"\0\0\0\0\3" + path),)).value == value
 
 
 def test_the_newest_schema_of_a_subject_is_that_of_data_of_its_type_only() -> None:

@@ -151,6 +151,16 @@ def test_a_damaged_copy_is_named_beside_the_intact_ones_and_not_called_behind(co
     assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(first)], [str(second)])
     fate = _fate("a-0@1", second)
     assert (fate.answer, fate.copies, fate.damaged_on) == ("damaged", [], [str(second)])
+    (second / "a-0" / f"{FIRST}.log.deleted").write_bytes(batches[1])
+    assert _fate("a-0@1", second).answer == "damaged", "that is the log which is read"
+
+
+@each("at", [0, 2])
+def test_only_damage_after_a_record_may_hold_the_marker_of_its_transaction(at: int, tmp_path: Path) -> None:
+    batches = [_batch(0), _batch(1, producer_id=7, producer_epoch=0, is_transactional=True), _batch(2)]
+    batches[at] = flipped(batches[at])
+    fate = _fate("a-0@1", _partition(tmp_path, *batches))
+    assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", at == 2)
 
 
 def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,7 +14,6 @@ import kdump
 from kdump.errors import KdumpError
 from kdump.workers import pool as pools
 from kdump.workers.pool import Died, NoWorker, Outlet, Pool
-from tests.loops import each
 from tests.support import HANG, wait_until
 
 PACKAGE = Path(kdump.__file__).parent
@@ -32,7 +30,7 @@ def test_all_messages_of_all_tasks_arrive_in_order() -> None:
             time.sleep(0.2)
         _squares(number, outlet)
 
-    for count in (1, 3):
+    for count in (0, 1, 3):
         with Pool(slow_at_first, count) as pool:
             results = list(pool.results(range(12), in_order=True))
             workers = list(pool._workers)
@@ -65,37 +63,6 @@ def test_a_task_is_taken_only_when_a_worker_is_free_for_it() -> None:
     with Pool(_squares, 2) as pool:
         assert len(list(pool.results(tasks(), in_order=True))) == 20
     assert len(busy) == 10 and max(busy) < 2
-
-
-@each("in_order", [True, False])
-def test_a_death_ends_one_task_which_may_be_done_again_in_its_place(in_order: bool) -> None:
-    def work(task: list[int], outlet: Outlet) -> None:
-        number, attempt = task
-        outlet.place.put_text(b"file %d" % number)
-        outlet.place.put(number, attempt, 7)
-        outlet.send("begun")
-        if number in (1, 2) and attempt < 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        outlet.send("done")
-
-    died: list[Died] = []
-    seen: dict[int, list[Any]] = {number: [] for number in range(5)}
-    order = []
-    with Pool(work, 2) as pool:
-        for task, message in pool.results(([number, 0] for number in range(5)), in_order=in_order):
-            order.append(task[0])
-            if isinstance(message, Died):
-                died.append(message)
-                pool.again([task[0], task[1] + 1])
-            else:
-                seen[task[0]].append(message)
-    assert {number: messages.count("done") for number, messages in seen.items()} == dict.fromkeys(range(5), 1)
-    assert [seen[number].count("begun") for number in range(5)] == [1, 3, 3, 1, 1]
-    assert {(one.how, one.code, one.error) for one in died} == {("was killed by SIGKILL", -signal.SIGKILL, None)}
-    assert sorted((one.numbers, one.text) for one in died) == [
-        ((number, attempt, 7), b"file %d" % number) for number in (1, 2) for attempt in (0, 1)
-    ]
-    assert not in_order or order == sorted(order)
 
 
 def test_what_a_task_raises_comes_after_what_it_sent_and_ends_no_other() -> None:
