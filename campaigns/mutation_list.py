@@ -450,7 +450,6 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("ticket-says-it-twice", "overview/ticket.py", "not isinstance(found, Finding) or not told.is_told(found)", "True"),
     ("offsets-of-some-partitions", "overview/topics.py", "None if None in offsets else sum(filter(", "sum(filter("),
     ("64-e62", "overview/topics.py", "for one in sums) / measured if", "for one in sums) / sum(one.size for one in sums) if"),
-    ("transaction-of-damaged-batch", "overview/transactions.py", "item.status == DAMAGED or ", ""),
     ("hangs-though-uncertain", "overview/transactions.py", " = is_certain and elapsed is not", " = elapsed is not"),
     ("open-for-less-than-nothing", "overview/transactions.py", " max(newest - known, 0)", " newest - known"),
     ("transaction-before-snapshot", "overview/transactions.py", " or offset < self.starts_at:", ":"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 from collections import Counter
@@ -19,6 +20,7 @@ from kdump.errors import Unreadable
 from kdump.output.schemas import schema_of
 from kdump.overview.overview import Overview
 from kdump.overview.space import kind_of
+from kdump.overview.ticket import name_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
@@ -139,6 +141,34 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     assert overview.exit_code == 0
 
 
+@each("seed", range(8))
+def test_the_times_of_a_partition_are_those_of_all_its_batches(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    times = [sorted(TIMESTAMP + chance.randrange(HOUR) for _ in range(2)) for _ in range(12)]
+    pieces = [
+        batch(base_offset=2 * row, base_timestamp=first, records=[record(), record(offset_delta=1, timestamp_delta=last - first)])
+        for row, (first, last) in enumerate(times)
+    ]
+    for topic, hurt in zip(
+        "ab", (pieces, [*pieces[:4], b"\xff" * 90, *pieces[4:9], flipped(pieces[9]), *pieces[10:]]), strict=True
+    ):
+        (one,) = kdump.info(write_partition(tmp_path, topic=topic, segments={0: hurt}), level="full").partitions
+        whole = [time for row, both in enumerate(times) for time in both if pieces[row] in hurt]
+        assert (one.oldest_timestamp, one.newest_timestamp) == (min(whole), max(whole))
+
+
+def test_only_a_directory_in_service_is_a_replica(tmp_path: Path) -> None:
+    for name, is_one in (
+        ("t-0", True),
+        ("t-0.ab-delete", False),
+        ("t-0.ab-stray", False),
+        ("t-0.ab-future", False),
+        ("t", False),
+    ):
+        (tmp_path / name).mkdir()
+        assert name_of(str(tmp_path / name)) == ("t-0" if is_one else str(tmp_path / name))
+
+
 def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) -> None:
     batches = [data(offset, at=TIMESTAMP + offset) for offset in range(3000)]
     write_partition(tmp_path, topic="t", segments={0: batches[:1000], 1000: batches[1000:2000], 2000: batches[2000:]})
@@ -220,11 +250,12 @@ def _begun(offset: int, producer: int, at: int = TIMESTAMP) -> bytes:
 def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
     later = TIMESTAMP + HOUR
-    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later)]
+    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later), _begun(5, 4, -1)]
     found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
         (2, 1, HOUR, True, True),
         (3, 4, 0, True, False),
+        (4, 5, None, True, False),  # nobody knows since when
     ]
 
 

@@ -156,6 +156,22 @@ def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     assert work_of(lambda: scale.place(9_999, many, [(0, 1)] * 10_000)).lines < 100, "each mark is placed"
 
 
+def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
+    made = PartitionMap("p")
+    made.segments = [
+        MapSegment("p", "log", 5, 45, 80, 2, 1000, 1159, None, []),
+        MapSegment("p", "b", 45, 60, 8, 2, 1100, 1199, 0, []),
+    ]
+    for axis, length in (("bytes", 80), ("offset", 40), ("time", 200)):
+        scale = MapScale([made], axis, 20)
+        assert scale.per_cell == length / 20
+        for row, hides in enumerate(order := ("damaged", "not_examined", "salvaged", "goes", "zero", "sound")):
+            for pair in ((hides, other) for other in order[row:]):
+                for one, other in (pair, pair[::-1]):
+                    spans = [MapSpan("log", kind, 0, 1, None, None, None, None) for kind in (one, other)]
+                    assert scale.kinds(spans, [(2.0, 3.2), (3.2, 19.5)]) == [None, None, one, hides, *[other] * 16]
+
+
 @each("width", [40, 80, 100, 120, 200])
 def test_a_map_fits_its_width_and_needs_no_colour(width: int, tmp_path: Path) -> None:
     path = shutil.copytree(CASES / "partition-garbage", tmp_path / "データ\x1b[31m-7")
