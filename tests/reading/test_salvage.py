@@ -164,15 +164,6 @@ def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
         assert looked.budget.crc_bytes == MEBIBYTE
 
 
-@each("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
-@each("row", [0, 1, 3])
-def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
-    batches = _log(4)
-    batches[row] = _with_length(batches[row], length)
-    statuses = [SALVAGED if at == row else INTACT for at in range(4)]
-    assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
-
-
 def test_a_batch_of_a_magic_that_nobody_reads_is_not_salvaged_though_its_length_alone_is_wrong() -> None:
     ranges = _ranges(_batch(0) + _with_length(MAGIC_3, len(MAGIC_3) + 50) + _batch(2) + _batch(3))
     assert [found.status for found in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
@@ -191,12 +182,6 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
     start = section.chunk.starts[0]
     assert (section.claimed_length, section.chunk.window[start : start + len(_batch(1))]) == (-5, _batch(1))
     assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
-
-
-@each("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
-def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
-    ranges = _ranges(_batch(0) + _with_length(_batch(1)[:-1] + b"!", length) + _batch(2) + _batch(3))
-    assert ranges == [Range(row * SIZE, (row + 1) * SIZE, status) for row, status in enumerate((INTACT, "", SALVAGED, INTACT))]
 
 
 # --- lengths that lead to the start of a later batch
@@ -303,16 +288,6 @@ def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(coun
 def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE, stretch_bytes=1)
     assert _statuses(_ranges(_with_offset(_batch(0), 500) + _batch(2), tuning=tuning)) == "ss"
-
-
-@each("between", [b"", b"garbage" * 9, bytes(99)])
-def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact(between: bytes) -> None:
-    inside = [_batch(5), _batch(6), between, _batch(7), _batch(8)]
-    outer = bytearray(batch(records=[record(value=b"".join(inside))], base_offset=1))
-    outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
-    outer[-1] = 1  # so that the CRC does not tell the length
-    ranges = _ranges(_batch(0) + bytes(outer) + _batch(9) + _batch(10) + _batch(11))
-    assert _statuses([one for one in ranges if one.start < SIZE + len(outer) and one.status]) == "issss"
 
 
 @each(
