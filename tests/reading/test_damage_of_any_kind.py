@@ -53,7 +53,7 @@ class Damaged:
             self.starts.append(len(self.data))
             size = len(whole[row])
             if kind == LENGTH_AND_CRC:
-                size = chance.choice((size + chance.randint(1, 300), 11, 12, 25, 26, 60, (1 << 31) + 11))
+                size = chance.choice((size - 1, size + chance.randint(1, 300), 11, 12, 25, 26, 60, (1 << 31) + 11))
             if kind == OVER_OTHERS:
                 end = row + chance.randint(2, 3)
                 size = sum(map(len, whole[row:end]))

@@ -276,14 +276,6 @@ def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(s
     assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
 
 
-@each("count", range(1, 9))
-def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
-    log = _log(8)
-    log[3] = _with_offset(log[3], 500)
-    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
-    assert _statuses(_ranges(b"".join(log), tuning=tuning)) == "iiisiiii"
-
-
 @each("count", [1, 2])
 def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE, stretch_bytes=1)
@@ -314,22 +306,6 @@ def test_damage_has_the_code_of_its_kind_and_says_how_the_walk_went_on(damage: b
     with opened(_batch(0) + damage + after) as source:
         found = [(item.start, item.end, item.code, item.resync) for item in walk(source) if isinstance(item, Damage)]
     assert found == [(SIZE, SIZE + len(damage), code, "by-scan" if after else "end")]
-
-
-@each(
-    ("claimed_end", "statuses"), [(0, "sii"), (100, "sii"), (101, "sii"), (110, "sii"), (111, "ssi"), (120, "ssi"), (121, "sss")]
-)
-def test_batches_are_beyond_doubt_from_the_end_of_a_claim_on(claimed_end: int, statuses: str) -> None:
-    with opened(bytes(200)) as source:
-        order = Order(source, 0, None)
-        order.doubt(claimed_end)
-        order.take_salvaged((99, 99, 0), 10)  # in doubt itself, it bounds nothing
-        found = []
-        for row in range(3):
-            extent = 5 + row, 5 + row, 0
-            status = order.judge_found(extent, 100 + 10 * row, 10) if order.is_in_doubt else order.judge(extent, 10, list)
-            found.append(status[0])
-    assert "".join(found) == statuses
 
 
 @each(("size", "status"), [(2047, SALVAGED), (2048, SALVAGED), (2049, INTACT)])
@@ -491,17 +467,6 @@ def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() 
 
 def test_a_log_under_the_name_of_an_earlier_one_is_in_order_from_its_second_batch_on() -> None:
     assert _statuses_below([_batch(row) for row in range(10, 16)], 10) == "siiiii"
-
-
-@each(
-    "distance, statuses",
-    [(-1, "i-ssii"), (0, "i-siii"), (1, "i-sssi")],  # at 0, its length leads to a batch, but the offsets between go on as well
-)
-def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int, statuses: str) -> None:
-    claims = bytearray(_with_length(_batch(1), 3 * SIZE - 12 + distance))  # up to the start of the third batch after, or so
-    claims[-1] ^= 1
-    found = _ranges(_batch(0) + bytes(claims) + b"".join(map(_batch, (2, 3, 4, 5))))
-    assert [one.start // SIZE for one in found] == [0, 1, 2, 3, 4, 5] and _statuses(found) == statuses
 
 
 _FIELDS = {"offset": 0, "length": 56, "epoch": -1, "magic": 2, "crc": 0, "attributes": 0, "delta": 0, "base": 0, "max": 0}
