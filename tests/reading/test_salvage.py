@@ -101,7 +101,6 @@ SIZE = len(_batch(0))
 # --- sound logs
 
 
-DAMAGED_INSIDE = _batch(1)[:-2] + b"!!"
 MAGIC_3 = batch(records=[record()], base_offset=1, magic=3)
 NESTED = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
 CODEC_5 = _with_length(_batch(1), 3 * SIZE + 90)[:22] + b"\x05" + _batch(1)[23:]
@@ -112,10 +111,7 @@ WRAPPER = wrapper(messages=[message(value=b"v")], base_offset=3)
 
 STATUSES: dict[str, tuple[list[bytes], str]] = {
     "larger than a window": ([_batch(0), batch(records=[record(value=bytes(3 << 20))], base_offset=1), _batch(2)], "iii"),
-    "damaged inside: stepped over by its length": ([_batch(0), DAMAGED_INSIDE, _batch(2)], "idi"),
-    "damaged inside, the last": ([_batch(0), DAMAGED_INSIDE], "id"),
     "nothing is looked for inside if the length is right": ([_batch(0), NESTED], "i-"),
-    "claims two more, whose offsets go on": ([_batch(0), _claiming(_batch(1), 3 * SIZE), *_log(5)[2:]], "i-sii"),
     "an unknown codec does not lead over batches to zeros": ([_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
     "claims one of a lower leader epoch": (EPOCHS, "idi"),
     "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
@@ -368,18 +364,10 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
 @each(
     ("batches", "expected"),
     [
-        ([_batch(0), bytes(SIZE), _batch(2)], [(1, 2)]),
-        ([_batch(0), _with_length(_batch(1), SIZE - 9), _batch(2), _batch(3)], [(1, 2)]),
-        ([_batch(0), _bad(_batch(1)), _batch(2)], [(1, 2)]),
-        ([_batch(0), _bad(_batch(5)), _batch(9)], [(5, 9)]),  # what is missing before it is not damaged
-        *(([_batch(0), _bad(_batch(wrong)), _batch(2)], [(1, 2)]) for wrong in (0, 2, 7)),
-        ([_batch(0), _bad(_batch(1)), _bad(_batch(4)), _batch(9)], [(1, 9), (4, 9)]),
         ([_batch(0), _bad(_batch(7)), _batch(3), bytes(SIZE), _batch(5), _batch(9)], [(1, 3), (4, 5)]),  # room for all
         ([_batch(0), _bad(_batch(5))], [(5, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
-        ([_old(0), _bad(_old(5)), _old(9)], [(5, 9)]),
-        ([_old(0), _bad(_old(5, magic=0)), _old(9)], [(5, 9)]),
         ([_batch(0), _claiming(_batch(5), 2 * SIZE), _batch(6), _batch(9)], [(5, 6)]),
         (
             [_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)],
