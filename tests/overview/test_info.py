@@ -24,7 +24,7 @@ from kdump.overview.ticket import name_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
-from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, TimestampType, batch, message, record, transaction_marker, wrapper
 from tests.loops import each
 
 HOUR, MINUTE = 3_600_000, 60_000
@@ -143,30 +143,27 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
 
 @each("seed", range(8))
 def test_the_times_of_a_partition_are_those_of_all_its_batches(seed: int, tmp_path: Path) -> None:
+    """With the time of appending, that of a batch is its last; the last one has none."""
     chance = random.Random(seed)
+    kind: TimestampType = "LogAppendTime" if seed % 2 else "CreateTime"
     times = [sorted(TIMESTAMP + chance.randrange(HOUR) for _ in range(2)) for _ in range(12)]
-    pieces = [
-        batch(base_offset=2 * row, base_timestamp=first, records=[record(), record(offset_delta=1, timestamp_delta=last - first)])
-        for row, (first, last) in enumerate(times)
-    ]
-    for topic, hurt in zip(
-        "ab", (pieces, [*pieces[:4], b"\xff" * 90, *pieces[4:9], flipped(pieces[9]), *pieces[10:]]), strict=True
-    ):
-        (one,) = kdump.info(write_partition(tmp_path, topic=topic, segments={0: hurt}), level="full").partitions
-        whole = [time for row, both in enumerate(times) for time in both if pieces[row] in hurt]
+    pieces = []
+    for row, (first, last) in enumerate(times):
+        records = [record(), record(offset_delta=1, timestamp_delta=last - first)]
+        pieces.append(batch(base_offset=2 * row, base_timestamp=first, max_timestamp=last, timestamp_type=kind, records=records))
+    none = batch(base_offset=24, base_timestamp=-1, max_timestamp=-1, records=[record()])
+    damaged = [*pieces[:4], b"\xff" * 90, *pieces[4:9], flipped(pieces[9]), *pieces[10:]]
+    for topic, hurt in (("sound", pieces), ("damaged", damaged)):
+        path = write_partition(tmp_path, topic=topic, segments={0: [*hurt, none]})
+        (one,) = kdump.info(path, level="full").partitions
+        whole = [time for row, both in enumerate(times) for time in both[seed % 2 :] if pieces[row] in hurt]
         assert (one.oldest_timestamp, one.newest_timestamp) == (min(whole), max(whole))
 
 
 def test_only_a_directory_in_service_is_a_replica(tmp_path: Path) -> None:
-    for name, is_one in (
-        ("t-0", True),
-        ("t-0.ab-delete", False),
-        ("t-0.ab-stray", False),
-        ("t-0.ab-future", False),
-        ("t", False),
-    ):
+    for name in ("t-0", "t-0.ab-delete", "t-0.ab-stray", "t-0.ab-future", "t"):
         (tmp_path / name).mkdir()
-        assert name_of(str(tmp_path / name)) == ("t-0" if is_one else str(tmp_path / name))
+        assert name_of(str(tmp_path / name)) == ("t-0" if name == "t-0" else str(tmp_path / name))
 
 
 def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Damaged:
             kind = chance.choice(kinds)
             self.pieces += WHOLE * chance.randint(2, 5) + kind
             if kind in "oelxy":
-                self.pieces += 2 * WHOLE  # which say what is wrong
+                self.pieces += "wqw" if kind == LENGTH and chance.random() < 0.5 else 2 * WHOLE  # which say what is wrong
             elif chance.random() < 0.4:
                 self.pieces += chance.choice(("b", "q", "wb") if kind == OFFSET_AND_CRC else ("b", "g", "q", "wb"))
         self.pieces += WHOLE * chance.randint(OFFSET_AND_CRC in self.pieces[-2:], 4)
@@ -81,6 +81,7 @@ class Damaged:
             elif kind in "oel":
                 found += "s"
                 is_found &= kind == LENGTH
+                last = self.offsets[row][1] if kind == LENGTH and not in_doubt else last
             elif kind in (WRONG_CRC, OFFSET_AND_CRC) and not in_doubt and self.pieces[row + 1 : row + 2] not in (GARBAGE, ZEROS):
                 found += "d"
             else:

@@ -20,11 +20,12 @@ from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
 from kdump.reading.salvage import walk
-from kdump.reading.starts import first_offset_at
+from kdump.reading.starts import first_offset_at, starts_from_the_end
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from kdump.reading.walked_log import UNEXAMINED, found_in
 from tests import kernels
+from tests.builders.files import file_name, write_partition
 from tests.builders.hostile import batches_and_claims
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -345,6 +346,12 @@ def test_only_a_sound_batch_has_a_first_offset() -> None:
         assert [first_offset_at(source, row * SIZE) for row in range(5)] == [5, None, None, 7, None]
 
 
+def test_a_walk_may_start_at_the_last_entry_and_the_2nd_4th_and_8th_from_the_end(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={0: _log(12)}, index_interval_bytes=0)
+    with Source(str(path / file_name(0, ".log"))) as source:
+        assert [position // SIZE for position in starts_from_the_end(source)] == [11, 10, 8, 4, 0]
+
+
 def _bad(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 0x21])
 
@@ -388,6 +395,15 @@ def test_damage_takes_the_offsets_that_it_claims_if_they_lie_between_its_neighbo
         for item in walk(source, base_offset=0):
             offsets.take(item)
     assert [(one.offset, one.next_offset) for one in offsets.ranges()] == expected
+
+
+def test_a_copy_of_a_batch_has_no_room_where_no_offset_is_missing() -> None:
+    offsets = DamagedOffsets(0)
+    with opened(b"".join(map(_batch, (0, 1, 2, 3, 1, 4, 5, 6)))) as source:
+        for item in walk(source, base_offset=0):
+            offsets.take(item)
+    assert offsets.ranges() == []
+    assert [(one.first, one.lowest, one.offset, one.next_offset, one.doubted) for one in offsets.strays] == [(1, 4, 4, 4, None)]
 
 
 # --- which batches are beyond doubt
@@ -632,18 +648,6 @@ def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(ma
     before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
     found = [(one.start, one.end) for one in _ranges(before + b"?" * 50 + outer) if one.status in (INTACT, SALVAGED)]
     assert found == [(0, len(before)), (len(before) + 50, len(before) + 50 + len(outer))]
-
-
-def test_where_windows_end_decides_nothing_about_batches_out_of_line() -> None:
-    chance = random.Random(64)
-    for _ in range(60):
-        offsets, offset = [], 0
-        for _ in range(9):
-            offset = chance.choice((offset + 1, offset + 1, offset + 2, offset, max(offset - 3, 0), offset + 7))
-            offsets.append(offset)
-        data = b"".join(_batch(offset) for offset in offsets)
-        found = [_ranges(data, tuning=kernels.in_windows(SIZE * count + 9)) for count in range(1, 8)]
-        assert found == found[:1] * len(found), offsets
 
 
 def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:
