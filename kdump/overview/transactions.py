@@ -11,7 +11,6 @@ from kdump.errors import KdumpError
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.overview.row import OpenTransaction
-from kdump.reading.items import DAMAGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,11 +47,11 @@ class Transactions:
         self._open, self.starts_at, self.producers = found, offset, count
 
     def take(self, item: Batches) -> None:
-        """Follow the next batches."""
+        """Follow the next batches, of which none is damaged."""
         if item.summary is not None and not item.summary.any_attributes & TRANSACTIONAL_BIT:
             return
         batches = item.chunk.batches
-        if item.status == DAMAGED or True not in batches["is_transactional"]:
+        if True not in batches["is_transactional"]:
             return
         names = ("is_transactional", "is_control", "producer_id", "producer_epoch", "base_offset", "timestamp")
         rows = zip(*(batches[name] for name in names), strict=True)

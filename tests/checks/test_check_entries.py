@@ -435,6 +435,7 @@ def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cle
         (_transaction(0)[:-1], 2, True),
         (_batch(0, 1) + b"no batch " * 20 + _batch(5), 3, False),
         (b"no batch " * 20 + _batch(5), 3, False),
+        (b"no batch " * 20 + _batch(0, 1) + _batch(2, 3), 3, True),  # damage elsewhere hides none
     ],
 )
 def test_a_marker_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, last: int, told: bool) -> None:

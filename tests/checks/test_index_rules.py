@@ -3,6 +3,7 @@
 import random
 from array import array
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.checks.packed_ints import PackedInts
 from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.rules.indexes.offset_index_gaps import EntryGaps
+from kdump.checks.rules.indexes.sibling_log import SiblingLog
+from kdump.checks.segment_facts import SegmentFacts
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import file_name, write_partition
@@ -148,3 +151,19 @@ def test_the_smallest_gap_is_that_of_all_windows() -> None:
     for row, positions in ((0, [9000, 10_000]), (2, [20_000, 40_000])):
         gaps.add(row, range(2), array("i", positions))
     assert gaps._smallest == 1000
+
+
+def test_only_a_batch_in_a_gap_explains_it_and_has_a_lowest_offset() -> None:
+    found: list[Any] = []
+    context: Any = SimpleNamespace(report=lambda code, *_, **values: found.append((code, values["found"])))
+    facts = SegmentFacts("log", 0, 40 << 20)
+    facts.end = facts.size
+    facts.positions.extend([at << 20 for at in (0, 2, 12, 13, 25)])
+    facts.add_offsets(*[[5, 6, 7, 8, 9]] * 3)
+    gaps = EntryGaps(context, SiblingLog(facts))
+    gaps.add(0, range(5), array("i", [at << 20 for at in (2, 12, 13, 25, 39)]))
+    gaps.finish(40 << 20)
+    assert found == [], "each leads over one large batch"
+    gaps.finish(45 << 20)
+    assert found == [("index-stale", 6 << 20)]
+    assert [facts.lowest_offset_at(at << 20, 99) for at in (0, 1, 2, 12, 26)] == [5, 99, 6, 7, 99]

@@ -102,11 +102,22 @@ def test_a_wrapper_that_ends_inside_a_message_says_what_is_lost(tmp_path: Path, 
 
 
 def test_what_a_cut_message_was_is_known_by_the_wrapper_before(tmp_path: Path) -> None:
-    cut = _wrapper(10, 2, trailing=b"\0\0\0", offset=14)
-    path = write_log(tmp_path, _wrapper(0, 10), cut, _wrapper(15, 3))
-    assert [(code, first, last) for code, _, first, last in _found(path, level="deep")] == [("legacy-wrapper-cut", 12, 14)]
+    for first, before in ((0, []), (10, [_wrapper(0, 10)])):
+        cut = _wrapper(first, 2, trailing=b"\0\0\0", offset=first + 4)
+        path = write_log(tmp_path, *before, cut, _wrapper(first + 5, 3))
+        found = [(code, lost, last) for code, _, lost, last in _found(path, level="deep")]
+        assert found == [("legacy-wrapper-cut", first + 2, first + 4)]
     (said,) = _messages(path)
     assert said.startswith("The wrapper ends inside a message: message 3 of those inside is cut; ")
+
+
+@each("magic", [0, 1])
+@each("level", LEVELS)
+def test_a_follower_may_start_a_segment_inside_of_a_wrapper_and_nowhere_else(tmp_path: Path, level: str, magic: int) -> None:
+    for base in (2, 3, 4, 7, 8):
+        path = tmp_path / f"{base:020}.log"
+        path.write_bytes(_wrapper(3, 5, magic) + _wrapper(8, 3, magic))
+        assert _found(path, level=level) == [("offset-below-base", "error", 3, 7)] * (base == 8)
 
 
 def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wrapper(tmp_path: Path) -> None:

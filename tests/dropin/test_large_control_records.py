@@ -94,7 +94,7 @@ def test_long_headers_give_their_keys_again_and_again() -> None:
 
 
 def test_the_heap_counts_buffers_of_values() -> None:
-    for value, needed in ((None, 92 + 3), (b"v", 148 + 4)):
+    for value, needed in ((None, 92 + 3), (b"", 148 + 3), (b"v", 148 + 4)):
         data = encode_record(Record(headers=[(b"k", value)] * 1000))
         headers = headers_at(data, 0)
         assert [headers.needs_more_heap_than(1000 * needed - less) for less in (0, 1)] == [False, True]

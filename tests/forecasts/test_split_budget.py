@@ -56,3 +56,14 @@ def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_pa
         return work_of(lambda: list(kdump.forecast(path))).nanoseconds
 
     assert work(1_200) < 5 * work(300)
+
+
+def test_a_segment_of_a_split_holds_batches_whose_last_offset_it_can_hold(tmp_path: Path) -> None:
+    most = (1 << 31) - 1
+    for count, bases in ((2, (0, 2 * most)), (3, (0, most - 1, 2 * most))):
+        records = [record(value=b"v", offset_delta=row) for row in range(count)]
+        middle, last = batch(base_offset=most - 1, records=records), batch(base_offset=2 * most, records=records)
+        path = tmp_path / f"t-{count}"
+        path.mkdir()
+        (path / f"{0:020d}.log").write_bytes(_batch(0) + middle + last)
+        assert {tuple(base for base, _ in row.segments or ()) for row in kdump.forecast(path)} == {bases}

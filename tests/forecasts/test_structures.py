@@ -2,6 +2,7 @@
 
 import random
 import struct
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.leader_epochs import LeaderEpochs
-from kdump.forecasts.producer_state import ProducerStates
+from kdump.forecasts.producer_state import OpenFrom, ProducerStates
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings
 from kdump.forecasts.sorted_ints import SortedInts
@@ -129,9 +130,30 @@ def test_a_snapshot_is_taken_only_after_the_last_one_and_strays_go_but_for_the_n
 def test_the_newest_sound_snapshot_lists_open_transactions(firsts: list[int], unstable: int | None, tmp_path: Path) -> None:
     entries = [producer_entry(producer_id=row, current_txn_first_offset=first) for row, first in enumerate(firsts)]
     sound = producer_snapshot(entries=entries)
-    states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 11: sound})
+    states = _states(tmp_path, {4: b"", 8: sound, 9: sound[:-1] + b"x" if firsts else b"x", 10: sound, 11: sound})
+    (tmp_path / f"{10:020}.snapshot").unlink()
     states.truncate_and_reload(4, 10)
     assert (list(states.snapshots), states.end_offset, states.first_unstable_offset) == ([8], 8, unstable)
+    assert list(states._directory.files) == [f"{8:020}.snapshot"], "others are deleted"
+
+
+def test_open_transactions_are_counted_as_in_a_dict() -> None:
+    chance, opened, expected = random.Random(60), OpenFrom(), dict[int, int]()
+    for _ in range(400):
+        producer, first = chance.randrange(9), chance.choice((None, 0, 1, 2))
+        opened.put(producer, first)
+        expected.pop(producer, None)
+        expected |= {} if first is None else {producer: first}
+        assert [opened.by_producer.get(row) for row in range(9)] == [expected.get(row) for row in range(9)]
+        counts = Counter(expected.values())
+        assert [opened.counts.get(first) for first in range(3)] == [counts.get(first) for first in range(3)]
+
+
+@each("last, is_too_far", [(0x7FFFFFFE, False), (0x7FFFFFFF, False), (0x80000000, True)])
+def test_a_segment_overflows_from_the_first_offset_that_no_index_holds(last: int, is_too_far: bool, tmp_path: Path) -> None:
+    (tmp_path / f"{7:020}.log").write_bytes(batch(records=[record(value=b"v")], base_offset=7 + last))
+    segment = Segment(Directory.of(str(tmp_path)), 7, Settings(RULES, is_clean=False, recovery_point=0))
+    assert segment.overflows() == is_too_far
 
 
 def test_only_a_higher_epoch_is_noted(tmp_path: Path) -> None:

@@ -49,6 +49,13 @@ def test_bytes_after_the_entries_are_covered_by_the_checksum_but_not_read() -> N
     assert _fault(build(entries=[ONE]) + b"more").code == "snapshot-crc-mismatch"
 
 
+def test_the_ids_in_a_cut_snapshot_are_those_of_its_whole_entries() -> None:
+    data = build(entries=[producer_entry(producer_id=number) for number in (4, 5, 6)])
+    for end in range(len(data) + 1):
+        with opened(data[:end]) as source:
+            assert list(producer_snapshot.ids(source)) == [4, 5, 6][: max(end - 10, 0) // 46]
+
+
 @pytest.mark.parametrize("version", [0, 2, -1, 0x7FFF])
 def test_another_version_is_not_read(version: int) -> None:
     fault = _fault(build(entries=[ONE], version=version))

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable
 
-from kdump.errors import CorruptData
+import pytest
+
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, quorum_state
 from tests.loops import each
 
@@ -31,6 +33,18 @@ def _code(read: Callable[[bytes], object], data: bytes) -> str:
 )
 def test_a_topic_id_is_what_java_reads(text: str, code: str) -> None:
     assert _code(partition_metadata.read, text.encode()) == code
+
+
+@each("code", ["missing", "is-directory", "not-regular", "permission", "io-error", "shrank"])
+def test_a_topic_id_that_cannot_be_read_is_not_as_none(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(path: str) -> None:
+        raise Unreadable(f"file-{code}", "why", path=path)
+
+    monkeypatch.setattr(partition_metadata, "Source", fails)
+    try:
+        assert (partition_metadata.read_topic_id("t-0"), code in ("missing", "is-directory", "not-regular")) == (None, True)
+    except Unreadable as error:
+        assert (error.code, code in ("permission", "io-error", "shrank")) == (f"file-{code}", True)
 
 
 @each(

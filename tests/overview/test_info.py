@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 from collections import Counter
@@ -19,10 +20,11 @@ from kdump.errors import Unreadable
 from kdump.output.schemas import schema_of
 from kdump.overview.overview import Overview
 from kdump.overview.space import kind_of
+from kdump.overview.ticket import name_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
-from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, TimestampType, batch, message, record, transaction_marker, wrapper
 from tests.loops import each
 
 HOUR, MINUTE = 3_600_000, 60_000
@@ -139,6 +141,31 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     assert overview.exit_code == 0
 
 
+@each("seed", range(8))
+def test_the_times_of_a_partition_are_those_of_all_its_batches(seed: int, tmp_path: Path) -> None:
+    """With the time of appending, that of a batch is its last; the last one has none."""
+    chance = random.Random(seed)
+    kind: TimestampType = "LogAppendTime" if seed % 2 else "CreateTime"
+    times = [sorted(TIMESTAMP + chance.randrange(HOUR) for _ in range(2)) for _ in range(12)]
+    pieces = []
+    for row, (first, last) in enumerate(times):
+        records = [record(), record(offset_delta=1, timestamp_delta=last - first)]
+        pieces.append(batch(base_offset=2 * row, base_timestamp=first, max_timestamp=last, timestamp_type=kind, records=records))
+    none = batch(base_offset=24, base_timestamp=-1, max_timestamp=-1, records=[record()])
+    damaged = [*pieces[:4], b"\xff" * 90, *pieces[4:9], flipped(pieces[9]), *pieces[10:]]
+    for topic, hurt in (("sound", pieces), ("damaged", damaged)):
+        path = write_partition(tmp_path, topic=topic, segments={0: [*hurt, none]})
+        (one,) = kdump.info(path, level="full").partitions
+        whole = [time for row, both in enumerate(times) for time in both[seed % 2 :] if pieces[row] in hurt]
+        assert (one.oldest_timestamp, one.newest_timestamp) == (min(whole), max(whole))
+
+
+def test_only_a_directory_in_service_is_a_replica(tmp_path: Path) -> None:
+    for name in ("t-0", "t-0.ab-delete", "t-0.ab-stray", "t-0.ab-future", "t"):
+        (tmp_path / name).mkdir()
+        assert name_of(str(tmp_path / name)) == ("t-0" if name == "t-0" else str(tmp_path / name))
+
+
 def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) -> None:
     batches = [data(offset, at=TIMESTAMP + offset) for offset in range(3000)]
     write_partition(tmp_path, topic="t", segments={0: batches[:1000], 1000: batches[1000:2000], 2000: batches[2000:]})
@@ -220,11 +247,12 @@ def _begun(offset: int, producer: int, at: int = TIMESTAMP) -> bytes:
 def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
     later = TIMESTAMP + HOUR
-    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later)]
+    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later), _begun(5, 4, -1)]
     found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
         (2, 1, HOUR, True, True),
         (3, 4, 0, True, False),
+        (4, 5, None, True, False),  # nobody knows since when
     ]
 
 

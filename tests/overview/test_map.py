@@ -4,6 +4,7 @@ import json
 import shutil
 import struct
 import sys
+from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -156,6 +157,20 @@ def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     assert work_of(lambda: scale.place(9_999, many, [(0, 1)] * 10_000)).lines < 100, "each mark is placed"
 
 
+def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
+    made = PartitionMap("p")
+    for base, end, size, oldest, newest in ((5, 45, 80, 1000, 1159), (45, 60, 8, 1100, 1199)):
+        made.segments.append(MapSegment("p", "log", base, end, size, 2, oldest, newest, None, []))
+    order = ("damaged", "not_examined", "salvaged", "goes", "zero", "sound")
+    for axis, length in (("bytes", 80), ("offset", 40), ("time", 200)):
+        scale = MapScale([made], axis, 20)
+        assert scale.per_cell == length / 20
+        for one, other in product(order, repeat=2):
+            spans = [MapSpan("log", kind, 0, 1, None, None, None, None) for kind in (one, other)]
+            hides = min(one, other, key=order.index)
+            assert scale.kinds(spans, [(2.0, 3.2), (3.2, 19.5)]) == [None, None, one, hides, *[other] * 16]
+
+
 @each("width", [40, 80, 100, 120, 200])
 def test_a_map_fits_its_width_and_needs_no_colour(width: int, tmp_path: Path) -> None:
     path = shutil.copytree(CASES / "partition-garbage", tmp_path / "データ\x1b[31m-7")
@@ -239,15 +254,15 @@ def _marker(producer: int, offset: int, second: int, *, is_commit: bool) -> byte
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """Three transactions of producer 1, of which the last stays open, in two logs; producer 2 pauses, then has a new epoch."""
+    """Three transactions of producer 1, of which the last stays open, in two logs; producer 2 pauses a minute, then longer."""
     batches = {
         0: [
             *(_of_producer(1, 0, 0, is_transactional=True), _of_producer(2, 1, 1), _of_producer(1, 2, 2, is_transactional=True)),
-            *(_marker(1, 3, 3, is_commit=True), _of_producer(2, 4, 4), _of_producer(1, 5, 5, is_transactional=True)),
+            *(_marker(1, 3, 3, is_commit=True), _of_producer(2, 4, 61), _of_producer(1, 5, 5, is_transactional=True)),
         ],
         6: [
-            *(_marker(1, 6, 6, is_commit=False), _of_producer(2, 7, 90), _of_producer(2, 8, 91, epoch=1)),
-            _of_producer(1, 9, 92, is_transactional=True),
+            *(_marker(1, 6, 6, is_commit=False), _of_producer(2, 7, 122), _of_producer(2, 8, 123, epoch=1)),
+            _of_producer(1, 9, 124, is_transactional=True),
         ],
     }
     return write_partition(tmp_path, segments=batches, topic="orders")
@@ -261,7 +276,7 @@ def test_producers_have_their_transactions_and_runs_between_silences_and_epochs(
     ]
     assert runs == [
         *((1, "committed", 0, 3, 0, 3), (2, "batches", 1, 4, 1000, 2), (1, "aborted", 5, 6, 5000, 2)),
-        *((2, "batches", 7, 7, 90_000, 1), (2, "batches", 8, 8, 91_000, 1), (1, "open", 9, 9, 92_000, 1)),
+        *((2, "batches", 7, 7, 122_000, 1), (2, "batches", 8, 8, 123_000, 1), (1, "open", 9, 9, 124_000, 1)),
     ]
     one, two = made.producers[1], made.producers[2]
     assert (one.committed, one.aborted, one.is_open, one.batches, one.last_offset) == (1, 1, True, 6, 9)

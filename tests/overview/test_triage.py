@@ -246,6 +246,7 @@ STOPPED = [
     *((None, [CLEANLY, CRASHED], [(LOSES, 9)]), ("running", [CRASHED, CLEANLY], [(LOSES, 9)])),
     *(("clean", [CRASHED, CLEANLY], [(LOSES, 3)]), ("unclean", [CLEANLY, CRASHED], [(LOSES, 9)])),
     *(("clean", [CRASHED], [(ALSO, 9)]), ("clean", [MILD], []), ("unclean", [CRASHED, MILD], [(LOSES, 9)])),
+    *(("unclean", starts, [(LOSES, 0)]) for starts in ([MILD, ("unclean", "trap", 0)], [("unclean", "trap", 0), MILD])),
     ("unclean", [("unclean", "fails", 1), CRASHED], [(FAILS, None)]),
     ("clean", [CLEANLY, ("unclean", "fails", 1)], [(LOSES, 3), (ALSO, 1)]),  # which the verdict speaks of
     *(("clean", [("clean", "safe", 0), CRASHED], [(ALSO, 9)]), ("unclean", [("unclean", "trims", 0), CLEANLY], [(ALSO, 3)])),

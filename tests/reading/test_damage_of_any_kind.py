@@ -31,7 +31,7 @@ class Damaged:
             kind = chance.choice(kinds)
             self.pieces += WHOLE * chance.randint(2, 5) + kind
             if kind in "oelxy":
-                self.pieces += 2 * WHOLE  # which say what is wrong
+                self.pieces += "wqw" if kind == LENGTH and chance.random() < 0.5 else 2 * WHOLE  # which say what is wrong
             elif chance.random() < 0.4:
                 self.pieces += chance.choice(("b", "q", "wb") if kind == OFFSET_AND_CRC else ("b", "g", "q", "wb"))
         self.pieces += WHOLE * chance.randint(OFFSET_AND_CRC in self.pieces[-2:], 4)
@@ -51,7 +51,9 @@ class Damaged:
         self.data = b""
         for row, kind in enumerate(self.pieces):
             self.starts.append(len(self.data))
-            size = len(whole[row]) + chance.randint(1, 300) * (kind == LENGTH_AND_CRC)
+            size = len(whole[row])
+            if kind == LENGTH_AND_CRC:
+                size = chance.choice((size - 1, size + chance.randint(1, 300), 11, 12, 25, 26, 60, (1 << 31) + 11))
             if kind == OVER_OTHERS:
                 end = row + chance.randint(2, 3)
                 size = sum(map(len, whole[row:end]))
@@ -62,7 +64,7 @@ class Damaged:
                 )
                 if own_end < first and not (after and last == after[0][0]):  # they may be its payload
                     self.pieces = self.pieces[:row] + WRONG_CRC + HIDDEN * (end - row - 1) + self.pieces[end:]
-            self.ends.append(len(self.data) + size)
+            self.ends.append(len(self.data) + size % (1 << 31))  # nobody believes that one is so large
             self.data += _hurt(whole[row], kind, self.claims[row], size, chance)
 
     def statuses(self) -> str:
@@ -79,6 +81,7 @@ class Damaged:
             elif kind in "oel":
                 found += "s"
                 is_found &= kind == LENGTH
+                last = self.offsets[row][1] if kind == LENGTH and not in_doubt else last
             elif kind in (WRONG_CRC, OFFSET_AND_CRC) and not in_doubt and self.pieces[row + 1 : row + 2] not in (GARBAGE, ZEROS):
                 found += "d"
             else:
@@ -119,14 +122,13 @@ def _hurt(data: bytes, kind: str, offset: int, size: int, chance: random.Random)
         at = len(data) - chance.randint(1, 30)  # in its value
         data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
     if kind == LENGTH:
-        size = chance.choice((11, 15, len(data) + 1, 1 << 20, 1 << 30))
+        size = chance.choice((11, 12, 25, 26, 60, len(data) + 1, 2 * len(data), 1 << 20, (1 << 31) + 11))
     epoch = 1 << 20 if kind == EPOCH else int.from_bytes(data[12:16], "big")
     if kind == INSERTED:
         data = data[:70] + chance.randbytes(chance.randint(1, 40)) + data[70:]
     data = struct.pack(">qiI", offset, size - 12, epoch) + data[16:]
-    return {GARBAGE: b"\xff" * len(data), ZEROS: bytes(len(data) + 600), TORN: data[: chance.randint(61, len(data) - 2)]}.get(
-        kind, data
-    )
+    torn = data[: chance.randint(61, len(data) - 2)]
+    return {GARBAGE: b"\xff" * len(data), ZEROS: bytes(len(data) + 600), TORN: torn}.get(kind, data)
 
 
 @each("seed", range(150), python_share=3, quick=20)

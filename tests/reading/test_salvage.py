@@ -20,11 +20,12 @@ from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
 from kdump.reading.salvage import walk
-from kdump.reading.starts import first_offset_at
+from kdump.reading.starts import first_offset_at, starts_from_the_end
 from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from kdump.reading.walked_log import UNEXAMINED, found_in
 from tests import kernels
+from tests.builders.files import file_name, write_partition
 from tests.builders.hostile import batches_and_claims
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each
@@ -101,7 +102,6 @@ SIZE = len(_batch(0))
 # --- sound logs
 
 
-DAMAGED_INSIDE = _batch(1)[:-2] + b"!!"
 MAGIC_3 = batch(records=[record()], base_offset=1, magic=3)
 NESTED = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
 CODEC_5 = _with_length(_batch(1), 3 * SIZE + 90)[:22] + b"\x05" + _batch(1)[23:]
@@ -112,10 +112,7 @@ WRAPPER = wrapper(messages=[message(value=b"v")], base_offset=3)
 
 STATUSES: dict[str, tuple[list[bytes], str]] = {
     "larger than a window": ([_batch(0), batch(records=[record(value=bytes(3 << 20))], base_offset=1), _batch(2)], "iii"),
-    "damaged inside: stepped over by its length": ([_batch(0), DAMAGED_INSIDE, _batch(2)], "idi"),
-    "damaged inside, the last": ([_batch(0), DAMAGED_INSIDE], "id"),
     "nothing is looked for inside if the length is right": ([_batch(0), NESTED], "i-"),
-    "claims two more, whose offsets go on": ([_batch(0), _claiming(_batch(1), 3 * SIZE), *_log(5)[2:]], "i-sii"),
     "an unknown codec does not lead over batches to zeros": ([_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
     "claims one of a lower leader epoch": (EPOCHS, "idi"),
     "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
@@ -164,15 +161,6 @@ def test_what_a_header_claims_from_its_second_byte_on_costs_nothing() -> None:
         assert looked.budget.crc_bytes == MEBIBYTE
 
 
-@each("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
-@each("row", [0, 1, 3])
-def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
-    batches = _log(4)
-    batches[row] = _with_length(batches[row], length)
-    statuses = [SALVAGED if at == row else INTACT for at in range(4)]
-    assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
-
-
 def test_a_batch_of_a_magic_that_nobody_reads_is_not_salvaged_though_its_length_alone_is_wrong() -> None:
     ranges = _ranges(_batch(0) + _with_length(MAGIC_3, len(MAGIC_3) + 50) + _batch(2) + _batch(3))
     assert [found.status for found in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
@@ -191,12 +179,6 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
     start = section.chunk.starts[0]
     assert (section.claimed_length, section.chunk.window[start : start + len(_batch(1))]) == (-5, _batch(1))
     assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
-
-
-@each("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
-def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
-    ranges = _ranges(_batch(0) + _with_length(_batch(1)[:-1] + b"!", length) + _batch(2) + _batch(3))
-    assert ranges == [Range(row * SIZE, (row + 1) * SIZE, status) for row, status in enumerate((INTACT, "", SALVAGED, INTACT))]
 
 
 # --- lengths that lead to the start of a later batch
@@ -226,24 +208,19 @@ def test_a_batch_at_the_end_of_a_payload_is_not_listed_though_zeros_follow(after
 
 
 @each(
-    ("offsets", "is_listed"),
+    "offsets",
     [
-        ((0, 641, 642, 643, 644), True),
-        ((0, 641, 645, 646, 647), True),  # up to the next one
-        ((0, 641, 642, 645, 650), True),  # or from the damaged one on
-        ((0, 641, 643, 645, 650), False),  # neither
-        ((0, 641, 650, 651, 644), False),
-        ((0, 641, 639, 640, 642), False),
-        ((0, 641, 642, 700, 644), False),
-        ((0, 641, 700, 701, 642), False),  # the offsets of the damaged one reach up to the next: it holds what it claims
+        (0, 641, 643, 645, 650),  # neither from the damaged one on, nor up to the next one
+        (0, 641, 650, 651, 644),
+        (0, 641, 640, 641, 642),
+        (0, 641, 642, 700, 644),
+        (0, 641, 700, 701, 642),  # the offsets of the damaged one reach up to the next: it holds what it claims
     ],
 )
-def test_the_offsets_of_batches_inside_a_claim_have_to_fit(offsets: tuple[int, ...], is_listed: bool) -> None:
+def test_batches_inside_a_claim_are_its_payload_if_their_offsets_do_not_fit(offsets: tuple[int, ...]) -> None:
     batches = [_batch(offset) for offset in offsets]
     batches[1] = _claiming(batches[1], 3 * SIZE)
-    assert (2 * SIZE, 3 * SIZE) in [(one.start, one.end) for one in _ranges(b"".join(batches))] or not is_listed
-    hidden = Range(SIZE, 4 * SIZE, DAMAGED)
-    assert (hidden in _ranges(b"".join(batches))) == (not is_listed)
+    assert Range(SIZE, 4 * SIZE, DAMAGED) in _ranges(b"".join(batches))
 
 
 def test_bytes_that_a_page_in_the_wrong_place_has_torn_claim_nothing() -> None:
@@ -291,28 +268,10 @@ def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(s
     assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
 
 
-@each("count", range(1, 9))
-def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
-    log = _log(8)
-    log[3] = _with_offset(log[3], 500)
-    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
-    assert _statuses(_ranges(b"".join(log), tuning=tuning)) == "iiisiiii"
-
-
 @each("count", [1, 2])
 def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE, stretch_bytes=1)
     assert _statuses(_ranges(_with_offset(_batch(0), 500) + _batch(2), tuning=tuning)) == "ss"
-
-
-@each("between", [b"", b"garbage" * 9, bytes(99)])
-def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact(between: bytes) -> None:
-    inside = [_batch(5), _batch(6), between, _batch(7), _batch(8)]
-    outer = bytearray(batch(records=[record(value=b"".join(inside))], base_offset=1))
-    outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
-    outer[-1] = 1  # so that the CRC does not tell the length
-    ranges = _ranges(_batch(0) + bytes(outer) + _batch(9) + _batch(10) + _batch(11))
-    assert _statuses([one for one in ranges if one.start < SIZE + len(outer) and one.status]) == "issss"
 
 
 @each(
@@ -339,22 +298,6 @@ def test_damage_has_the_code_of_its_kind_and_says_how_the_walk_went_on(damage: b
     with opened(_batch(0) + damage + after) as source:
         found = [(item.start, item.end, item.code, item.resync) for item in walk(source) if isinstance(item, Damage)]
     assert found == [(SIZE, SIZE + len(damage), code, "by-scan" if after else "end")]
-
-
-@each(
-    ("claimed_end", "statuses"), [(0, "sii"), (100, "sii"), (101, "sii"), (110, "sii"), (111, "ssi"), (120, "ssi"), (121, "sss")]
-)
-def test_batches_are_beyond_doubt_from_the_end_of_a_claim_on(claimed_end: int, statuses: str) -> None:
-    with opened(bytes(200)) as source:
-        order = Order(source, 0, None)
-        order.doubt(claimed_end)
-        order.take_salvaged((99, 99, 0), 10)  # in doubt itself, it bounds nothing
-        found = []
-        for row in range(3):
-            extent = 5 + row, 5 + row, 0
-            status = order.judge_found(extent, 100 + 10 * row, 10) if order.is_in_doubt else order.judge(extent, 10, list)
-            found.append(status[0])
-    assert "".join(found) == statuses
 
 
 @each(("size", "status"), [(2047, SALVAGED), (2048, SALVAGED), (2049, INTACT)])
@@ -398,6 +341,12 @@ def test_only_a_sound_batch_has_a_first_offset() -> None:
         assert [first_offset_at(source, row * SIZE) for row in range(5)] == [5, None, None, 7, None]
 
 
+def test_a_walk_may_start_at_the_last_entry_and_the_2nd_4th_and_8th_from_the_end(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={0: _log(12)}, index_interval_bytes=0)
+    with Source(str(path / file_name(0, ".log"))) as source:
+        assert [position // SIZE for position in starts_from_the_end(source)] == [11, 10, 8, 4, 0]
+
+
 def _bad(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 0x21])
 
@@ -417,18 +366,10 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
 @each(
     ("batches", "expected"),
     [
-        ([_batch(0), bytes(SIZE), _batch(2)], [(1, 2)]),
-        ([_batch(0), _with_length(_batch(1), SIZE - 9), _batch(2), _batch(3)], [(1, 2)]),
-        ([_batch(0), _bad(_batch(1)), _batch(2)], [(1, 2)]),
-        ([_batch(0), _bad(_batch(5)), _batch(9)], [(5, 9)]),  # what is missing before it is not damaged
-        *(([_batch(0), _bad(_batch(wrong)), _batch(2)], [(1, 2)]) for wrong in (0, 2, 7)),
-        ([_batch(0), _bad(_batch(1)), _bad(_batch(4)), _batch(9)], [(1, 9), (4, 9)]),
         ([_batch(0), _bad(_batch(7)), _batch(3), bytes(SIZE), _batch(5), _batch(9)], [(1, 3), (4, 5)]),  # room for all
         ([_batch(0), _bad(_batch(5))], [(5, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
-        ([_old(0), _bad(_old(5)), _old(9)], [(5, 9)]),
-        ([_old(0), _bad(_old(5, magic=0)), _old(9)], [(5, 9)]),
         ([_batch(0), _claiming(_batch(5), 2 * SIZE), _batch(6), _batch(9)], [(5, 6)]),
         (
             [_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)],
@@ -449,6 +390,15 @@ def test_damage_takes_the_offsets_that_it_claims_if_they_lie_between_its_neighbo
         for item in walk(source, base_offset=0):
             offsets.take(item)
     assert [(one.offset, one.next_offset) for one in offsets.ranges()] == expected
+
+
+def test_a_copy_of_a_batch_has_no_room_where_no_offset_is_missing() -> None:
+    offsets = DamagedOffsets(0)
+    with opened(b"".join(map(_batch, (0, 1, 2, 3, 1, 4, 5, 6)))) as source:
+        for item in walk(source, base_offset=0):
+            offsets.take(item)
+    assert offsets.ranges() == []
+    assert [(one.first, one.lowest, one.offset, one.next_offset, one.doubted) for one in offsets.strays] == [(1, 4, 4, 4, None)]
 
 
 # --- which batches are beyond doubt
@@ -478,21 +428,6 @@ def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int
     assert _statuses(_ranges(b"".join(map(_batch, offsets)), tuning=kernels.in_windows(window))) == statuses
 
 
-@each(
-    ("epochs", "statuses"),
-    [
-        ((0, 0, 3, 3), "iiii"),
-        ((3, 3, 9, 3, 3), "iisii"),
-        ((3, 3, 1, 3, 3), "iisii"),
-        ((3, 3, 1, 1), "iisi"),
-        ((3, 3, 1), "iis"),
-        ((-1, -1, 0), "iii"),
-    ],
-)
-def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuses: str) -> None:
-    assert _statuses(_ranges(b"".join(_of_epoch(row, epoch) for row, epoch in enumerate(epochs)))) == statuses
-
-
 def _statuses_below(batches: list[bytes], next_base_offset: int | None) -> str:
     """The statuses of the batches of a log that starts at 0, and ends where the next one starts."""
     with opened(b"".join(batches)) as source:
@@ -516,17 +451,6 @@ def test_batches_out_of_line_are_no_order_of_their_own_unless_a_third_goes_on() 
 
 def test_a_log_under_the_name_of_an_earlier_one_is_in_order_from_its_second_batch_on() -> None:
     assert _statuses_below([_batch(row) for row in range(10, 16)], 10) == "siiiii"
-
-
-@each(
-    "distance, statuses",
-    [(-1, "i-ssii"), (0, "i-siii"), (1, "i-sssi")],  # at 0, its length leads to a batch, but the offsets between go on as well
-)
-def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int, statuses: str) -> None:
-    claims = bytearray(_with_length(_batch(1), 3 * SIZE - 12 + distance))  # up to the start of the third batch after, or so
-    claims[-1] ^= 1
-    found = _ranges(_batch(0) + bytes(claims) + b"".join(map(_batch, (2, 3, 4, 5))))
-    assert [one.start // SIZE for one in found] == [0, 1, 2, 3, 4, 5] and _statuses(found) == statuses
 
 
 _FIELDS = {"offset": 0, "length": 56, "epoch": -1, "magic": 2, "crc": 0, "attributes": 0, "delta": 0, "base": 0, "max": 0}
@@ -704,18 +628,6 @@ def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(ma
     before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
     found = [(one.start, one.end) for one in _ranges(before + b"?" * 50 + outer) if one.status in (INTACT, SALVAGED)]
     assert found == [(0, len(before)), (len(before) + 50, len(before) + 50 + len(outer))]
-
-
-def test_where_windows_end_decides_nothing_about_batches_out_of_line() -> None:
-    chance = random.Random(64)
-    for _ in range(60):
-        offsets, offset = [], 0
-        for _ in range(9):
-            offset = chance.choice((offset + 1, offset + 1, offset + 2, offset, max(offset - 3, 0), offset + 7))
-            offsets.append(offset)
-        data = b"".join(_batch(offset) for offset in offsets)
-        found = [_ranges(data, tuning=kernels.in_windows(SIZE * count + 9)) for count in range(1, 8)]
-        assert found == found[:1] * len(found), offsets
 
 
 def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:

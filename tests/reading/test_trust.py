@@ -5,7 +5,7 @@ from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
-from kdump.reading.trust import SEGMENT_REACH, Order
+from kdump.reading.trust import SEGMENT_REACH, Order, is_flipped_epoch
 from tests.builders.records import batch, record
 from tests.loops import each
 from tests.support import opened
@@ -75,6 +75,11 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
 )
 def test_what_is_out_of_line_is_not_intact(base: int | None, next_base: int | None, steps: list[Step], statuses: str) -> None:
     assert _judged(steps, base, next_base) == statuses
+
+
+def test_an_epoch_is_wrong_if_one_bit_makes_it_much_higher() -> None:
+    found = [is_flipped_epoch(epoch, 3) for epoch in (2, 3, 7, 11, 19, 20, 35, 1 << 20 | 3, 1 << 20)]
+    assert found == [False, False, False, False, True, False, True, True, False]  # 16 elections may not be missed
 
 
 SUMMARY: dict[str, Any] = {

@@ -836,7 +836,8 @@ def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_pa
     os.truncate(log, log.stat().st_size - 5)
     log.chmod(0o400)
     found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
-    assert [(finding.path, LOG in finding.message) for finding in found] == [(str(log.parent), True)]
+    expected = [(str(log.parent), True, "offline")]
+    assert [(finding.path, LOG in finding.message, finding.broker_forecast) for finding in found] == expected
     forecast = Verdict(level=None)
     forecast.add_forecasts(kdump.forecast(tmp_path / "d1"))
     assert forecast.words[0] == "does not start"
