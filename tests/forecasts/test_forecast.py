@@ -724,6 +724,10 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
         assert run.returncode == 1
         assert f"too: {tmp_path}/b/orders-0." in " ".join(run.stdout.split())
         assert f"  kdump log --output table {tmp_path}/a/orders-0 {tmp_path}/b/orders-0   #" in run.stdout
+    shutil.rmtree(tmp_path / "b/orders-2")  # all that is left there may be a copy, unless both were named
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert {(row.outcome, row.conditions[-1].endswith("does not start: orders-0 is in both")) for row in rows} == {("keep", True)}
+    assert _run("--after", "clean", str(tmp_path / "a"), str(tmp_path / "b")).returncode == 1
     (tmp_path / "a/orders-1").rename(tmp_path / "a/orders-00")  # a partition's number may have zeros before it
     shutil.rmtree(tmp_path / "b")
     assert {row.outcome for row in kdump.forecast(tmp_path)} == {"die"}
