@@ -54,6 +54,14 @@ def bytes_lost(start: Start) -> int:
     return before - sum(file.size for name, file in start.directory.files.items() if is_log(name))
 
 
+def orphans(start: Start) -> list[str]:
+    """The numbers in the names of indexes that are deleted because there is no log of that name, nor one marked as deleted."""
+    before = start.directory.before
+    gone = (file_name.stem(name) for name in before if name.endswith(INDEX_SUFFIXES) and name not in start.directory.files)
+    logs = (file_name.LOG, file_name.LOG + file_name.DELETED)
+    return sorted({stem for stem in gone if not any(stem + suffix in before for suffix in logs)})
+
+
 def changes(start: Start) -> list[dict[str, str | int | None]]:
     """The files that change in name or size: logs, and other files that are deleted. Snapshots and rebuilt indexes are left out.
 
