@@ -334,7 +334,7 @@ class Verdict:
         reasons = [] if self._is_anything or found else [f"{NOT_EXAMINED}: there is no Kafka file"]
         reasons += [f"{NOT_EXAMINED}: {place}: it has none of its partitions" for place in self.without_partitions]
         reasons += [
-            f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
+            f"{word}: {f'{place}: ' if place else ''}{f'{count:,} x ' if count > 1 else ''}{reason}"
             for word, place, reason, count in found[:_MAX_REASONS]
         ]
         if len(found) > _MAX_REASONS:
@@ -422,7 +422,3 @@ def fails_to_start(broker_forecast: str) -> bool:
 def may_fail_to_start(code: str) -> bool:
     """Whether findings of this code are about starts, so that their forecasts say whether a broker starts."""
     return code == START_LOSES or code in _END_STARTS
-
-
-def _times(reason: str, count: int) -> str:
-    return f"{count:,} x {reason}" if count > 1 else reason

@@ -38,10 +38,6 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
             context.report("segment-empty-newest", 0, 0, "The newest segment is still empty.")
         else:
             message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
-            severity = INFO if _was_cleaned(partition) else None
+            thinned = (one.last_thinned is not None for one in partition.segments.values())
+            severity = INFO if partition.topic_policy.is_compacted or any(thinned) else None
             context.report("segment-empty-middle", 0, 0, message, severity=severity)
-
-
-def _was_cleaned(partition: PartitionFacts) -> bool:
-    """Whether the topic is compacted, or a segment shows the cleaner."""
-    return partition.topic_policy.is_compacted or any(one.last_thinned is not None for one in partition.segments.values())
