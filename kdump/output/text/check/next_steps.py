@@ -57,7 +57,14 @@ _STAYS = frozenset(
         *("declared-size-forged", "lz4-legacy-header", "legacy-nested-compression", "legacy-wrapper-empty"),
         *("legacy-wrapper-offset", "legacy-inner-crc"),
         *("snapshot-gap-metadata", "not-regular", "symlink-loop", "file-vanished", "file-not-recognized", "permission-denied"),
-        *("time-limit", "check-crashed", "codec-package-missing", "foreign-segment", "name-not-numeric"),
+        *(
+            "metadata-record-undecodable",
+            "time-limit",
+            "check-crashed",
+            "codec-package-missing",
+            "foreign-segment",
+            "name-not-numeric",
+        ),
     )
 )
 """Errors in intact batches, about what is not there, or about what could not be read: `kdump recover` does not mend them."""
