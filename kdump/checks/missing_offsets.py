@@ -225,7 +225,7 @@ def _believed(claimed: Offsets | None, records: int | None, gaps: Sequence[Offse
         return found, _has_fewer(records, found)
     if not around:
         return None, False
-    end = next((end for end in (by_records, last) if 0 <= end - first < most), first)
+    end = next((end for end in sorted((by_records, last)) if 0 <= end - first < most), first)
     return (first, end), end != by_records or by_records > last or _has_fewer(records, (first, end))
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from kdump.binary import system
 from kdump.binary.java_strings import escaped
 from kdump.checks.rules.directories import missing_partitions
+from kdump.checks.wording import counted
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import circumstances, known_end, losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, WalkedLogs
@@ -350,6 +351,10 @@ def _row(start: Start, stop: str, logs: WalkedLogs, intact: losses.IntactBatches
     if given_up is not None:
         row.is_given_up = row.is_doubtful = True
         row.conditions.append(_NOT_FOLLOWED.format(most=given_up.most))
+    row.orphans = outcome.orphans(start)
+    if row.orphans:
+        count = counted(len(row.orphans), "segment")
+        row.conditions.append(f"of {count} ({', '.join(row.orphans[:3])}) only indexes were left, which the start deletes")
     row.topic_id = start.topic_id
     row.dead_logs = sorted(name for name in directory.dead_links if name.endswith(file_name.LOG))
     row.events = events

@@ -240,15 +240,23 @@ class Neighbours:
             for member in (one, other):
                 self._fail(member, difference, DIE, exception)
         elif difference and relation == _PERHAPS:
-            for member in (one, other):
-                self._note(
-                    member, f"if {one.path} and {other.path} are log directories of one broker, it does not start: {difference}"
-                )
+            self._note_both(one, other, difference)
         elif not difference and one.broker is not None and one.broker == other.broker:
-            for name in sorted(one.partitions.keys() & other.partitions.keys()):
+            shared = sorted(one.partitions.keys() & other.partitions.keys())
+            if shared and self._may_be_copies(one, other):
+                self._note_both(one, other, f"{shared[0]} is in both")
+                return
+            for name in shared:
                 here, there = one.partitions[name], other.partitions[name]
                 self.duplicates.setdefault(here, there)
                 self.duplicates.setdefault(there, here)
+
+    def _may_be_copies(self, one: Member, other: Member) -> bool:
+        """Whether one of two log directories of a broker may be a copy: all that it has is in the other, and no ids differ."""
+        assert one.properties is not None and other.properties is not None
+        have_ids = None not in (one.properties.directory_id, other.properties.directory_id)
+        is_subset = one.partitions.keys() <= other.partitions.keys() or one.partitions.keys() >= other.partitions.keys()
+        return is_subset and not have_ids and self._relation(one, other) == _PERHAPS
 
     def _difference(self, one: Member, other: Member) -> tuple[str, str]:
         """The properties that must be equal, or must differ, in two log directories of one broker, and the exceptions."""
@@ -294,6 +302,11 @@ class Neighbours:
     def _fail(self, member: Member, reason: str, outcome: str = DIE, exception: str = RUNTIME) -> None:
         """The first reason counts: what takes a log directory offline is malformed, and not compared."""
         self.failures.setdefault(member.path, Failure(outcome, exception, reason))
+
+    def _note_both(self, one: Member, other: Member, why: str) -> None:
+        """Note for two log directories why they are not those of one broker that starts."""
+        for member in (one, other):
+            self._note(member, f"if {one.path} and {other.path} are log directories of one broker, it does not start: {why}")
 
     def _note(self, member: Member, condition: str) -> None:
         """One condition per log directory is enough: somebody has to examine the directory anyway."""

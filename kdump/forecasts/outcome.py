@@ -54,6 +54,14 @@ def bytes_lost(start: Start) -> int:
     return before - sum(file.size for name, file in start.directory.files.items() if is_log(name))
 
 
+def orphans(start: Start) -> list[str]:
+    """The numbers in the names of indexes that are deleted because there is no log of that name, nor one marked as deleted."""
+    before = start.directory.before
+    gone = (file_name.stem(name) for name in before if name.endswith(INDEX_SUFFIXES) and name not in start.directory.files)
+    logs = (file_name.LOG, file_name.LOG + file_name.DELETED)
+    return sorted({stem for stem in gone if not any(stem + suffix in before for suffix in logs)})
+
+
 def changes(start: Start) -> list[dict[str, str | int | None]]:
     """The files that change in name or size: logs, and other files that are deleted. Snapshots and rebuilt indexes are left out.
 
@@ -76,8 +84,8 @@ def changes(start: Start) -> list[dict[str, str | int | None]]:
         if name.endswith(INDEX_SUFFIXES) and file is not None:
             continue
         is_new = is_log and file is not None and (file.is_copy or not file.path)
-        if is_new and place is None and name in before and _is_begun_by(start, name):
-            place = name  # treated as the file from before
+        if is_new and place is None and name in before and start.directory.begins_with(name, after[name]):
+            place = name  # the first part, or all, of the file from before: treated as that
         if name in before and place != name:
             if place is None:
                 note(name, "deleted", before[name], None)
@@ -126,11 +134,6 @@ def _is_cut(start: Start, name: str) -> bool:
     if not name.endswith(file_name.LOG) or file is None or file.size >= start.directory.before.get(name, 0):
         return False
     return file.is_named(name) or start.directory.begins_with(name, file)
-
-
-def _is_begun_by(start: Start, name: str) -> bool:
-    """Whether the file that now has a name is the first part, or all, of the one that had it before."""
-    return start.directory.begins_with(name, start.directory.files[name])
 
 
 def _is_replaced(start: Start, name: str) -> bool:

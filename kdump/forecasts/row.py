@@ -99,6 +99,7 @@ class Forecast(Row, kind="forecast"):
     losses_may_be_more = False  # the search for lost batches was cut short
     data_may_end_later = False  # the search for the last batch was cut short
     lacks_metadata = False  # records of the metadata log are missing
+    orphans = cast("list[str]", [])  # segments of which only indexes were there
     is_missing = False  # no directory of it is there, though a checkpoint names it
     is_given_up = False  # what it does after many splits was not foretold
     known_end = cast("KnownEnd | None", None)  # how far the log once went

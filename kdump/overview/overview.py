@@ -222,11 +222,6 @@ def _logs_of(job: Job) -> tuple[list[str], list[int]]:
     """The logs of a task, in the order of their offsets, and their sizes."""
     if job.kind == Job.FILE:
         is_log = file_name.suffix(job.path) in (file_name.LOG, file_name.CHECKPOINT) and system.is_file(job.path)
-        return ([job.path], [system.size(job.path)]) if is_log and not _is_text(job.path) else ([], [])
+        return ([job.path], [system.size(job.path)]) if is_log and not job.path.endswith("-checkpoint") else ([], [])
     found = tree.logs_of(job.path)
     return [path for _, path, _ in found], [size for _, _, size in found]
-
-
-def _is_text(path: str) -> bool:
-    """Whether a checkpoint is one of lines of text, by its name."""
-    return os.path.basename(path).endswith("-checkpoint")

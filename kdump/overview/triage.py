@@ -333,7 +333,8 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
         elif start.message.startswith(_STRAY) and start.verdict in LOSING:
             stray.append(start)
     for reason, starts_ in failing.items():
-        file = _file_of_log_directory(triage, tree.parent(starts_[0].path), reason)
+        place = tree.parent(starts_[0].path)  # a file of the log directory may be why no partition in it is loaded
+        file = next((one for one in triage.findings if ends_all_starts(one) and _is_reason(one, place, reason)), None)
         paths = [start.path for start in starts_] if file is None else [file.path]
         yield _event(DOES_NOT_START, paths, as_sentence(reason), [] if file is None else [file.code])
     losing_starts = {path for starts in (worst, later) for path, start in starts.items() if start.verdict in LOSING}
@@ -355,11 +356,6 @@ def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:
     """A start that loses, or in the worst case fails."""
     message = as_sentence(f"after {one_stop(start)}: {start.message}")
     return _event(heading, [start.path], message, records=start.lost_records)
-
-
-def _file_of_log_directory(triage: Triage, place: str, reason: str) -> Finding | None:
-    """The finding about the file of a log directory for which no partition in it is loaded; None if that is not the reason."""
-    return next((one for one in triage.findings if ends_all_starts(one) and _is_reason(one, place, reason)), None)
 
 
 def _is_reason(finding: Finding, place: str, reason: str) -> bool:

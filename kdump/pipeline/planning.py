@@ -108,7 +108,8 @@ def plan(
         wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
     found = discovery.files_of(options)
     _require(options.table == "files" or any(map(_is_of_kafka, found)), options)
-    items = [item for item in found if item.path not in known and _is_wanted(item, wanted or {})]
+    fields = (wanted or {}).items()
+    items = [one for one in found if one.path not in known and all(getattr(one, field) in values for field, values in fields)]
     if options.table == "files":
         return bins([FileSlice(item, 0, 0) for item in items], options)
     return _tasks([FileSlice(item) for item in _readable(items, options)], options, is_repeated=is_repeated)
@@ -153,10 +154,6 @@ def _growing(slices: Sequence[FileSlice | CheckSlice]) -> set[str]:
 def is_read_for(item: FileItem, table: str) -> bool:
     """Whether a table is read from files of this kind."""
     return item.kind in _KINDS[table]
-
-
-def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
-    return all(getattr(item, field) in values for field, values in wanted.items())
 
 
 def _check_slices(options: Options) -> list[CheckSlice]:
@@ -244,12 +241,8 @@ def _bin_count(slices: Sequence[FileSlice | CheckSlice], options: Options) -> in
     """The number of tasks: at least what the target requires, and enough for all cores. The cost of opening files is bounded."""
     size = sum(file_slice.weight for file_slice in slices)
     cost = size + OPEN_COST * len(slices)
-    cores = _cores(options)
+    cores = options.parallelism or os.cpu_count() or 1
     by_size = -(-size // options.target_bytes)
     by_cost = -(-cost // options.target_bytes)
     for_cores = min(cores, cost // min(_MIN_TASK_BYTES, options.target_bytes))
     return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_PER_CORE * cores - 1)), len(slices)))
-
-
-def _cores(options: Options) -> int:
-    return options.parallelism or os.cpu_count() or 1

@@ -73,9 +73,8 @@ class SliceReport:
         if self.last is None:
             self.first = start
         elif start != self.last:
-            message = (
-                f"the walk went from byte {self.last} to byte {start}, so batches would be {_lost_or_doubled(start, self.last)}"
-            )
+            what = "lost" if start > self.last else "there twice"
+            message = f"the walk went from byte {self.last} to byte {start}, so batches would be {what}"
             raise KdumpError(message, path=self.path, remedy="scan again; if nothing wrote to the file, please report it")
         self.last = end
 
@@ -93,10 +92,6 @@ class SliceReport:
         skipped = Skipped(code, error.message, error.position, records, isinstance(error, CorruptData))
         self.skipped.append(skipped)
         return skipped
-
-
-def _lost_or_doubled(start: int, last: int) -> str:
-    return "lost" if start > last else "there twice"
 
 
 if TYPE_CHECKING:

@@ -66,7 +66,8 @@ class Fact:
         if self.kind == LINE and isinstance(old, str) and isinstance(new, str):
             return f"{self.name}: {_line_summary(old, new)}"
         if isinstance(old, bool) and isinstance(new, bool) and self.what:
-            what = _first_sentence(self.what).removeprefix("Whether ")
+            first_sentence = re.split(r"[.;] |\.\Z", self.what, maxsplit=1)[0]
+            what = first_sentence.removeprefix("Whether ")
             return what if new else f"no longer: {what}"
         if old is None or new is None:
             return f"{self.name} {'removed' if new is None else 'added'}"
@@ -119,7 +120,7 @@ def facts() -> Iterator[Fact]:
         docstrings = _docstrings(module)
         for name, value in vars(module).items():
             if name.isupper() and not name.startswith("_") and name not in _NOT_KAFKAS:
-                yield from _facts_of(_spelled(name), value, docstrings.get(name, ""))
+                yield from _facts_of(name.lower().replace("_", " "), value, docstrings.get(name, ""))
 
 
 def text_of(value: Plain) -> str:
@@ -214,14 +215,6 @@ def _plain(value: object) -> Plain:
         return [_plain(entry) for entry in value]
     assert value is None or isinstance(value, bool | int | str)
     return value
-
-
-def _spelled(name: str) -> str:
-    return name.lower().replace("_", " ")
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"[.;] |\.\Z", text, maxsplit=1)[0]
 
 
 def _line_summary(old: str, new: str) -> str:

@@ -32,7 +32,8 @@ def decode(data: bytes) -> Any:
     except RecursionError:
         raise undecodable("the document is nested too deeply")
     except ValueError as error:  # also of bytes that are no text
-        raise undecodable(f"it is no JSON document: {_reason(error)}")
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)[:100]
+        raise undecodable(f"it is no JSON document: {reason}")
 
 
 def encode(value: Any) -> Json:
@@ -47,7 +48,3 @@ def encode(value: Any) -> Json:
 
 def _number(digits: str) -> float | str:
     return json_float(float(digits))
-
-
-def _reason(error: ValueError) -> str:
-    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)[:100]

@@ -161,7 +161,7 @@ def _python_of_format(session: SparkSession) -> str | None:
 
 def _mapped(session: SparkSession, options: Options) -> DataFrame:
     """The rows of a table where PySpark has no data sources. The files are listed at once, not at the first action."""
-    if not _has_pandas():
+    if importlib.util.find_spec("pandas") is None:
         raise MissingPackage('PySpark 3.5 needs the package "pandas"', remedy=how_to_install("pandas<3"))
     tasks = [pickle.dumps(task) for task in planning.plan(options)]
 
@@ -171,10 +171,6 @@ def _mapped(session: SparkSession, options: Options) -> DataFrame:
                 yield from reading.read(pickle.loads(tasks[number]), options)
 
     return session.range(0, len(tasks), 1, len(tasks)).mapInArrow(rows, from_arrow_schema(options.schema))
-
-
-def _has_pandas() -> bool:
-    return importlib.util.find_spec("pandas") is not None
 
 
 def _is_remote(session: SparkSession) -> bool:

@@ -59,11 +59,13 @@ _NOT_COMPARED = {QUICK: "indexes not compared with logs, ", HEADERS: "checksums 
 """What a check of these levels leaves out, besides records."""
 
 _OPEN_TRANSACTION, _NOT_RECOGNIZED = "txn-open", "file-not-recognized"
+_ORPHANED = "index-orphan"
 _NO_CLUSTER = "cluster-id-missing"
 _NOT_KAFKAS = "files that are not Kafka's"
 NO_PROPERTIES, NO_PARTITION = "meta-properties-missing", "partition-missing"
 _EXCEPTIONS = {
     NO_PROPERTIES: "a log directory without meta.properties",
+    _ORPHANED: "segments of which only indexes are left",
     _NO_CLUSTER: "a broker with KRaft, which does not start without a cluster.id",
     NO_PARTITION: "partitions that only checkpoints name",
     _NOT_RECOGNIZED: _NOT_KAFKAS,
@@ -234,8 +236,9 @@ class Verdict:
             if row.is_missing and row.is_doubtful:
                 self.fail_to_examine(f"{row.path}: {row.conditions[0]}")
                 continue
-            if row.is_missing:
-                self.make_exception(NO_PARTITION)
+            for holds, code in ((row.is_missing, NO_PARTITION), (row.orphans, _ORPHANED)):
+                if holds:
+                    self.make_exception(code)
             if row.is_of_metadata:
                 self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
@@ -330,7 +333,7 @@ class Verdict:
         reasons = [] if self._is_anything or found else [f"{NOT_EXAMINED}: there is no Kafka file"]
         reasons += [f"{NOT_EXAMINED}: {place}: it has none of its partitions" for place in self.without_partitions]
         reasons += [
-            f"{word}: {f'{place}: ' if place else ''}{_times(reason, count)}"
+            f"{word}: {f'{place}: ' if place else ''}{f'{count:,} x ' if count > 1 else ''}{reason}"
             for word, place, reason, count in found[:_MAX_REASONS]
         ]
         if len(found) > _MAX_REASONS:
@@ -418,7 +421,3 @@ def fails_to_start(broker_forecast: str) -> bool:
 def may_fail_to_start(code: str) -> bool:
     """Whether findings of this code are about starts, so that their forecasts say whether a broker starts."""
     return code == START_LOSES or code in _END_STARTS
-
-
-def _times(reason: str, count: int) -> str:
-    return f"{count:,} x {reason}" if count > 1 else reason

@@ -154,9 +154,9 @@ def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(t
 def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: bytes, tmp_path: Path, capfd: Capture) -> None:
     """A batch has at least one offset for each of its records, and where nothing else bounds it no more."""
     path = _partition(tmp_path, _hurt(row, at, value))
-    assert _claims(path) == {3 * row, 3 * row + 1, 3 * row + 2}
-    contradicts_itself = (row, value) == (199, bytes(4))
-    assert _headline(path, capfd) == (1 if contradicts_itself else 3)
+    count = 1 if (row, value) == (199, bytes(4)) else 3  # the last header contradicts itself
+    assert _claims(path) == set(range(3 * row, 3 * row + count))
+    assert _headline(path, capfd) == count
 
 
 @pytest.mark.both_kernels
@@ -164,7 +164,7 @@ def test_a_damaged_header_takes_and_adds_no_offset(row: int, at: int, value: byt
     ("edits", "highest", "text"),
     [
         ({57: 1 << 20}, 599, "at least 1 of 600 offsets, among 597 to 599"),
-        ({57: 30}, 626, "at least 1 of 627 offsets, among 597 to 626"),
+        ({57: 30}, 599, "at least 1 of 600 offsets, among 597 to 599"),
         ({57: 0}, 599, "at least 1 of 600 offsets, among 597 to 599"),
         ({23: -5}, 599, "at least 1 of 600 offsets, among 597 to 599"),
         ({23: 1 << 10, 57: 1 + (1 << 10)}, 597, "at least 1 of 598 offsets: 597"),
@@ -228,9 +228,8 @@ def test_offsets_of_zeros_count_though_only_the_first_bytes_of_a_batch_stand_bef
         ((5, 10), 2, ((5, 8), False)),  # as many as it has records
         ((5, 7), 2, ((5, 6), False)),  # these do not fit
         ((6, 10), 9, (None, False)),
-        ((5, _HIGHEST), 4, ((5, 8), True)),  # its header contradicts itself
-        ((5, _HIGHEST), 3, ((5, 6), True)),  # that many records are not in its bytes
-        ((5, _HIGHEST), 1, ((5, 5), True)),
+        ((5, _HIGHEST), 4, ((5, 6), True)),  # its header contradicts itself
+        ((5, _HIGHEST), 1, ((5, 5), True)),  # that many records are not in its bytes
     ],
 )
 def test_offsets_of_damaged_headers_are_believed_if_there_is_room(gap: tuple[int, int], most: int, believed: object) -> None:

@@ -23,7 +23,7 @@ from kdump.reading import search, steps
 from kdump.reading.tuning import DEFAULT
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
-from tests.builders.files import producer_entry, producer_snapshot
+from tests.builders.files import producer_entry, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
 from tests.builders.records import batch, message, message_set, record
@@ -707,6 +707,18 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
 
 
+def test_a_segment_of_which_only_indexes_are_left_is_named(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={base: [batch(records=[record()], base_offset=base)] for base in (0, 1, 2)})
+    log = path / "00000000000000000001.log"
+    log.rename(f"{log}.deleted")  # which brokers delete first
+    assert "indexes are left" not in _run("--after", "clean", str(path)).stdout
+    os.remove(f"{log}.deleted")
+    run = _run("--after", "clean", str(path))
+    assert "Of 1 segment (00000000000000000001) only indexes were left, which the start deletes." in run.stdout
+    assert "nothing lost at start, except for segments of which only indexes are left" in " ".join(run.stdout.split())
+    assert run.returncode == 0
+
+
 # --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
 
 
@@ -723,6 +735,10 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
         assert run.returncode == 1
         assert f"too: {tmp_path}/b/orders-0." in " ".join(run.stdout.split())
         assert f"  kdump log --output table {tmp_path}/a/orders-0 {tmp_path}/b/orders-0   #" in run.stdout
+    shutil.rmtree(tmp_path / "b/orders-2")  # all that is left there may be a copy, unless both were named
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert {(row.outcome, row.conditions[-1].endswith("does not start: orders-0 is in both")) for row in rows} == {("keep", True)}
+    assert _run("--after", "clean", str(tmp_path / "a"), str(tmp_path / "b")).returncode == 1
     (tmp_path / "a/orders-1").rename(tmp_path / "a/orders-00")  # a partition's number may have zeros before it
     shutil.rmtree(tmp_path / "b")
     assert {row.outcome for row in kdump.forecast(tmp_path)} == {"die"}

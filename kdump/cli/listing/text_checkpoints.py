@@ -110,7 +110,8 @@ def list_text_checkpoint(run: Run, path: str) -> None:
             if line.fault is not None:
                 _write(run, kind, rows)
                 rows = []
-                run.find(path, _numbered(line.number, line.fault.message))
+                message = line.fault.message
+                run.find(path, message if f"line {line.number}" in message else f"line {line.number}: {message}")
             is_entry = bool(line.values)
             offset = line.values[-1] if is_entry else None
             if isinstance(offset, int) and not run.request.range.holds_offsets(offset, offset):
@@ -143,10 +144,6 @@ def _columns(lines: PlainLines, path: str) -> list[Sequence[int | str]]:
 def _shown(run: Run, value: int | str) -> int | str:
     """A value as Kafka's lines have it, escaped for terminals."""
     return run.show(value.encode()) if isinstance(value, str) else value
-
-
-def _numbered(number: int, message: str) -> str:
-    return message if f"line {number}" in message else f"line {number}: {message}"
 
 
 def _found(path: str) -> list[str]:

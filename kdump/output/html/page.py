@@ -234,9 +234,6 @@ class _Page:
         caption = f"The other {counted(len(partitions), 'partition')}"
         return element("details", element("summary", caption), self._partitions(caption, partitions))
 
-    def _sums(self, path: str) -> Sequence[PartitionSum]:
-        return [one for one in self._ticket.overview.partitions if one.path == path]
-
     def _row(self, one: PartitionSum) -> Sequence[object]:
         anchor = self._anchors.get(one.path)
         report = self._ticket.reports.get(one.path)
@@ -272,7 +269,8 @@ class _Page:
         ]
         parts.append(_producers(maps[0]))
         if len(maps) > 1:
-            parts.append(self._partitions(f"Replicas of {name}", [one for made in maps for one in self._sums(made.path)]))
+            sums = self._ticket.overview.partitions
+            parts.append(self._partitions(f"Replicas of {name}", [one for made in maps for one in sums if one.path == made.path]))
         for made in maps:
             of_replica = [self._segments(made), self._starts(made.path), self._findings(made.path)]
             heading = element("h3", made.path, id=self._anchors[made.path])

@@ -56,7 +56,7 @@ def read(context: FileContext) -> EpochEntries:
     """Read the file, and report what is wrong with it on its own."""
     source, coverage = context.source, context.coverage
     epochs = EpochEntries()
-    expected = _expected(context)
+    expected = None if context.partition is None else epochs_of_batches(context.partition) or None
     before: tuple[int, int, int] | None = None
     checkpoint = TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MAX_FILE_BYTES)
     for line in itertools.islice(checkpoint.lines(), _MAX_LINES):
@@ -139,8 +139,3 @@ def _report_order(
         context.report("epochs-not-monotonic", line.start, line.end, message, severity=INFO)
     else:
         context.report("epochs-not-monotonic", line.start, line.end, message, expected=expected)
-
-
-def _expected(context: FileContext) -> str | None:
-    """The epochs that a damaged file should have, if batches show them."""
-    return None if context.partition is None else epochs_of_batches(context.partition) or None

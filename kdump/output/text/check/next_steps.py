@@ -57,7 +57,14 @@ _STAYS = frozenset(
         *("declared-size-forged", "lz4-legacy-header", "legacy-nested-compression", "legacy-wrapper-empty"),
         *("legacy-wrapper-offset", "legacy-inner-crc"),
         *("snapshot-gap-metadata", "not-regular", "symlink-loop", "file-vanished", "file-not-recognized", "permission-denied"),
-        *("time-limit", "check-crashed", "codec-package-missing", "foreign-segment", "name-not-numeric"),
+        *(
+            "metadata-record-undecodable",
+            "time-limit",
+            "check-crashed",
+            "codec-package-missing",
+            "foreign-segment",
+            "name-not-numeric",
+        ),
     )
 )
 """Errors in intact batches, about what is not there, or about what could not be read: `kdump recover` does not mend them."""
@@ -115,7 +122,8 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
             steps.unpack(fold.finding.path)
     if is_brief and len(damaged) > _MOST_MENDED_BRIEFLY:
         steps.count_more(f"and {len(damaged) - _MOST_MENDED_BRIEFLY:,} more to recover; --all lists each")
-    told = endangered if steps.lines() else [*endangered, *filter(_is_start, worst)]
+    starts = [fold for fold in worst if fold.finding.code == START_LOSES and fold.finding.severity == ERROR]
+    told = endangered if steps.lines() else [*endangered, *starts]
     forecast = next((fold for fold in told if _is_directory(fold.group)), None)
     if forecast is not None:
         words = " ".join(map(shell_word, _forecast_together(forecast, directories)))
@@ -164,10 +172,6 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
-
-
-def _is_start(fold: Fold) -> bool:
-    return fold.finding.code == START_LOSES and fold.finding.severity == ERROR
 
 
 def _forecast_together(fold: Fold, directories: Mapping[str, Directory]) -> list[str]:

@@ -171,7 +171,8 @@ def write_findings_briefly(out: ReportWriter, folds: Folds) -> None:
             more = f" And {findings:,} more in {counted(files, 'other file')}." if findings and is_last else fold.text()
             name = out.colored(severity, _COLORS[severity]) + " " * (_INDENT - len(severity))
             where = out.shown(fold.finding.path)
-            out.line(f"{name}{where}{_range(fold.finding)}" if _fits(out, where + _range(fold.finding)) else name + where)
+            whole = where + _range(fold.finding)
+            out.line(name + (whole if _INDENT + width_of(whole) <= out.width else where))
             _write_message(out, out.shown(f"{code}: {fold.finding.message}"), out.shown(more))
     if len(kinds) > _CODES_SHOWN:
         out.line(
@@ -197,10 +198,6 @@ def _write_message(out: ReportWriter, text: str, more: str) -> None:
         lines = [first, cut(" ".join(rest), room - width_of(more)) + more]
     for line in lines:
         out.line(" " * _INDENT + line)
-
-
-def _fits(out: ReportWriter, where: str) -> bool:
-    return _INDENT + width_of(where) <= out.width
 
 
 def _by_kind(folds: Folds, telling: Collection[str]) -> tuple[dict[tuple[str, str], list[Fold]], list[Fold]]:
