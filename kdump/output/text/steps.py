@@ -145,7 +145,7 @@ class Steps:
 
     def unpack(self, path: str) -> None:
         """Unpack a log that somebody compressed, and look whether it is one."""
-        place = shell_word(self._place(NEW, path))
+        place = shell_word(self._place(NEW, path.removesuffix(".gz")))
         line = f"{_made(self._place(NEW, path))} && gzip -dc {shell_word(path)} > {place} && kdump check {place}"
         self._add(_LOOK, f"{line}   # it is compressed: what is in it?")
 

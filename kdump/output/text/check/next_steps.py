@@ -192,9 +192,11 @@ def _evidence(fold: Fold) -> str | None:
 
 
 def _is_compressed_segment(fold: Fold) -> bool:
-    """Whether a log is a file of gzip, by more than its first bytes."""
+    """Whether a log is a file of gzip, by more than its first bytes, or such a file is there in its place."""
     finding = fold.finding
-    if finding.code != _NOT_A_SEGMENT or is_url(finding.path):
+    log, packed = os.path.splitext(finding.path)
+    is_in_place = finding.code == _NOT_RECOGNIZED and (os.path.splitext(log)[1], packed) == (".log", ".gz")
+    if finding.code != _NOT_A_SEGMENT and not (is_in_place and not os.path.exists(log)) or is_url(finding.path):
         return False
     try:
         with Source(finding.path) as source:
