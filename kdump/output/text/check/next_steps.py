@@ -157,7 +157,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
         add_topic_id(steps, path)
     elif finding.code in STARTS:
         files = [os.path.join(path, tree.META_PROPERTIES) for path in fold.paths]
-        if all(map(os.path.isfile, files)):
+        if len(files) > 1 and all(map(os.path.isfile, files)):
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
