@@ -20,6 +20,7 @@ ALLOWED = {
     "binary/placing.py": "files that kdump has written",
     "binary/source.py": "the descriptor of an open file; failures raise Unreadable",
     "binary/system.py": "the module that asks",
+    "cli/commands.py": "a hint on a path that starts like an option",
     "cli/main.py": "standard streams",
     "cli/output_file.py": "the file of -o, where a failure is one of the output",
     "cli/scanning/sums.py": "tables that kdump has written",

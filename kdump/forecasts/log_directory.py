@@ -109,10 +109,11 @@ class LogDirectory:
         self._checkpoints = [_checkpoint_at(os.path.join(path, name)) for name in names]
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
+        self._cleaned = _checkpoint_at(os.path.join(path, text_checkpoint.CLEANER_OFFSETS))
 
     def ends_of(self, topic: str, partition: int) -> Iterator[tuple[str, int]]:
         """The offsets below which a partition had records, each with the name of the checkpoint that says so."""
-        for checkpoint in (self._checkpoints[0], self._checkpoints[2]):
+        for checkpoint in (self._checkpoints[0], self._checkpoints[2], self._cleaned):
             offset = (checkpoint.offsets or {}).get((topic, partition))
             if offset is not None:
                 yield os.path.basename(checkpoint.path), offset
@@ -170,10 +171,7 @@ class LogDirectory:
 
     def is_cleaned(self, topic: str, partition: int) -> bool:
         """Whether the cleaner of the broker has been at a partition, by its checkpoint."""
-        try:
-            return (topic, partition) in (_checkpoint_at(os.path.join(self.path, text_checkpoint.CLEANER_OFFSETS)).offsets or {})
-        except Unreadable:
-            return False
+        return (topic, partition) in (self._cleaned.offsets or {})
 
     @property
     def was_stopped_cleanly(self) -> bool:

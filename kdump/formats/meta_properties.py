@@ -51,7 +51,7 @@ def of(values: dict[str, str]) -> MetaProperties:
     try:
         number = None if node_id is None else file_name.parse_number(node_id, 32)
     except CorruptData:
-        raise CorruptData("meta-node-id-malformed", f"its {name} is not a number") from None
+        raise CorruptData("meta-node-id-malformed", f"its {name} is {node_id!r:.20}, not a number") from None
     directory_id = values.get("directory.id")
     try:
         uuid = None if directory_id is None else partition_metadata.uuid_of(directory_id.encode())

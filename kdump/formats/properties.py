@@ -9,10 +9,10 @@ META_PROPERTIES = "meta.properties"
 
 
 def read(data: bytes) -> dict[str, str]:
-    """Values by name. Comments are ignored; continuation lines are not supported."""
+    """Values by name, with what blanks they end in. Comments are ignored; continuation lines are not supported."""
     properties = {}
-    for line in data[:MAX_SIZE].decode("iso-8859-1").splitlines():
-        text = line.strip(" \t\f")
+    for line in data[:MAX_SIZE].splitlines():
+        text = line.decode("iso-8859-1").lstrip(" \t\f")
         if text and text[0] not in "#!":
             name, value = _split(text)
             properties[name] = value

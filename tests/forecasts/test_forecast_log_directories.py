@@ -561,6 +561,7 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
     ({"orders-0/leader-epoch-checkpoint": b"0\n1\n0 0\n"}, "epoch 0 starts at offset 0: its old offsets", False),
     ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
     ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
+    ({"cleaner-offset-checkpoint": b"0\n1\norders 0 10\n"}, "it was cleaned up to offset 10: offsets", True),
     ({f"orders-0/{10:020}.snapshot": b""}, f"{10:020}.snapshot is of offset 10: offsets", True),
     ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
 ]
@@ -760,11 +761,13 @@ def test_of_a_large_checkpoint_only_entries_of_existing_partitions_are_kept(tmp_
 def test_checkpoints_are_read_once_for_all_partitions_until_they_change(tmp_path: Path) -> None:
     _partition(_log_directory(tmp_path / "data") / "a-0")
     path = tmp_path / "data" / "log-start-offset-checkpoint"
+    cleaned = path.with_name("cleaner-offset-checkpoint")
     path.write_text("0\n1\na 0 0\n")
+    cleaned.write_text("0\n0\n")
     before = time.time() - 3600
 
     def settle() -> None:
-        for changed in (*(path.with_name(name) for name in CHECKPOINTS), tmp_path / "data"):
+        for changed in (cleaned, *(path.with_name(name) for name in CHECKPOINTS), tmp_path / "data"):
             if changed.exists():
                 os.utime(changed, (before, before))
 

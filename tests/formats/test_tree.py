@@ -127,8 +127,9 @@ def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_n
 
 
 def test_properties_are_read_as_java_writes_them() -> None:
-    text = b"#\n#Tue Nov 14\n !node.id=2\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n"
-    assert properties.read(text) == {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}
+    text = b"#\n#Tue Nov 14\n !node.id=2\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n  v : 1\t\r\nz=1\x0bq \n"
+    plain = {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}
+    assert properties.read(text) == plain | {"v": "1\t", "z": "1\x0bq "}  # blanks at the end belong to the value
 
 
 def test_version_0_may_lack_ids_and_the_first_hundred_ids_of_directories_are_reserved() -> None:

@@ -205,6 +205,12 @@ def _compressed(directory: Path) -> None:
     path.write_bytes(gzip.compress(path.read_bytes()))
 
 
+def _packed(directory: Path) -> None:
+    path = directory / file_name(SECOND, LOG)
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+
 def _cut(name: str, size: int) -> Callable[[Path], None]:
     return lambda directory: os.truncate(directory / name, size)
 
@@ -241,12 +247,14 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "no partition.metadata": lambda directory: (directory / "partition.metadata").unlink(),
     "an empty partition.metadata": _written("partition.metadata", b""),
     "a compressed log": _compressed,
+    "a packed log": _packed,
     "a name without a number": _written("notes.log", b"notes"),
     "a stray snapshot": _written(file_name(3, ".snapshot"), b"\x00\x01" * 9),
 }
 
 MENDED_BY: dict[str, set[str]] = {
-    **{one: set() for one in ("a compressed log", "sound", "a log gone", "no partition.metadata", "an empty partition.metadata")},
+    **{one: set() for one in ("a compressed log", "a packed log", "sound", "a log gone")},
+    **{one: set() for one in ("no partition.metadata", "an empty partition.metadata")},
     **{one: {"reindex"} for one in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
     **{one: {"reindex"} for one in ("leader epochs", "a stray snapshot")},
     "a name without a number": set(),  # notes are no log

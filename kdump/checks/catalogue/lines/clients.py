@@ -142,7 +142,7 @@ PHRASES = (
         " written; records that were acknowledged are not affected. Look at the leader and the in-sync replicas of the partition",
     ),
     Phrase(
-        "not present in metadata after",
+        "not present in metadata after|failed to update metadata after|timeout expired before the position for partition",
         "the topic or partition does not exist, the client may not see it, or no broker answered. Nothing is wrong on disk",
     ),
     Phrase(

@@ -64,9 +64,8 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         return False
     if kind:
         unpack = f": `{_UNPACK[kind]} {quote(context.path)} | kdump check -` examines its contents" if kind in _UNPACK else ""
-        unpack = (
-            f": `tar -xf {quote(context.path)}`, and check the extracted files" if kind == "tar" or _TAR.search(name) else unpack
-        )
+        extract = "unzip" if kind == "zip" else "tar -xf" if kind == "tar" or _TAR.search(name) else ""
+        unpack = f": `{extract} {quote(context.path)}`, and check the extracted files" if extract else unpack
         advice = f"It starts like a file of type {kind}{unpack}."
     elif is_log and log is not None:
         advice = f"It starts like a log, and there is no {os.path.basename(log)}: it may be that segment under another name."

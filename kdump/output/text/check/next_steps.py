@@ -168,7 +168,7 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
         add_topic_id(steps, path)
     elif finding.code in STARTS:
         files = [os.path.join(path, tree.META_PROPERTIES) for path in fold.paths]
-        if all(map(os.path.isfile, files)):
+        if len(files) > 1 and all(map(os.path.isfile, files)):
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
@@ -199,9 +199,10 @@ def _evidence(fold: Fold) -> str | None:
 
 
 def _is_compressed_segment(fold: Fold) -> bool:
-    """Whether a log is a file of gzip, by more than its first bytes."""
+    """Whether a log is a file of gzip, by more than its first bytes, or such a file is there in its place."""
     finding = fold.finding
-    if finding.code not in (_NOT_A_SEGMENT, NOT_RECOGNIZED) or is_url(finding.path):
+    is_in_place = finding.code == NOT_RECOGNIZED and tree.missing_log(finding.path) is not None
+    if finding.code != _NOT_A_SEGMENT and not is_in_place or is_url(finding.path):
         return False
     try:
         with Source(finding.path) as source:
