@@ -174,7 +174,7 @@ class _Window:
         header = self._headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
         data = self._window[start : start + size]
-        return FoundBatch(header, position, size, data, is_legacy=self._is_legacy, is_valid=self._valid[row])
+        return FoundBatch(header, position, size, data, self._is_legacy, self._valid[row])
 
 
 def _table_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> Table[RecordBatch]:
