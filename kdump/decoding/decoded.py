@@ -19,17 +19,15 @@ from kdump.schemas.bounds import TOO_LARGE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any
 
-    from kdump.decoders.coordinator import CoordinatorRecord, Records
+    from kdump.decoders.coordinator import Records
     from kdump.decoders.metadata import MetadataRecord
     from kdump.messages.schema import Value
 
     Decoder = Callable[[bytes | None, bytes | None], "Decoded"]
-    Key = TypeVar("Key")
-    Known = TypeVar("Known")
 
-_MAX_KNOWN_KEYS, _MAX_KNOWN_KEY = 1 << 10, 1 << 8  # keys and unreadable records that are not read again, and the bytes of one
+_MAX_KNOWN, _MAX_KNOWN_SIZE = 1 << 10, 1 << 8  # unreadable records that are not read again, and the bytes of one
 MAX_RECORD, MAX_CONTROL_RECORD = 3 << 20, 1 << 20
 """Bytes of records that are decoded at most; their JSON takes up to forty times the memory in NDJSON and in tables."""
 
@@ -76,7 +74,7 @@ def decoder_of(topic: str) -> Decoder:
 
     def bounded(key: bytes | None, value: bytes | None) -> Decoded:
         size = len(key or b"") + len(value or b"")
-        if size <= _MAX_KNOWN_KEY and (key, value) in unreadable:
+        if size <= _MAX_KNOWN_SIZE and (key, value) in unreadable:
             return unreadable[key, value]
         try:
             decoded = decode(key, value if size <= MAX_RECORD else None) if len(key or b"") <= MAX_RECORD else Decoded()
@@ -84,8 +82,10 @@ def decoder_of(topic: str) -> Decoder:
             decoded = Decoded(fault=_shown(fault))
         if size > MAX_RECORD:
             decoded.fault = _too_large(size, MAX_RECORD)
-        elif decoded.fault is not None and size <= _MAX_KNOWN_KEY:
-            _remember(unreadable, (key, value), decoded)
+        elif decoded.fault is not None and size <= _MAX_KNOWN_SIZE:
+            if len(unreadable) >= _MAX_KNOWN:
+                unreadable.clear()
+            unreadable[key, value] = decoded
         return decoded
 
     return bounded
@@ -176,18 +176,15 @@ def _coordinator(records: Records, shown: Callable[[int, dict[str, Value]], dict
     """A decoder of the records of a coordinator. A key is shown even if its value cannot be read."""
     from kdump.decoders import coordinator
 
-    known: dict[bytes, tuple[CoordinatorRecord, Json]] = {}  # of short keys, which most logs repeat
+    keys = coordinator.Keys(records)
 
     def decode(key: bytes | None, value: bytes | None) -> Decoded:
         if key is None:
             raise CorruptData("record-key-null", "the record has no key")
-        if key in known:
-            record, key_json = known[key]
-        else:
-            record = coordinator.read_key(records, key)
+        record = keys.read(key)
+        if (key_json := record.key_json) is None:
             key_json = Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
-            if len(key) <= _MAX_KNOWN_KEY:
-                _remember(known, key, (record, key_json))
+            record.key_json = key_json
         if value is None:
             return Decoded(key_json)
         try:
@@ -205,13 +202,6 @@ def _shown(fault: CorruptData) -> CorruptData:
     fault.values = {}
     fault.__cause__ = fault.__context__ = None
     return fault.without_frames()
-
-
-def _remember(known: dict[Key, Known], key: Key, one: Known) -> None:
-    """Keep what is known, with a limited number of others."""
-    if len(known) >= _MAX_KNOWN_KEYS:
-        known.clear()
-    known[key] = one
 
 
 def _cluster_metadata() -> Decoder:

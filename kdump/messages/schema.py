@@ -81,6 +81,7 @@ class Field:
         self.type = "struct" if fields else type.removeprefix("[]")
         self.fields = fields
         self.layout = None if self.is_array else _FIXED.get(type)
+        self.size_layout = {"string": _INT16, "bytes": _INT32}.get(self.type)
         self.since = since or ALWAYS
         self.until = until
         self.nullable_since = nullable_since or ALWAYS
@@ -210,15 +211,15 @@ class Reader:
         return number
 
     def bytes(self, size: int) -> bytes:
-        if not 0 <= size <= self.remaining:
+        start, end = self.position, self.position + size
+        if not start <= end <= len(self.data):
             if not self.bounds_sizes:
                 self.check_heap(size)
                 raise CorruptData("message-underflow", "the message ends inside a field", size=size, remaining=self.remaining)
             message = f"a field says it is {size} bytes long, with {self.remaining} left"
             raise CorruptData("message-bytes-past-end", message, size=size, remaining=self.remaining)
-        start = self.position
-        self.position += size
-        return bytes(self.data[start : self.position])
+        self.position = end
+        return bytes(self.data[start:end])
 
     def check_heap(self, length: int, element_size: int = 1) -> None:
         """Raise CorruptData for an array that does not fit into the heap of Kafka's tool."""
@@ -291,24 +292,23 @@ class Walk:
         self.version = version
         self.keep = keep
         self.is_flexible = version >= message.flexible_since
-        self.last_version = message.last_version
-        self.bounds_counts = message.bounds_counts
+        self.message = message
         self.names: list[str] = []  # of the fields that could not be read, from the outermost on
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
         """Read a struct with these fields, and the tagged fields at its end."""
         values: dict[str, Value] = {}
-        version = self.version
+        version, fixed, keep = self.version, self.reader.fixed, self.keep
         for field in fields:
             if field.since <= version < field.until and version < field.tagged_since:
                 try:
-                    value = self.field(field) if field.layout is None else self.reader.fixed(field.layout)
+                    value = self.field(field) if field.layout is None else fixed(field.layout)
                 except CorruptData:
                     self.names.insert(0, field.name)
                     raise
-                if self.keep:
+                if keep:
                     values[field.name] = value
-            elif self.keep:
+            elif keep:
                 values[field.name] = default_of(field)
         if self.is_flexible:
             self.read_tagged(fields, values)
@@ -319,7 +319,7 @@ class Walk:
         reader = self.reader
         data, end = reader.data, len(reader.data)
         count = reader.unsigned_varint()
-        if self.bounds_counts:
+        if self.message.bounds_counts:
             self._check_tagged(count)
         known = {field.tag: field for field in fields if field.tag is not None} if count else {}
         for _ in range(count):
@@ -359,8 +359,10 @@ class Walk:
                 if self.keep:
                     values.append(value)
             return None if count is None else values
+        if field.size_layout is not None:
+            return self._sized(field, field.size_layout, is_element)
         if field.type != "struct":
-            return self._value(field, is_element)
+            return self._fixed(field)
         return self.fields(field.fields) if self._has_struct(field, is_tagged, is_element) else None
 
     def array_length(self, field: Field) -> int | None:
@@ -376,25 +378,29 @@ class Walk:
         elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
-        if self.bounds_counts and count > MAX_ELEMENTS:
+        if self.message.bounds_counts and count > MAX_ELEMENTS:
             raise CorruptData("message-array-too-long", f"{field.name} says it has {count} elements", count=count)
         return count
 
-    def _value(self, field: Field, is_element: bool) -> Value:
+    def _fixed(self, field: Field) -> Value:
         reader = self.reader
         if field.type in _FIXED:
             return reader.fixed(_FIXED[field.type])
         if field.type == "bool":
             return reader.fixed(_FIXED["int8"]) != 0
-        if field.type == "uuid":
-            if reader.remaining < _UUID_SIZE:
-                raise CorruptData("message-underflow", "the message ends inside a uuid")
-            return reader.bytes(_UUID_SIZE)
-        size = reader.length(self.is_flexible, _INT16 if field.type == "string" else _INT32)
+        if reader.remaining < _UUID_SIZE:
+            raise CorruptData("message-underflow", "the message ends inside a uuid")
+        return reader.bytes(_UUID_SIZE)
+
+    def _sized(self, field: Field, size_layout: Struct, is_element: bool) -> Value:
+        """A string or bytes, after their size."""
+        reader = self.reader
+        size = as_int32(reader.unsigned_varint() - 1) if self.is_flexible else int(reader.fixed(size_layout))
         if size < 0:
             self._allow_null(field, size, " element" if is_element else "")
             return None
-        if field.type == "string" and size > MAX_STRING:
+        is_text = size_layout is _INT16
+        if is_text and size > MAX_STRING:
             message = f"{field.name} says it is {size} bytes long"
             name = field.name + (" element" if is_element else "")
             raise CorruptData("message-string-too-long", message, field=name, size=size)
@@ -403,7 +409,7 @@ class Walk:
         except CorruptData as fault:
             fault.values["type"] = field.type
             raise
-        return text_of(data) if field.type == "string" else data
+        return text_of(data) if is_text and self.keep else data
 
     def _has_struct(self, field: Field, is_tagged: bool, is_element: bool) -> bool:
         """Whether a struct follows, and not null."""
@@ -411,7 +417,7 @@ class Walk:
             marker = self.reader.unsigned_varint() if is_tagged else int(self.reader.fixed(_FIXED["int8"]))
             if marker <= 0 if is_tagged else marker < 0:
                 return False
-        if self.version > self.last_version and not field.is_common:
+        if self.version > self.message.last_version and not field.is_common:
             message = f"{field.name} is not known in version {self.version}"
             raise CorruptData("message-version-unknown", message, version=self.version, struct=field.struct_name)
         return True

@@ -36,13 +36,14 @@ class Groups:
 
     def __init__(self) -> None:
         self._groups: dict[str, _State] = {}
+        self._keys = coordinator.Keys(RECORDS)
 
     def take(self, keys: Iterable[bytes | None], values: Iterable[bytes | None]) -> None:
         """Follow the next records. Those that cannot be decoded are passed over: a check reports them."""
         for key, value in zip(keys, values, strict=True):
             if key is not None:
                 try:
-                    self._take(coordinator.read_key(RECORDS, key), value)
+                    self._take(self._keys.read(key), value)
                 except CorruptData:
                     continue
 

@@ -41,6 +41,7 @@ KNOWN_MAGIC = 2  # the highest
 _MAX_CODEC = len(CODECS) - 1
 _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _WINDOWS_KEPT = 2
+_BATCHES_KEPT = 32  # more than say whether one before them is out of line
 
 
 class FoundBatch(Declared):
@@ -89,9 +90,18 @@ class FoundBatches:
         self._budget = budget
         self._crc32c = crc32c_for(source.size - start)
         self._windows: list[_Window] = []
+        self._kept: dict[int, FoundBatch] = {}  # the last ones by position: each is asked for with those before it, too
 
     def small_at(self, position: int) -> FoundBatch | None:
         """The batch at this position if it is whole, no larger than a window near by, and its header regular; else None."""
+        found = self._kept.get(position) or self._in_windows(position)
+        if found is not None:
+            if len(self._kept) >= _BATCHES_KEPT:
+                self._kept.clear()
+            self._kept[position] = found
+        return found
+
+    def _in_windows(self, position: int) -> FoundBatch | None:
         for window in self._windows:
             found = window.at(position)
             if found is not None:
@@ -174,7 +184,7 @@ class _Window:
         header = self._headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
         data = self._window[start : start + size]
-        return FoundBatch(header, position, size, data, is_legacy=self._is_legacy, is_valid=self._valid[row])
+        return FoundBatch(header, position, size, data, self._is_legacy, self._valid[row])
 
 
 def _table_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> Table[RecordBatch]:

@@ -289,9 +289,11 @@ def _in_order(shifted: Sequence[Shifted]) -> list[tuple[int, int]]:
     lengths: list[tuple[int, int]] = []
     for row in reversed(range(len(shifted))):
         extent, shift = shifted[row]
-        later = zip(shifted[row + 1 :], lengths, strict=True)
-        ways = [(count + 1, joins + (shift == others)) for (other, others), (count, joins) in later if _ascends(extent, other)]
-        lengths.insert(0, max(ways, default=(1, 0)))
+        longest = 1, 0
+        for (other, others), (count, joins) in zip(shifted[row + 1 :], lengths, strict=True):
+            if count + 1 >= longest[0] and _ascends(extent, other):
+                longest = max(longest, (count + 1, joins + (shift == others)))
+        lengths.insert(0, longest)
     return lengths
 
 

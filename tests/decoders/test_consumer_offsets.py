@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from kdump.cli import dropin
+from kdump.decoders import coordinator
 from kdump.errors import CorruptData
+from kdump.messages.consumer_offsets import RECORDS
 from kdump.output.kafka.topics import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, int16, int32, int64, sized, string, tagged
@@ -264,3 +266,13 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
 def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:
     value = _members(("A", None, subscription), protocol_type="consumer")
     assert _thrown(GROUP_KEY, value, release) == (exception, message)
+
+
+def test_a_known_key_is_what_it_was_whatever_was_read_since() -> None:
+    keys = coordinator.Keys(RECORDS)
+    for _ in range(2):
+        for name in ("g1", "g2", "g" * 300):
+            assert keys.read(int16(2) + string(name)).key == {"group": name}
+        assert keys.read(OFFSET_KEY).key == {"group": "g1", "topic": 't"1', "partition": 3}
+        with pytest.raises(CorruptData):
+            keys.read(OFFSET_KEY[:-1])

@@ -83,6 +83,7 @@ def _topic(context: FileContext) -> FaultOf | None:
     from kdump.decoders import coordinator, metadata  # most topics are users'
 
     records = __import__(f"kdump.messages.{module}", fromlist=["RECORDS"]).RECORDS
+    keys = coordinator.Keys(records)
 
     def fault_of(key: bytes | None, value: bytes | None) -> CorruptData | None:
         try:
@@ -91,7 +92,9 @@ def _topic(context: FileContext) -> FaultOf | None:
             elif key is None:
                 return CorruptData("record-key-null", "the record has no key")
             else:
-                coordinator.read(records, key, value, keeps_value=False)
+                record = keys.read(key)
+                if value is not None:
+                    coordinator.read_value(record, value, keeps_value=False)
         except CorruptData as fault:
             return fault
         return None
