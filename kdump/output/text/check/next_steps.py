@@ -99,20 +99,9 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     for fold in worst:
         _add_for_start(steps, fold)
     endangered = [fold for fold in worst if _is_endangered(fold, directories)]
-    data = [fold for fold in worst if fold.finding.code not in _NEVER_SEGMENTS or directories[fold.group].batches]
-    evidence = [_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)]
-    damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
-    failing = (one for one in directories.values() if one.unreadable and one.counts.get(ERROR) and one.path not in damaged)
-    only_counted = [one for one in failing if _is_partition(one.path)]
-    evidence += [one.path for one in only_counted if any(start.verdict in LOSING for start in one.starts)]
-    damaged += [one.path for one in only_counted]
-
-    def unreadable(path: str) -> int:
-        return directories[path].unreadable if path in directories else 0
-
-    for path in sorted(dict.fromkeys(filter(None, evidence)), key=unreadable, reverse=True):
+    evidence, damaged = _to_save_and_recover(worst, endangered, directories)
+    for path in evidence:
         steps.save(path)
-    damaged.sort(key=unreadable, reverse=True)
     for path in damaged[: _MOST_MENDED_BRIEFLY if is_brief else _MOST_MENDED]:
         if is_url(path):
             steps.save(path)
@@ -128,22 +117,50 @@ def next_steps(folds: Folds, directories: Mapping[str, Directory], advice: Advic
     if forecast is not None:
         words = " ".join(map(shell_word, _forecast_together(forecast, directories)))
         steps.look(f"kdump forecast {words}", "what a start does, step by step")
-    unread = next((fold.finding for fold in worst if fold.finding.code == NOT_RECOGNIZED and fold.finding.found == "log"), None)
-    if unread is not None:
-        look, log = f"kdump check --as log {shell_word(unread.path)}", tree.missing_log(unread.path)
-        if log is None:
-            steps.look(look, "it was not examined")
-        else:
-            steps.rename(look, unread.path, log, "if it is sound, it becomes the log that is missing")
-    advice.add_steps(steps, damaged, is_sound=all(fold.finding.severity == INFO for fold in worst), is_brief=is_brief)
-    skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
-    if is_brief:
-        return steps
+    findings = [fold.finding for fold in worst]
+    _add_unread_log(steps, findings)
+    advice.add_steps(steps, damaged, is_sound=all(finding.severity == INFO for finding in findings), is_brief=is_brief)
+    if not is_brief:
+        _add_closer_looks(steps, findings, _codes(folds))
+    return steps
+
+
+def _to_save_and_recover(
+    worst: list[Fold], endangered: list[Fold], directories: Mapping[str, Directory]
+) -> tuple[list[str], list[str]]:
+    """What a start may destroy, and the damaged partitions; those first from which consumers miss most."""
+    data = [fold for fold in worst if fold.finding.code not in _NEVER_SEGMENTS or directories[fold.group].batches]
+    evidence = [_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)]
+    damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
+    failing = (one for one in directories.values() if one.unreadable and one.counts.get(ERROR) and one.path not in damaged)
+    only_counted = [one for one in failing if _is_partition(one.path)]
+    evidence += [one.path for one in only_counted if any(start.verdict in LOSING for start in one.starts)]
+    damaged += [one.path for one in only_counted]
+
+    def unreadable(path: str) -> int:
+        return directories[path].unreadable if path in directories else 0
+
+    paths = dict.fromkeys(filter(None, evidence))
+    return sorted(paths, key=unreadable, reverse=True), sorted(damaged, key=unreadable, reverse=True)
+
+
+def _add_unread_log(steps: Steps, findings: list[Finding]) -> None:
+    unread = next((finding for finding in findings if finding.code == NOT_RECOGNIZED and finding.found == "log"), None)
+    if unread is None:
+        return
+    look, log = f"kdump check --as log {shell_word(unread.path)}", tree.missing_log(unread.path)
+    if log is None:
+        steps.look(look, "it was not examined")
+    else:
+        steps.rename(look, unread.path, log, "if it is sound, it becomes the log that is missing")
+
+
+def _add_closer_looks(steps: Steps, findings: list[Finding], codes: list[str]) -> None:
+    skipped = next((finding for finding in findings if finding.file_type == "log" and finding.skipped), None)
     if skipped is not None and skipped.severity != INFO and skipped.path != STDIN:
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
-    for code in _codes(folds)[:_CODES_TO_EXPLAIN]:
+    for code in codes[:_CODES_TO_EXPLAIN]:
         steps.look(f"kdump explain {code}")
-    return steps
 
 
 def _add_for_start(steps: Steps, fold: Fold) -> None:
