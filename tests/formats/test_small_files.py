@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from kdump.errors import CorruptData, Unreadable
-from kdump.formats import partition_metadata, quorum_state
+from kdump.formats import partition_metadata, quorum_state, tree
 from tests.loops import each
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -36,15 +36,17 @@ def test_a_topic_id_is_what_java_reads(text: str, code: str) -> None:
 
 
 @each("code", ["missing", "is-directory", "not-regular", "permission", "io-error", "shrank"])
-def test_a_topic_id_that_cannot_be_read_is_not_as_none(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_device_does_not_give_is_not_as_if_it_were_not_there(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(path: str) -> None:
         raise Unreadable(f"file-{code}", "why", path=path)
 
-    monkeypatch.setattr(partition_metadata, "Source", fails)
-    try:
-        assert (partition_metadata.read_topic_id("t-0"), code in ("missing", "is-directory", "not-regular")) == (None, True)
-    except Unreadable as error:
-        assert (error.code, code in ("permission", "io-error", "shrank")) == (f"file-{code}", True)
+    for module, read in ((partition_metadata, partition_metadata.read_topic_id), (tree, tree.is_of_kraft)):
+        monkeypatch.setattr(module, "Source", fails)
+        is_there = code in ("io-error", "shrank") or code == "permission" and module == partition_metadata
+        try:
+            assert (read("t-0") or None, is_there) == (None, False)
+        except Unreadable as error:
+            assert (error.code, is_there) == (f"file-{code}", True)
 
 
 @each(

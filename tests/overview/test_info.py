@@ -143,7 +143,6 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
 
 @each("seed", range(8))
 def test_the_times_of_a_partition_are_those_of_all_its_batches(seed: int, tmp_path: Path) -> None:
-    """With the time of appending, that of a batch is its last; the last one has none."""
     chance = random.Random(seed)
     kind: TimestampType = "LogAppendTime" if seed % 2 else "CreateTime"
     times = [sorted(TIMESTAMP + chance.randrange(HOUR) for _ in range(2)) for _ in range(12)]

@@ -117,7 +117,6 @@ STATUSES: dict[str, tuple[list[bytes], str]] = {
     "claims one of a lower leader epoch": (EPOCHS, "idi"),
     "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
     "old messages": ([OLD[0], b"\xff" * 50, OLD[1], b"\xff" * 50, OLD[2], b"\xff" * 50, WRAPPER], "i-s-s-s"),
-    "a magic that does not exist": ([batch(records=[record()], magic=3)], "d"),
     "it or the next one has a wrong header: they claim one offset": ([_batch(0), MAGIC_3, _batch(1), _batch(3)], "idsi"),
     "a magic that does not exist among others": ([_batch(0), MAGIC_3, _batch(2), _batch(3)], "idii"),
 }
