@@ -53,7 +53,6 @@ DELETE, FUTURE, STRAY = "delete", "future", "stray"
 FILE, PARTITION, LOG_DIRECTORY = "file", "partition", "log-dir"
 """What a path may be."""
 
-_DIGITS = 20  # of the number in the name of a log
 _KRAFT_VERSION = "1"
 
 
@@ -125,9 +124,9 @@ class DirectoryName(Declared):
 def missing_log(path: str) -> str | None:
     """The path of the log that a file may be under another name, such as one with `.bak` at its end, if there is no such log."""
     directory, name = os.path.split(path)
-    stem, rest = name[:_DIGITS], name[_DIGITS:]
+    stem = file_name.stem(name)
     log = os.path.join(directory, stem + file_name.LOG)
-    is_log = stem.isdigit() and rest.lower().startswith(file_name.LOG)
+    is_log = len(stem) == 20 and stem.isdigit() and name.lower().startswith(stem + file_name.LOG)
     return log if is_log and not system.has_name(log) else None
 
 

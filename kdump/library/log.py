@@ -198,7 +198,7 @@ class Log(File[RecordBatch]):
         for source in self._sources():
             for item in walk(source):
                 if isinstance(item, DamagedRange):
-                    yield source, _damage(item, source.path)
+                    yield source, Damage(source.path, item.start, item.end, item.code, item.message, item.status, None)
                 elif item.status == DAMAGED:
                     yield source, _damaged_batch(item.chunk, source.path)
                 else:
@@ -245,10 +245,6 @@ class Log(File[RecordBatch]):
 
 
 # --- Batches
-
-
-def _damage(damage: DamagedRange, path: str) -> Damage:
-    return Damage(path, damage.start, damage.end, damage.code, damage.message, damage.status, None)
 
 
 def _damaged_batch(chunk: Chunk, path: str) -> Damage:

@@ -97,7 +97,8 @@ class Registry:
             raise _Malformed(f"the schema type {str(type)[:50]!r} is not known")
         if at not in self._last_ids and len(self._last_ids) >= MAX_VERSIONS:
             raise _Malformed(f"more than {MAX_VERSIONS:,} versions of subjects are not held")
-        references = [_reference(one) for one in _list(fields.get("references"))]
+        listed = _list(fields.get("references"))
+        references = [Reference(_text(one, "name"), _text(one, "subject"), _integer(one, "version")) for one in listed]
         where = (context_of(subject), id)
         known = self._schemas.get(where)
         if known is None or known.text != text:
@@ -202,7 +203,3 @@ def _integer(fields: dict[str, object], name: str) -> int:
 def _list(value: object) -> list[dict[str, object]]:
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]
-
-
-def _reference(fields: dict[str, object]) -> Reference:
-    return Reference(_text(fields, "name"), _text(fields, "subject"), _integer(fields, "version"))
