@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,8 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
 
 @each("name", schemas.ROWS)
 def test_a_json_schema_takes_null_where_a_row_may_lack_a_value(name: str) -> None:
-    of_row, rows = schemas.schema_of(name), schemas.ROWS[name]
+    of_row: Any = schemas.schema_of(name)
     found = {key: "null" in one["type"] for key, one in of_row["properties"].items() if "type" in one}
-    assert found.items() >= {column.key: column.is_nullable or column.type == "Json" for column in rows.schema}.items()
+    assert (
+        found.items() >= {column.key: column.is_nullable or column.type == "Json" for column in schemas.ROWS[name].schema}.items()
+    )
