@@ -506,6 +506,12 @@ _LIST: tuple[tuple[str, ...], ...] = (
     ("n30", "pipeline/fleet/segments.py", "endBefore < segmentBase AND isSound = 1", "endBefore < segmentBase"),
     ("64-p07", "pipeline/fleet/statistics.py", "greatest(valueSize, 0))", "valueSize)"),
     ("64-p08", "pipeline/fleet/statistics.py", "status <> 'damaged' AND topic", "topic"),
+    (
+        "67-d-pi14",
+        "pipeline/fleet/statistics.py",
+        "WHERE `timestamp` >= 0 AND status <> 'damaged' AND topic",
+        "WHERE status <> 'damaged' AND topic",
+    ),
     ("65-e-p31", "pipeline/fleet/written.py", "2), BATCH_HE", "1), BATCH_HE"),
     ("p06", "pipeline/growth.py", " if asked.from_offset is None else max(lowest, asked.from_offset)", ""),
     ("p12", "pipeline/growth.py", "= (item.base_offset or 0) <= last for", "= (item.base_offset or 0) < last for"),
