@@ -8,7 +8,7 @@ from tests.builders.messages import UUID, compact_string, int8, int16, int32, in
 from tests.loops import each
 
 SEGMENT_ID = compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged()
-EPOCHS = b"\2" + int32(0) + int64(5) + tagged()
+EPOCHS = b"\3" + int32(3) + int64(7) + tagged() + int32(0) + int64(5) + tagged()
 UPDATE = b"\1\1\0" + SEGMENT_ID + int32(1) + int64(9) + b"\4abc" + int8(1) + tagged()
 
 
@@ -141,7 +141,7 @@ def test_a_segment_has_no_word_of_transactions_before_4_0() -> None:
     expected = (
         "RemoteLogSegmentMetadata{remoteLogSegmentId=RemoteLogSegmentId{topicIdPartition=AAAAAAAAAAEAAAAAAAAAAg:t-3,"
         " id=AAAAAAAAAAEAAAAAAAAAAg}, startOffset=5, endOffset=9, brokerId=1, maxTimestampMs=7, eventTimestampMs=8,"
-        " segmentLeaderEpochs={0=5}, segmentSizeInBytes=100, customMetadata=Optional.empty, state=COPY_SEGMENT_FINISHED"
+        " segmentLeaderEpochs={0=5, 3=7}, segmentSizeInBytes=100, customMetadata=Optional.empty, state=COPY_SEGMENT_FINISHED"
     )
     option = "remote-log-metadata-decoder"
     assert _payload(head + tagged(_0=b"\1"), option, "3.9.1") == expected + "}"

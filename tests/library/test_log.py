@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import kdump
 from tests.builders.compression import Codec
@@ -160,38 +158,6 @@ def test_a_bad_message_in_a_sound_wrapper_is_damage_and_the_next_one_is_not(tmp_
     path = _log(tmp_path, message_set(messages=[message(value=b"a"), message(key_length=1000)]))  # the CRC of both fits
     found = [item.value if isinstance(item, kdump.Record) else item.code for item in kdump.open(path).salvage_records()]
     assert found == [b"a", "message-field-past-end"]
-
-
-@given(
-    damage=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6),
-    cut=st.one_of(st.none(), st.integers(0, 2000)),
-)
-def test_salvage_accounts_for_every_byte_and_raises_nothing(
-    tmp_path_factory: pytest.TempPathFactory, damage: list[tuple[int, int]], cut: int | None
-) -> None:
-    data = bytearray(b"".join([*_batches(*range(12), size=20), *_batches(12, 13, size=300)]))
-    for position, value in damage:
-        data[position % len(data)] = value
-    del data[cut:]
-    path = tmp_path_factory.getbasetemp() / "damaged.log"
-    path.write_bytes(data)
-    position, sound = 0, []
-    for item in kdump.open(path).salvage():
-        start = item.start if isinstance(item, kdump.Damage) else item.position
-        assert start == position
-        position += item.size
-        if isinstance(item, kdump.SalvagedBatch):
-            assert item.isvalid
-            sound.append(item.base_offset)
-    assert position == len(data)
-    for record_or_damage in kdump.open(path).salvage_records():
-        assert isinstance(record_or_damage, kdump.SalvagedRecord | kdump.Damage)
-    try:
-        strict = [row.base_offset for row in kdump.open(path)]
-    except kdump.CorruptData as error:
-        assert error.position is not None and error.path == os.fspath(path)
-    else:
-        assert strict == sound
 
 
 # --- Partitions

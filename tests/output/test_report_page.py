@@ -186,6 +186,7 @@ def test_drawings_and_tables_have_names_for_those_who_do_not_see_them() -> None:
     _, page = _page(CASES / "partition-torn-header")
     assert len(page.all_of("caption")) == len(page.all_of("table")) > 4
     for svg in page.all_of("svg"):
+        assert not re.search(r"\b0 bytes", svg.get("aria-label") or "")
         assert svg.get("aria-label") or svg.get("aria-hidden") or svg.get("class") == "cells" or svg.get("width") == "12"
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1 and all(after <= before + 1 or before == 2 and after == 4 for before, after in pairwise(levels))

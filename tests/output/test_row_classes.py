@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kdump.output import schemas
 from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.style import ReportStyle
@@ -102,3 +104,12 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
     _in_a_file(path, Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log"))
     (row,) = pq.read_table(path).to_pylist()
     assert (row["tags"], row["changes"], row["file"]) == (["\ufffd"], '[{"name":"\\udcff"}]', "\ufffd.log")
+
+
+@each("name", schemas.ROWS)
+def test_a_json_schema_takes_null_where_a_row_may_lack_a_value(name: str) -> None:
+    of_row: Any = schemas.schema_of(name)
+    found = {key: "null" in one["type"] for key, one in of_row["properties"].items() if "type" in one}
+    assert (
+        found.items() >= {column.key: column.is_nullable or column.type == "Json" for column in schemas.ROWS[name].schema}.items()
+    )

@@ -344,7 +344,7 @@ def test_skew_is_reported_by_the_mean_of_a_topic(tmp_path: Path) -> None:
 
 def test_throughput_counts_replicas_once(tmp_path: Path) -> None:
     hour = TIMESTAMP - TIMESTAMP % HOUR
-    log = [data(0, 2, at=hour), data(2, 3, at=hour + 1), data(5, at=hour + HOUR)]
+    log = [data(0, 2, at=hour), data(2, 3, at=hour + 1), data(5, at=hour + HOUR), data(6, at=-1)]
     found = _told(statistics.throughput(HOUR), tmp_path, {"1": {"a-0": {0: log}}, "2": {"a-0": {0: log[:1]}}})
     assert _picked(found, "start", "batches", "records") == [(hour, 2, 5), (hour + HOUR, 1, 1)]
 
