@@ -156,4 +156,5 @@ def _has_wrappers(section: Section) -> bool:
         return False
     if section.summary is not None:
         return section.summary.codecs != _UNCOMPRESSED
-    return any(codec != CODECS[NONE] for codec in chunk.batches["compresscodec"])
+    codecs = chunk.batches["compresscodec"]
+    return codecs.count(CODECS[NONE]) < len(codecs)

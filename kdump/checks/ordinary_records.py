@@ -11,6 +11,7 @@ from struct import Struct
 from kdump.binary import kernel
 from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, LENGTH, LOG_OVERHEAD, batch_offset, codec_id
 from kdump.checks.content import OddTimes
+from kdump.checks.rules.rule import SegmentRule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
-    from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.log import Chunk
     from kdump.reading.items import Section
 
@@ -42,7 +42,7 @@ class OrdinaryRecords:
 
     def __init__(self, context: FileContext, rules: Sequence[SegmentRule], max_messages: int, most_together: int) -> None:
         self._context = context
-        self._rules = rules
+        self._takers = [rule.odd_times for rule in rules if type(rule).odd_times is not SegmentRule.odd_times]
         self._most_together = most_together
         self._max_messages = max_messages
         self._needs_keys = any(rule.needs_keys for rule in rules)
@@ -200,8 +200,8 @@ class OrdinaryRecords:
 
     def show_odd(self, times: OddTimes) -> None:
         """Show odd times to the rules."""
-        for rule in self._rules:
-            rule.odd_times(times)
+        for show in self._takers:
+            show(times)
 
     def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes, Miscounts]:
         assert kernel.native is not None

@@ -135,7 +135,7 @@ def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk, lo
 
 
 def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch], lowest: Sequence[int | None] | None) -> None:
-    positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
+    positions, last_offsets = batches["position"], batches["last_offset"]
     first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
     facts.positions.extend(positions)
     starts: Sequence[int] | None = None
@@ -145,15 +145,16 @@ def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch], lowest: Se
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
     facts.is_plain = False
-    _record_epochs(facts, epochs, first_offsets)
+    if batches["base_offset"][0] is not None:
+        _record_epochs(facts, batches["partition_leader_epoch"], first_offsets)
 
 
-def _record_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
+def _record_epochs(facts: SegmentFacts, epochs: Sequence[int], first_offsets: Sequence[int]) -> None:
     last = facts.epochs[-1] if facts.epochs else None
     changes: list[int] = []
     starts: list[int] = []
     for epoch, first_offset in zip(epochs, first_offsets, strict=True):
-        if epoch is not None and epoch >= 0 and epoch != last:
+        if epoch >= 0 and epoch != last:
             changes.append(epoch)
             starts.append(first_offset)
             last = epoch

@@ -41,7 +41,6 @@ KNOWN_MAGIC = 2  # the highest
 _MAX_CODEC = len(CODECS) - 1
 _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _WINDOWS_KEPT = 2
-_BATCHES_KEPT = 32  # more than say whether one before them is out of line
 
 
 class FoundBatch(Declared):
@@ -90,18 +89,10 @@ class FoundBatches:
         self._budget = budget
         self._crc32c = crc32c_for(source.size - start)
         self._windows: list[_Window] = []
-        self._kept: dict[int, FoundBatch] = {}  # the last ones by position: each is asked for with those before it, too
+        self._ahead: dict[int, FoundBatch] = {}  # small ones by position, which were looked at for one before them
 
     def small_at(self, position: int) -> FoundBatch | None:
         """The batch at this position if it is whole, no larger than a window near by, and its header regular; else None."""
-        found = self._kept.get(position) or self._in_windows(position)
-        if found is not None:
-            if len(self._kept) >= _BATCHES_KEPT:
-                self._kept.clear()
-            self._kept[position] = found
-        return found
-
-    def _in_windows(self, position: int) -> FoundBatch | None:
         for window in self._windows:
             found = window.at(position)
             if found is not None:
@@ -112,7 +103,7 @@ class FoundBatches:
 
     def at(self, position: int) -> FoundBatch | None:
         """The batch at this position, of any size; None if it is not whole. Raises CorruptData as Log.chunks."""
-        return self.small_at(position) or self._irregular_at(position)
+        return self._ahead.get(position) or self.small_at(position) or self._irregular_at(position)
 
     def _irregular_at(self, position: int) -> FoundBatch | None:
         tuning = self._tuning
@@ -142,11 +133,14 @@ class FoundBatches:
         A large one whose CRC does not fit is the last of them.
         """
         extents: list[Extent] = []
+        ahead: dict[int, FoundBatch] = {}
         try:
             for _ in range(most):
                 found = self.at(position)
                 if found is None:
                     break
+                if found.data is not None:
+                    ahead[position] = found
                 if found.is_valid and found.has_known_magic:
                     extents.append(found.extent)
                 elif found.data is None:
@@ -154,6 +148,7 @@ class FoundBatches:
                 position = found.end
         except CorruptData:
             pass
+        self._ahead = ahead
         return extents
 
 
