@@ -126,7 +126,7 @@ def missing_log(path: str) -> str | None:
     directory, name = os.path.split(path)
     stem = file_name.stem(name)
     log = os.path.join(directory, stem + file_name.LOG)
-    is_log = len(stem) == 20 and stem.isdigit() and name.lower().startswith(stem + file_name.LOG)
+    is_log = len(stem) == 20 and stem.isdigit() and name.lower().startswith(stem + file_name.LOG) and not file_name.is_going(name)
     return log if is_log and not system.has_name(log) else None
 
 

@@ -467,7 +467,7 @@ def test_before_spark_4_read_needs_pandas_and_the_format_is_refused(spark: "Spar
     from kdump.spark import frames
 
     monkeypatch.setattr(frames, "has_data_sources", lambda: False)
-    monkeypatch.setattr(frames, "_has_pandas", lambda: False)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingPackage, match="pip install 'pandas<3'"):
         read(spark, str(log))
     with pytest.raises(UsageError, match=r"kdump\.spark\.read"):
