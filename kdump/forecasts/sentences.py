@@ -212,8 +212,10 @@ def _short_end(row: Forecast) -> str:
     """What is known of records that were lost before the start."""
     assert row.known_end is not None
     how = "ends" if row.segments_before else "starts over"
-    end, is_known = row.intact_end, row.known_end.offset > row.intact_end
-    gone = f"{offset_range(end, row.known_end.offset - 1)}, now in no intact batch here, go" if is_known else "its old offsets go"
+    end, last = row.intact_end, row.known_end.offset - 1
+    gone = "its old offsets go"
+    if end <= last:
+        gone = f"{offset_range(end, last)}, now in no intact batch here, {'go' if end < last else 'goes'}"
     return f"the log {how} at offset {row.log_end or 0:,}, but {row.known_end.words}: {gone} to new records a second time"
 
 

@@ -567,6 +567,13 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
 ]
 
 
+def test_the_only_offset_after_a_log_goes_to_new_records(tmp_path: Path) -> None:
+    directory = _log_directory(tmp_path / "d1")
+    _partition(directory / "orders-0")
+    (directory / "recovery-point-offset-checkpoint").write_bytes(b"0\n1\norders 0 2\n")
+    assert "offset 1, now in no intact batch here, goes to new records" in sentences.summary(_only(directory))
+
+
 @each("left, said, is_said_of_short_log", _KNOWN)
 def test_a_start_without_records_that_other_files_know_of_is_not_safe(
     tmp_path: Path, left: dict[str, bytes], said: str, is_said_of_short_log: bool
