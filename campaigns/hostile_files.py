@@ -37,7 +37,16 @@ from tests.builders.hostile_faults import FAULTS
 
 SECONDS_PER_MIB = 1.0
 SECONDS_PER_RUN = 0.5
-TIMES = {"scan": 4, "redact": 3, "report": 2, "map": 2, "triage": 2, "recover": 2, "slice by key": 2}  # as much as others
+TIMES = {
+    "scan": 4,
+    "redact": 3,
+    "report": 2,
+    "map": 2,
+    "triage": 2,
+    "recover": 2,
+    "slice by key": 2,
+    "where --key": 2,
+}  # as much as others
 BASE = "0" * 20
 NOW = 1_700_000_500_000
 
