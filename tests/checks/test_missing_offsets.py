@@ -236,6 +236,10 @@ def test_offsets_of_damaged_headers_are_believed_if_there_is_room(gap: tuple[int
     assert _believed((5, 6), 4, [gap], most) == believed
 
 
+def test_a_header_with_fewer_records_than_offsets_may_have_fewer() -> None:
+    assert [_believed((5, 9), records, [(5, 10)], 9) for records in (4, 5)] == [((5, 9), True), ((5, 9), False)]
+
+
 def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(tmp_path: Path, capfd: Capture) -> None:
     """Of five batches from offset 288 on, the first says 296, and the second and fourth are damaged."""
     hurt = bytearray(_hurt(96, 7, bytes([288 ^ 256 | 8])))

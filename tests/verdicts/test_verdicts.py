@@ -190,6 +190,8 @@ def test_a_metadata_log_is_never_clean_alone() -> None:
     verdict.add(_report(path="/data/__cluster_metadata-0/0.log"))
     assert (verdict.words, verdict.exit_code) == (["fine", "records not replayed"], 0)
     assert verdict.text == "fine; records of __cluster_metadata-0 not replayed"
+    verdict = _verdict(_report(path="/data/__cluster_metadata-0/0.log", records=3), level="full")
+    assert verdict.text.endswith("; 3 records not read (--level deep); records of __cluster_metadata-0 not replayed")
 
 
 def test_a_forecast_is_about_the_start_alone() -> None:
