@@ -109,13 +109,17 @@ class Steps:
         if not batch.has_known_magic:
             self.damaged = batch.end, extent
             return DAMAGED
+
+        def following() -> list[Extent]:
+            return self._found.extents_from(batch.end, MOST_FOLLOWING)
+
         if order.is_in_doubt:
-            return order.judge_found(extent, batch.position, batch.size)
+            return order.judge_found(extent, batch.position, batch.size, following)
         if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
             return SALVAGED  # one of the two headers is wrong
         if not order.is_near(extent, 0) and self._is_claimed_after(batch):
             return SALVAGED  # likewise
-        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, MOST_FOLLOWING))
+        return order.judge(extent, batch.size, following)
 
     def _is_claimed_after(self, batch: FoundBatch) -> bool:
         """Whether a damaged batch follows this one that claims to be at its offsets, or before it, and fits there."""

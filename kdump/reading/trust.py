@@ -221,8 +221,12 @@ class Order:
         is_either = own == length and len(shifted) == 2 and not _ascends(shifted[0][0], shifted[1][0])
         return own < length or is_either
 
-    def judge_found(self, extent: Extent, position: int, size: int) -> str:
+    def judge_found(self, extent: Extent, position: int, size: int, following: Callable[[], list[Extent]]) -> str:
         """The status of the next intact batch, of `size` bytes, where it follows damage and is in doubt."""
+        if self._found is not None and extent[0] != self._found[1] + 1:
+            later = [other for other in _shifted([extent, *following()]) if _ascends(self._found, other[0])]
+            if len(later) > 1 and later[0][0] == extent and self._is_outlier(later, self._found[1] + 1):
+                return SALVAGED  # those after it continue what was found without it
         found, self._found = self._found, extent
         self._undecided = None
         if extent[1] >= self._ceiling or position < self.nested_end:

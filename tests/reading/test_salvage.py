@@ -307,7 +307,7 @@ def test_a_run_out_of_line_is_believed_if_it_is_larger_than_what_it_contradicts(
         order = Order(source, 0, None)
         assert order.judge((100, 100, 0), before, list) == INTACT
         order.doubt(0)
-        assert [order.judge_found((offset, offset, 0), 0, size) for offset in (5, 6)] == [SALVAGED, status]
+        assert [order.judge_found((offset, offset, 0), 0, size, list) for offset in (5, 6)] == [SALVAGED, status]
 
 
 @each("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])

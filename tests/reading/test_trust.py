@@ -28,7 +28,7 @@ def _judged(steps: list[Step], base: int | None, next_base: int | None) -> str:
             after: Any = partial(
                 list, [tuple(other[:3]) for other in takewhile(lambda other: other != DOUBT, extents[row + 1 : row + 9])]
             )
-            found += (order.judge_found(extent, 50, size) if order.is_in_doubt else order.judge(extent, size, after))[0]
+            found += (order.judge_found(extent, 50, size, after) if order.is_in_doubt else order.judge(extent, size, after))[0]
     return found
 
 
@@ -64,6 +64,8 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, DOUBT, 5, 6, 7], "isii"),
         (0, 6, [0, DOUBT, 5, 6, 5], "isss"),
         (0, None, [0, DOUBT, *_of(3, 5), *_of(2, 6), *_of(2, 7)], "issi"),
+        (0, None, [0, DOUBT, 3, 4 ^ 1 << 20, 5, 6, 7], "issiii"),  # those after a wrong offset continue what was found
+        (0, None, [0, DOUBT, 3, 4 ^ 1 << 20, 5], "issi"),
         (0, None, [0, DOUBT, 5, (7, 6, 0, 10), 7, 8], "isssi"),  # each confirms the one before it, if that is in order
         (0, None, [50, 51, 5, DOUBT, 60, 61, 7], "iissis"),  # what was out of line before it confirms nothing after it
         # a run is believed that is larger than all it contradicts: what comes before it by offsets and epochs stays
