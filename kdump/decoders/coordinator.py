@@ -51,9 +51,9 @@ class Keys:
         record = self._known.get(key)
         if record is None:
             record = read_key(self._records, key)
-            if len(self._known) >= _MAX_KNOWN_KEYS:
-                self._known.clear()
             if len(key) <= _MAX_KNOWN_KEY:
+                if len(self._known) >= _MAX_KNOWN_KEYS:
+                    self._known.clear()
                 self._known[key] = record
         return record
 

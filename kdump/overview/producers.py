@@ -67,9 +67,7 @@ class Producers:
     ) -> None:
         held, what = (self._open, OPEN) if is_transactional else (self._plain, BATCHES)
         run = held.get(producer_id)
-        newest = moment if run is None or run.newest_timestamp is None else run.newest_timestamp
-        is_silent = moment is not None and newest is not None and moment - newest > _SILENCE_MS
-        if run is not None and not is_transactional and (run.producer_epoch != epoch or is_silent):
+        if run is not None and not is_transactional and (run.producer_epoch != epoch or _silence(run, moment) > _SILENCE_MS):
             self._keep(run)
             run = None
         if run is None:
@@ -91,6 +89,10 @@ class Producers:
     def _keep(self, run: MapRun) -> None:
         if len(self._runs) < _MOST:
             self._runs.append(run)
+
+
+def _silence(run: MapRun, moment: int | None) -> int:
+    return 0 if moment is None or run.newest_timestamp is None else moment - run.newest_timestamp
 
 
 def _extend(row: MapProducer | MapRun, epoch: int, first: int, last: int, moment: int | None, size: int) -> None:

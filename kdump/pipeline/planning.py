@@ -108,8 +108,7 @@ def plan(
         wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
     found = discovery.files_of(options)
     _require(options.table == "files" or any(map(_is_of_kafka, found)), options)
-    fields = (wanted or {}).items()
-    items = [one for one in found if one.path not in known and all(getattr(one, field) in values for field, values in fields)]
+    items = [item for item in found if item.path not in known and _is_wanted(item, wanted or {})]
     if options.table == "files":
         return bins([FileSlice(item, 0, 0) for item in items], options)
     return _tasks([FileSlice(item) for item in _readable(items, options)], options, is_repeated=is_repeated)
@@ -154,6 +153,10 @@ def _growing(slices: Sequence[FileSlice | CheckSlice]) -> set[str]:
 def is_read_for(item: FileItem, table: str) -> bool:
     """Whether a table is read from files of this kind."""
     return item.kind in _KINDS[table]
+
+
+def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
+    return all(getattr(item, field) in values for field, values in wanted.items())
 
 
 def _check_slices(options: Options) -> list[CheckSlice]:

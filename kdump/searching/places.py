@@ -130,9 +130,7 @@ class Places:
                 elif entry.name == tree.REMOTE_INDEX_CACHE:
                     if self._is_proof and _holds_anything(entry.path):
                         self._miss(entry.path, "remote-segments", "older segments are in remote storage, which is not searched")
-                elif entry.is_directory or entry.path in self._seen or file_name.LOG not in entry.name:
-                    continue
-                elif discovery.base_offset_of(entry.name) is not None:
+                elif not entry.is_directory and entry.path not in self._seen and _is_log(entry.name):
                     self._miss(entry.path, "file-not-examined", "logs are not looked for here; name the file")
 
     def _miss(self, path: str, code: str, message: str) -> None:
@@ -179,6 +177,10 @@ def fate_of_marked(path: str) -> str:
 def _is_companion(item: FileItem) -> bool:
     name = os.path.basename(item.path)
     return item.kind in _COMPANIONS and item.base_offset is not None or name in _OTHERS
+
+
+def _is_log(name: str) -> bool:
+    return file_name.LOG in name and discovery.base_offset_of(name) is not None
 
 
 def _holds_anything(path: str) -> bool:

@@ -114,8 +114,7 @@ class IntactText:
 
     def _write_regular(self, summary: BatchSummary, position: int, end: int) -> int:
         """Write the rows from here on. Returns where they end: at `end`, or at the first batch that the kernel leaves."""
-        is_compressed, leaves_some = summary.codecs != 1, bool(summary.any_attributes & CONTROL_BIT)
-        if self._source.is_direct and not (self._shows_records and (is_compressed or leaves_some)):
+        if self._source.is_direct and not self._needs_windows(summary):
             position = self.text.render_log(self._source, position, end, end)
         return self._write_windows(position, end)
 
@@ -130,6 +129,10 @@ class IntactText:
         if position + reached < end:
             return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
         return rows.stop
+
+    def _needs_windows(self, summary: BatchSummary) -> bool:
+        """Whether records are compressed, or the kernel will leave some."""
+        return self._shows_records and (summary.codecs != 1 or bool(summary.any_attributes & CONTROL_BIT))
 
     def _write_windows(self, position: int, end: int) -> int:
         """Write the rows from here on. Returns where they end: at `end`, or at a batch that the kernel leaves."""

@@ -221,11 +221,12 @@ class NewPartition:
             self._require_kept((CLEAN,) if made.is_plain else (CLEAN, UNCLEAN), facts)
 
     def _note_error(self, row: Row) -> None:
-        if not isinstance(row, Finding) or row.severity != ERROR:
-            return
-        is_of_records = self.rebuilt.has_old and any(row.code == fault.code for fault in records.FAULTS)
-        if not (self._level == FULL and is_of_records):  # what is inside of old messages does not concern companions
+        if isinstance(row, Finding) and row.severity == ERROR and not (self._level == FULL and self._is_of_records(row)):
             self._errors.append(row)
+
+    def _is_of_records(self, error: Finding) -> bool:
+        """Whether an error is one inside of old messages, which do not concern companions."""
+        return self.rebuilt.has_old and any(error.code == fault.code for fault in records.FAULTS)
 
     def _require_kept(self, stops: Sequence[str], facts: PartitionFacts | None) -> None:
         from kdump.forecasts.forecast import Request, of_partition  # slow to load, and seldom needed

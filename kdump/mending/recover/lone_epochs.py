@@ -29,8 +29,8 @@ def with_doubts(pieces: Sequence[Piece], headers: Headers) -> list[Piece]:
             found.append(piece)
             continue
         rest: Piece | None = piece
-        at = sure[-1] if sure else 0
-        if sure and found[at].last < piece.first and piece.first_epoch < found[at].last_epoch:
+        if sure and _goes_back(found[sure[-1]], piece):
+            at = sure[-1]
             head, last, _ = headers.split(found[at], found[at].last)
             _, first, rest = headers.split(piece, piece.first)
             earlier = head or (found[sure[-2]] if len(sure) > 1 else None)
@@ -64,6 +64,11 @@ def _next_known(pieces: Sequence[Piece], start: int) -> Piece | None:
         if _is_known(pieces[row]):
             return pieces[row]
     return None
+
+
+def _goes_back(before: Piece, after: Piece) -> bool:
+    """Whether the leader epoch goes back from the end of one piece to the start of the next, and the offsets do not."""
+    return before.last < after.first and after.first_epoch < before.last_epoch
 
 
 def _out_of_line(earlier: Piece | None, last: Piece, first: Piece, later: Piece | None) -> Piece | None:

@@ -18,9 +18,7 @@ _LOG_SWAP = file_name.LOG + SWAP
 
 def check(partition: PartitionFacts) -> None:
     """Report each kind of leftover once, with what a restart does with it."""
-    cleaned, swaps, deleted = (
-        [name for name in partition.files.others if file_name.is_leftover(name, suffix)] for suffix in (CLEANED, SWAP, DELETED)
-    )
+    cleaned, swaps, deleted = (_names(partition, suffix) for suffix in (CLEANED, SWAP, DELETED))
     if deleted:
         message = f"{_some(deleted)} about to be deleted. A restart deletes what is left."
         context_in(partition, _first(deleted)).report("leftover-deleted", 0, 0, message)
@@ -31,6 +29,11 @@ def check(partition: PartitionFacts) -> None:
         message = f"{_some(swaps)} about to replace others. {_forecast(partition, swaps)}"
         goes_in = any(name.endswith(_LOG_SWAP) and base_offset_of(name) is not None for name in swaps)
         context_in(partition, _first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
+
+
+def _names(partition: PartitionFacts, suffix: str) -> list[str]:
+    """Files of segments with one more suffix, without those of KRaft's snapshots."""
+    return [name for name in partition.files.others if file_name.is_leftover(name, suffix)]
 
 
 def _first(names: list[str]) -> str:

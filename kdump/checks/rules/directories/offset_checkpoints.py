@@ -27,11 +27,12 @@ LACKS_PROPERTIES = (
     f"there is no {tree.META_PROPERTIES}: a KRaft broker only starts if each of its log directories has one, as"
     " kafka-storage.sh makes it; one of the time before makes it at its start"
 )
+"""What a start makes of a log directory without this file."""
 OF_ZOOKEEPER = (
     f"there is no cluster.id in {tree.META_PROPERTIES}, as of a broker with ZooKeeper: one with KRaft, which is each from 4.0 on,"
     " does not start"
 )
-"""What a start makes of a log directory without this file."""
+"""What a start makes of this file as a broker with ZooKeeper wrote it."""
 
 _MAX_FILE_BYTES = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
 _IDS = ("broker.id", "node.id")

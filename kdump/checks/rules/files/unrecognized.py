@@ -58,7 +58,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     source = context.source
     name = os.path.basename(context.path)
     head = source.read(0, 512)
-    kind, log = kind_of_file(head), tree.missing_log(context.path)
+    kind = kind_of_file(head)
     is_log = is_like_log(source)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
@@ -67,7 +67,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         extract = "unzip" if kind == "zip" else "tar -xf" if kind == "tar" or _TAR.search(name) else ""
         unpack = f": `{extract} {quote(context.path)}`, and check the extracted files" if extract else unpack
         advice = f"It starts like a file of type {kind}{unpack}."
-    elif is_log and log is not None:
+    elif is_log and (log := tree.missing_log(context.path)) is not None:
         advice = f"It starts like a log, and there is no {os.path.basename(log)}: it may be that segment under another name."
     elif is_log:
         advice = "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."

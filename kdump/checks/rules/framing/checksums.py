@@ -106,6 +106,9 @@ class Checksums:
         row = self._facts.positions.bisect_left(batch.position)
         return row > 0 and self._source.read(self._facts.positions[row - 1] + MAGIC_AT, 1) == b"\x02"
 
+    def _is_wrapper(self, position: int) -> bool:
+        return is_wrapper(self._source.read(position, BATCH_HEADER_SIZE))
+
     def _lowest_offset(self, batch: RecordBatch) -> int:
         """The first offset of a batch; of a wrapper, whose header says the last only, that after the sound batch before it.
 
@@ -113,8 +116,7 @@ class Checksums:
         """
         facts, context = self._facts, self._context
         row = facts.positions.bisect_left(batch.position)
-        before = self._source.read(facts.positions[row - 1], BATCH_HEADER_SIZE) if row else b""
-        if batch.magic >= 2 or batch.compresscodec == CODECS[NONE] and not (row and is_wrapper(before)):
+        if batch.magic >= 2 or batch.compresscodec == CODECS[NONE] and not (row and self._is_wrapper(facts.positions[row - 1])):
             return batch.first_offset
         base_offset = context.base_offset if context.file_type == "log" else None
         lowest = facts.last_offsets[row - 1] + 1 if row else batch.first_offset if base_offset is None else base_offset

@@ -126,7 +126,7 @@ class Advice:
                 "stop the broker and delete the segment's .index, as below: its log is sound, the next start rebuilds all its "
                 "indexes from it"
             )
-        if all(segment in self._with_findings or not self._whole.get(segment, True) for segment in self._indexes):
+        if all(map(self._is_damaged, self._indexes)):
             return (
                 "leave the .index for now: the segment's log is not sound, and a start without the index scans it and cuts "
                 "it at its damage. Take care of the log first"
@@ -141,6 +141,9 @@ class Advice:
         """Whether all logs of a directory are sound, and none has an error that new companions do not mend."""
         segments = [segment for segment in self._whole if os.path.dirname(segment) == path]
         return path not in self._refused and bool(segments) and all(map(self._is_sound, segments))
+
+    def _is_damaged(self, segment: str) -> bool:
+        return segment in self._with_findings or not self._whole.get(segment, True)
 
 
 def is_mended_by_reindex(finding: Finding) -> bool:

@@ -55,16 +55,9 @@ _STAYS = frozenset(
         *("header-count-bad", "header-key-null", "header-bytes-odd", "payload-empty-compressed", "decompression-limit"),
         *("frame-bad-header", "frame-truncated", "frame-damaged", "frame-checksum-mismatch", "frame-trailing-bytes"),
         *("declared-size-forged", "lz4-legacy-header", "legacy-nested-compression", "legacy-wrapper-empty"),
-        *("legacy-wrapper-offset", "legacy-inner-crc"),
+        *("legacy-wrapper-offset", "legacy-inner-crc", "metadata-record-undecodable"),
         *("snapshot-gap-metadata", "not-regular", "symlink-loop", "file-vanished", "file-not-recognized", "permission-denied"),
-        *(
-            "metadata-record-undecodable",
-            "time-limit",
-            "check-crashed",
-            "codec-package-missing",
-            "foreign-segment",
-            "name-not-numeric",
-        ),
+        *("time-limit", "check-crashed", "codec-package-missing", "foreign-segment", "name-not-numeric"),
     )
 )
 """Errors in intact batches, about what is not there, or about what could not be read: `kdump recover` does not mend them."""
