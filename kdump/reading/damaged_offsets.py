@@ -190,6 +190,9 @@ class DamagedOffsets:
         """
         ranges, self._open = self._open, []
         limit = offset if offset < FOREVER else self._base_offset + SEGMENT_REACH
+        if not any(isinstance(each, Stray) for each in ranges):
+            self._close(ranges, offset, limit)
+            return
         extents = [
             (self._expected - 1, self._expected - 1),
             *((each.first, each.last) for each in ranges if isinstance(each, Stray)),

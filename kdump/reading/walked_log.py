@@ -24,7 +24,7 @@ from kdump.reading.items import DAMAGED, NOT_EXAMINED, Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.damaged_offsets import DamagedRange
@@ -116,17 +116,16 @@ class WalkedLog:
         return (found for found in starmap(Found, rows) if found.position + found.size > start)
 
 
-def found_in(item: Section | Damage, *, is_each: bool = False) -> Iterator[Found]:
+def found_in(item: Section | Damage, *, is_each: bool = False) -> Iterable[Found]:
     """What an item of a walk has; if `is_each`, each batch, also of a sound section."""
     if isinstance(item, Damage):
-        yield from _found_in_damage(item)
-    elif item.summary is not None and not is_each:
-        summary = item.summary
-        start = summary.positions[0]
-        first = 0 if summary.is_legacy else summary.first_offset  # wrappers may begin before the offsets in their headers
-        yield Found(start, first, summary.last_offset, STRETCH, summary.end - start, 0)
-    else:
-        yield from _batches_in(item)
+        return _found_in_damage(item)
+    if item.summary is None or is_each:
+        return _batches_in(item)
+    summary = item.summary
+    start = summary.positions[0]
+    first = 0 if summary.is_legacy else summary.first_offset  # wrappers may begin before the offsets in their headers
+    return [Found(start, first, summary.last_offset, STRETCH, summary.end - start, 0)]
 
 
 def _found_in_damage(damage: Damage) -> Iterator[Found]:
