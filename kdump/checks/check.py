@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.finding import Emit
+    from kdump.checks.live_source import LiveSource
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.tables import Row
 
+_LOGS = (file_name.LOG, file_name.CHECKPOINT)
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
@@ -174,18 +176,8 @@ def _check_open_file(
         )
         file_object.check_before_reading(context, source)
         try:
-            if suffix == file_name.LOG and foreign_segments.check_file(context):
-                pass  # it is not examined
-            elif suffix in (file_name.LOG, file_name.CHECKPOINT):
-                context.segment = segment.check(context)
-                if partition is not None and suffix == file_name.LOG and base_offset is not None:
-                    partition.segments[base_offset] = context.segment
-            check_rest = file_check(suffix, name)
-            if name.endswith(file_name.LOG + file_name.SWAP) and not source.is_stopped:
-                _check_swapped_log(context, emit)
-            if check_rest is not None and not source.is_stopped:
-                check_rest(context)
-            if check_rest is None and suffix not in (file_name.LOG, file_name.CHECKPOINT, file_name.SWAP):
+            _check_contents(context, source, suffix, emit)
+            if file_check(suffix, name) is None and suffix not in (*_LOGS, file_name.SWAP):
                 _check_unrecognized(context, others, is_named=root is None)
         except CheckAborted:
             pass  # the source knows why, and says so at the end
@@ -209,6 +201,23 @@ def _can_be_listed(path: str) -> bool:
         return system.has_name(path)
     except Unreadable:
         return False
+
+
+def _check_contents(context: FileContext, source: LiveSource, suffix: str, emit: Emit) -> None:
+    """Check a file by what its suffix or name says it is. Raises CheckAborted, Unreadable."""
+    name = os.path.basename(context.path)
+    is_foreign = suffix == file_name.LOG and foreign_segments.check_file(context)  # which is not examined
+    if suffix in _LOGS and not is_foreign:
+        context.segment = segment.check(context)
+        if context.partition is not None and suffix == file_name.LOG and context.base_offset is not None:
+            context.partition.segments[context.base_offset] = context.segment
+    if source.is_stopped:
+        return
+    if name.endswith(file_name.LOG + file_name.SWAP):
+        _check_swapped_log(context, emit)
+    check_rest = file_check(suffix, name)
+    if check_rest is not None and not source.is_stopped:
+        check_rest(context)
 
 
 def _check_swapped_log(context: FileContext, emit: Emit) -> None:

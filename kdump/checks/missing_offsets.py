@@ -75,26 +75,16 @@ class MissingOffsets:
         records = None if header is None else header.count
         facts = self._facts
         row = self._row_at(start)
-        base = facts.base_offset
         row_before, row_after = self._rows_around(row)
         if row_before < row == row_after and self._is_of_batch(row, start):
             return claimed, True, _has_fewer(records, claimed)
         claimed = None if claimed is not None and claimed[0] >= self._end else claimed
-        before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
-        after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
-        is_last = row == len(facts.positions)
-        gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
-        gaps += [] if after is None else [self._up_to(after - 1)]
-        # if a run out of order is there, too, what is missing between those in order may be next to it
-        if (row_before, row_after) != (row - 1, row):
-            beside = [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
-            beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
-            gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
-        bounded = [gap for gap in gaps if gap is not None and gap[1] < _HIGHEST]
+        gaps = self._gaps_around(row, row_before, row_after)
+        bounded = [gap for gap in gaps if gap[1] < _HIGHEST]
         most = (end - start) * MAX_OFFSETS_PER_BYTE
         if header is not None and header.magic == 2 and header.compresscodec == CODECS[NONE]:
             most = (max(header.size, end - start) - BATCH_HEADER_SIZE) // _SMALLEST_RECORD
-        claimed, is_least = _believed(claimed, records, [gap for gap in gaps if gap is not None], most)
+        claimed, is_least = _believed(claimed, records, gaps, most)
         if claimed is not None and is_one_batch:
             return claimed, True, is_least
         # other ranges between the same batches may be damaged, too
@@ -105,6 +95,22 @@ class MissingOffsets:
                 self._found.add(gap)
                 return gap, False, False
         return claimed, claimed is not None, is_least
+
+    def _gaps_around(self, row: int, row_before: int, row_after: int) -> list[Offsets]:
+        """The offsets that are missing before the batch of a row: after that of `row_before`, and before that of `row_after`."""
+        facts = self._facts
+        base = facts.base_offset
+        before = facts.last_offsets[row_before] if row_before >= 0 else None if base is None else base - 1
+        after = facts.lowest_offsets[row_after] if row_after < len(facts.positions) else self._next
+        is_last = row == len(facts.positions)
+        gaps = [] if before is None else [self._from(before + 1, is_last=is_last)]
+        gaps += [] if after is None else [self._up_to(after - 1)]
+        # if a run out of order is there, too, what is missing between those in order may be next to it
+        if (row_before, row_after) != (row - 1, row):
+            beside = [self._from(facts.last_offsets[row - 1] + 1, is_last=False)] if self._is_of_page(row - 1) else []
+            beside += [self._up_to(facts.lowest_offsets[row] - 1)] if self._is_of_page(row) else []
+            gaps += [gap for gap in beside if gap is not None and gap[1] < self._last_run]
+        return [gap for gap in gaps if gap is not None]
 
     def settled(self) -> list[Offsets]:
         """The offsets that the damaged batches of the claims have.

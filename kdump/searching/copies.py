@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
     from kdump.formats.summary import BatchSummary
     from kdump.pipeline.discovery import FileItem
 
@@ -402,13 +403,12 @@ class Copy:
         header, batches = chunk.headers[0], chunk.batches
         position: int = batches["position"][0]
         batch = Batch(source.path, position, position + batches["size"][0], batches["base_offset"][0], batches["last_offset"][0])
-        epoch = None if chunk.is_legacy else batches["partition_leader_epoch"][0]
-        producer_id, attributes = (_NONE, 0) if chunk.is_legacy else (header[PRODUCER_ID], header[ATTRIBUTES])
-        unread = first = look.expected if batch.first is None else batch.first
+        first = look.expected if batch.first is None else batch.first
         if not chunk.is_legacy and header[RECORD_COUNT] <= 0 and batch.end - batch.position > BATCH_HEADER_SIZE:
             self._note_unreadable(batch, first, CorruptData("record-count-too-low", HOLLOW_MESSAGE), is_served=look.is_served)
             return
         known = len(self.sightings)
+        unread = first
         seen: set[int] = set()
         is_read = True
         inner_first: int | None = None
@@ -417,21 +417,11 @@ class Copy:
                 is_read = False
                 self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
                 continue
-            bad = batch_faults.of_messages(part)
-            if chunk.is_legacy and inner_first is None and part.records["offset"]:
-                inner_first = part.records["offset"][0]
-            for row, offset in enumerate(part.records["offset"]):
-                unread = max(unread, offset + 1)
-                if not look.wants(offset):
-                    continue
-                seen.add(offset)
-                if row in bad:
-                    self._note_unreadable(batch._replace(last=offset), offset, bad[row], is_served=look.is_served)
-                    continue
-                sighting = Sighting(offset, batch, epoch, producer_id, attributes, is_served=look.is_served)
-                sighting.key = part.records["key"][row]
-                sighting.has_value = part.records["value"][row] is not None
-                self.sightings.append(sighting)
+            offsets = part.records["offset"]
+            if chunk.is_legacy and inner_first is None and offsets:
+                inner_first = offsets[0]
+            unread = max([unread, *(offset + 1 for offset in offsets)])
+            seen.update(self._note_part(part, chunk, batch, look))
         if inner_first is not None:
             self._judge_wrapper(look, inner_first)
         is_relative = inner_first is not None and _is_relative(chunk, 0)
@@ -446,6 +436,24 @@ class Copy:
             count = header[RECORD_COUNT]
             is_thinned = count <= header[LAST_OFFSET_DELTA]
             self.holes += [Hole(offset, batch, count, is_thinned) for offset in unseen]
+
+    def _note_part(self, part: RecordChunk, chunk: Chunk, batch: Batch, look: _Look) -> list[int]:
+        """Note the wanted records in a part of the only batch of a chunk. Returns their offsets."""
+        header = chunk.headers[0]
+        epoch = None if chunk.is_legacy else chunk.batches["partition_leader_epoch"][0]
+        producer_id, attributes = (_NONE, 0) if chunk.is_legacy else (header[PRODUCER_ID], header[ATTRIBUTES])
+        bad = batch_faults.of_messages(part)
+        records = part.records
+        wanted = [(row, offset) for row, offset in enumerate(records["offset"]) if look.wants(offset)]
+        for row, offset in wanted:
+            if row in bad:
+                self._note_unreadable(batch._replace(last=offset), offset, bad[row], is_served=look.is_served)
+                continue
+            sighting = Sighting(offset, batch, epoch, producer_id, attributes, is_served=look.is_served)
+            sighting.key = records["key"][row]
+            sighting.has_value = records["value"][row] is not None
+            self.sightings.append(sighting)
+        return [offset for _, offset in wanted]
 
     def _note_unreadable(self, batch: Batch, offset: int, fault: CorruptData, *, is_served: bool) -> None:
         """Note that the records of a batch cannot be read from an offset on."""

@@ -428,57 +428,58 @@ class Walk:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
         if summary is not None and _are_fit(summary) and not (summary.is_legacy and summary.codecs & ~_NOT_COMPRESSED):
-            records = summary.count if summary.is_legacy else summary.records
-            epoch = None if summary.is_legacy else summary.first_leader_epoch
-            piece = Piece(
-                self._log,
-                summary.positions[0],
-                summary.end,
-                (summary.first_offset, summary.last_offset, epoch),
-                batches=summary.count,
-                records=records,
-            )
-            piece.messages = records
-            piece.has_gaps = summary.gaps > 0
-            piece.may_have_wrappers = False
-            if not summary.is_legacy:
-                piece.last_epoch = summary.last_leader_epoch
-            self._add(piece)
+            self._take_summary(summary)
             return summary.end
-        chunk, batches = section.chunk, section.chunk.batches
-        status = section.status
-        for row in range(len(chunk)):
-            start, size = batches["position"][row], batches["size"][row]
-            first, last = batches["base_offset"][row], batches["last_offset"][row]
-            epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
-            extent = (last if first is None else first, last, epoch)
-            records = messages = 1 if count is None else max(count, 0)
-            is_wrapper = chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]
-            if is_wrapper and status != DAMAGED:
-                wrapper = message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row))
-                extent, messages = opened_wrapper(wrapper)
-            if status == DAMAGED:
-                self._damaged_batch(chunk, row, start, start + size, extent, records)
-                continue
-            if batches["magic"][row] == 1 and size < MESSAGE_HEADER_SIZE + _SIZES:
-                reason = f"a message of magic 1 has {size} bytes, too few for its fields"
-                left = LeftOut(self._log.path, start, start + size, "batch-length-too-small", reason, batches=1, records=1)
-                self.left_out.append(left)
-                continue
-            piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
-            piece.may_have_wrappers, piece.messages = is_wrapper, messages
-            if extent[1] != last:
-                piece.first, piece.last = extent[0] + last - extent[1], last
-                piece.move(extent[1] - last, "the messages in it have others")
-                piece.is_sure = False
-            piece.is_nested = status != INTACT and section.is_nested and self._claims.may_hold(piece.end)
-            if section.claimed_length is not None:
-                piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
-                piece.change = (
-                    f"its length, which said {section.claimed_length:,} bytes, is put right: the CRC fits {size:,} bytes"
-                )
-            self._add(piece)
+        batches = section.chunk.batches
+        for row in range(len(section.chunk)):
+            self._take_batch(section, row)
         return int(batches["position"][-1] + batches["size"][-1])
+
+    def _take_summary(self, summary: BatchSummary) -> None:
+        """Add neighbouring sound batches as one piece."""
+        records = summary.count if summary.is_legacy else summary.records
+        epoch = None if summary.is_legacy else summary.first_leader_epoch
+        extent = (summary.first_offset, summary.last_offset, epoch)
+        piece = Piece(self._log, summary.positions[0], summary.end, extent, batches=summary.count, records=records)
+        piece.messages = records
+        piece.has_gaps = summary.gaps > 0
+        piece.may_have_wrappers = False
+        if not summary.is_legacy:
+            piece.last_epoch = summary.last_leader_epoch
+        self._add(piece)
+
+    def _take_batch(self, section: Section, row: int) -> None:
+        """Add a single batch, or leave it out."""
+        chunk, batches, status = section.chunk, section.chunk.batches, section.status
+        start, size = batches["position"][row], batches["size"][row]
+        first, last = batches["base_offset"][row], batches["last_offset"][row]
+        epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
+        extent = (last if first is None else first, last, epoch)
+        records = messages = 1 if count is None else max(count, 0)
+        if status == DAMAGED:
+            self._damaged_batch(chunk, row, start, start + size, extent, records)
+            return
+        if batches["magic"][row] == 1 and size < MESSAGE_HEADER_SIZE + _SIZES:
+            reason = f"a message of magic 1 has {size} bytes, too few for its fields"
+            left = LeftOut(self._log.path, start, start + size, "batch-length-too-small", reason, batches=1, records=1)
+            self.left_out.append(left)
+            return
+        is_wrapper = chunk.is_legacy and batches["compresscodec"][row] != CODECS[NONE]
+        if is_wrapper:
+            wrapper = message_set.Message(last, message_set.bytes_of_message(self._source, chunk, row))
+            extent, messages = opened_wrapper(wrapper)
+        piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
+        piece.may_have_wrappers, piece.messages = is_wrapper, messages
+        if extent[1] != last:
+            piece.first, piece.last = extent[0] + last - extent[1], last
+            piece.move(extent[1] - last, "the messages in it have others")
+            piece.is_sure = False
+        piece.is_nested = status != INTACT and section.is_nested and self._claims.may_hold(piece.end)
+        if section.claimed_length is not None:
+            piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
+            said = f"its length, which said {section.claimed_length:,} bytes"
+            piece.change = f"{said}, is put right: the CRC fits {size:,} bytes"
+        self._add(piece)
 
     def _damaged_batch(self, chunk: Chunk, row: int, start: int, end: int, extent: Extent, records: int) -> None:
         first, last, _ = extent
@@ -569,41 +570,49 @@ class Walk:
             self.pieces.append(piece)
 
     def join(self) -> None:
-        """Note which batches continue their neighbours, and trust a first batch after a step that the next ones continue."""
-        pieces = self.pieces
-        for before, after in pairwise(pieces):
-            if before.last + 1 == after.first:
-                before.joins += 1
-                after.joins += 1
-        for row in range(len(pieces) - 2, -1, -1):
-            piece, after = pieces[row], pieces[row + 1]
-            continues = piece.last + 1 == after.first and piece.end == after.start and piece.last_epoch == after.first_epoch
-            if continues and after.is_sure and not (piece.is_sure or piece.is_nested or piece.changed):
-                piece.is_sure = True
-        single = [piece for piece in pieces if piece.batches == 1]
+        """Note which batches continue their neighbours, and leave out those that can be no part of the log."""
+        self._note_neighbours()
+        single = [piece for piece in self.pieces if piece.batches == 1]
         self._claims.leave_out([piece.start for piece in single], [piece.end for piece in single])
-        sure = [piece for piece in pieces if piece.is_sure]
+        sure = [piece for piece in self.pieces if piece.is_sure]
         self._claims.limit([piece.start for piece in sure], [piece.first for piece in sure])
         kept: list[Piece] = []
-        for piece in pieces:
+        for piece in self.pieces:
             previous = kept[-1] if kept else None
             if piece.first < 0 and piece.follows(previous) and piece.first + _SIGN == piece.next_after(previous):
                 piece.move(_SIGN, "its sign is wrong, by the batch before it")
-            may_be_payload = piece.is_nested and self._may_be_payload(piece)
-            is_claimed = may_be_payload and self._is_claimed(piece)
-            if is_claimed or may_be_payload and piece.is_legacy and not piece.joins:
-                same = " that has the same offsets" if is_claimed else ""
-                reason = f"lies inside of a damaged batch{same}, and may be its payload"
-                self.left_out.append(LeftOut.of(piece, NESTED, reason))
-            elif piece.first < 0 or piece.last < piece.first:
-                reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"
-                self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
-            elif piece.last == _HIGHEST_OFFSET:
-                reason = f"its offset, {piece.last:,}, is the highest of all: no log can end after it"
-                self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
-            elif not (kept and kept[-1].takes(piece)):
+            left_out = self._left_out(piece)
+            if left_out is not None:
+                self.left_out.append(left_out)
+            elif previous is None or not previous.takes(piece):
                 kept.append(piece)
         self.pieces = kept
+
+    def _note_neighbours(self) -> None:
+        """Note which batches continue each other, and trust a first batch after a step that the next ones continue."""
+        for before, after in pairwise(self.pieces):
+            if before.last + 1 == after.first:
+                before.joins += 1
+                after.joins += 1
+        for piece, after in reversed(list(pairwise(self.pieces))):
+            continues = piece.last + 1 == after.first and piece.end == after.start and piece.last_epoch == after.first_epoch
+            if continues and after.is_sure and not (piece.is_nested or piece.changed):
+                piece.is_sure = True
+
+    def _left_out(self, piece: Piece) -> LeftOut | None:
+        """A batch that may be the payload of another one, or whose offsets are impossible; None for any other."""
+        if piece.is_nested and self._may_be_payload(piece):
+            is_claimed = self._is_claimed(piece)
+            if is_claimed or piece.is_legacy and not piece.joins:
+                same = " that has the same offsets" if is_claimed else ""
+                return LeftOut.of(piece, NESTED, f"lies inside of a damaged batch{same}, and may be its payload")
+        if piece.first < 0 or piece.last < piece.first:
+            reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"
+            return LeftOut.of(piece, "offset-negative", reason)
+        if piece.last == _HIGHEST_OFFSET:
+            reason = f"its offset, {piece.last:,}, is the highest of all: no log can end after it"
+            return LeftOut.of(piece, "offset-negative", reason)
+        return None
 
 
 def _are_fit(summary: BatchSummary) -> bool:

@@ -50,20 +50,7 @@ class EntryTargets:
         """The rows of a window that contradict the log; each is reported."""
         facts, base_offset = self.facts, self.base_offset
         damaged: set[int] = set()
-        if facts.positions:
-            rows = rows_of(facts.positions, positions)
-            last_row = len(facts.positions) - 1
-            is_beyond = max(rows) > last_row
-            beyond = [row > last_row for row in rows] if is_beyond else []
-            rows = array("q", [min(row, last_row) for row in rows]) if is_beyond else rows
-            batch_positions = facts.positions.at(rows).tolist()
-            for row, is_there in enumerate(beyond):
-                if is_there:
-                    batch_positions[row] = -1
-            last_offsets = facts.last_offsets.at(rows)
-        else:
-            rows = last_offsets = array("q", [-1]) * len(positions)
-            batch_positions = rows.tolist()
+        rows, batch_positions, last_offsets = self._batches_at(positions)
         entry_offsets = [base_offset + offset for offset in offsets] if base_offset is not None else last_offsets
         following = [*islice(positions, 1, None), next_position]
         ends = [end if end > position else facts.size for position, end in zip(positions, following, strict=True)]
@@ -93,17 +80,32 @@ class EntryTargets:
             stop, ending = endings[row]
             is_below = offset < first <= last_offset  # which no append explains, as if it ends in no batch before the next entry
             is_above = is_sound and ending >= stop and first <= last_offset < offset
-            if (
-                is_below
-                or is_above
-                or not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], stop, ending)
-            ):
+            is_wrong = is_below or is_above
+            if is_wrong or not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], stop, ending):
                 damaged.add(row)
                 if len(self.distances) < 2:
                     self.distances.add(offset - last_offset)
                 self._report_mismatch(first_row + row, offset, position, first, last_offset)
         self.wrong_count += len(damaged)
         return damaged
+
+    def _batches_at(self, positions: array[int]) -> tuple[array[int], list[int], array[int]]:
+        """The first batches from some positions on: their rows, their positions and their last offsets.
+
+        Where no more follows, it is the last row, and -1 for its position; likewise -1 in all, in a log without batches.
+        """
+        facts = self.facts
+        if not facts.positions:
+            none = array("q", [-1]) * len(positions)
+            return none, none.tolist(), none
+        rows = rows_of(facts.positions, positions)
+        last_row = len(facts.positions) - 1
+        if max(rows) <= last_row:
+            return rows, facts.positions.at(rows).tolist(), facts.last_offsets.at(rows)
+        within = array("q", [min(row, last_row) for row in rows])
+        found = facts.positions.at(within).tolist()
+        batch_positions = [-1 if row > last_row else position for row, position in zip(rows, found, strict=True)]
+        return within, batch_positions, facts.last_offsets.at(within)
 
     def _report_not_boundary(self, row: int, position: int) -> None:
         facts, start = self.facts, row * ENTRY_SIZE

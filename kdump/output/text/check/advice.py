@@ -46,40 +46,38 @@ class Advice:
         self._kinds: set[tuple[str, str, bool]] = set()
 
     def finding(self, finding: Finding, *, is_known: bool = False) -> None:
-        action = catalogue.FAULTS[finding.code].action
-        if action != fault_kind.ABORT and finding.code != OPEN_TRANSACTION:  # one of its kind in the file says all
-            kind = (finding.code, finding.severity, is_known)
-            if finding.path != self._path:
-                self._path, self._kinds = finding.path, set()
-            if kind in self._kinds:
-                return
-            self._kinds.add(kind)
+        action = fault_kind.ABORT if finding.code == OPEN_TRANSACTION else catalogue.FAULTS[finding.code].action
+        if action != fault_kind.ABORT and self._is_told(finding, is_known=is_known):
+            return
         if finding.code in _WITNESSES:
             self._lacking.add(_segment(finding.path))
             return
-        if (
-            finding.severity == ERROR
-            and finding.file_type == _LOG
-            and action != fault_kind.REBUILD
-            or finding.code == _UNFINISHED
-            or finding.code == NOT_RECOGNIZED
-            and finding.found
-            and tree.missing_log(finding.path)
-        ):
-            self._refused.add(os.path.dirname(finding.path))
+        directory = os.path.dirname(finding.path)
+        if _is_refused_by_reindex(finding, action):
+            self._refused.add(directory)
         if finding.severity != INFO and not is_known and is_mended_by_reindex(finding):
-            self._partitions[os.path.dirname(finding.path)] = None
-        if finding.code == OPEN_TRANSACTION:
-            action = fault_kind.ABORT
-        elif finding.severity == INFO:
-            return
-        if file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
-            return
+            self._partitions[directory] = None
+        is_shown = finding.severity != INFO or finding.code == OPEN_TRANSACTION
+        if is_shown and file_name.suffix(finding.path) in file_name.SEGMENT_SUFFIXES:
+            self._take_action(finding, action, is_known=is_known)
+
+    def _is_told(self, finding: Finding, *, is_known: bool) -> bool:
+        """Whether a finding of this kind in its file has said it already; noted for the next one."""
+        if finding.path != self._path:
+            self._path, self._kinds = finding.path, set()
+        kind = (finding.code, finding.severity, is_known)
+        is_told = kind in self._kinds
+        self._kinds.add(kind)
+        return is_told
+
+    def _take_action(self, finding: Finding, action: str, *, is_known: bool) -> None:
+        """Note what is to be done about the segment of a finding."""
+        segment = _segment(finding.path)
         if finding.file_type == _LOG and not action and finding.code not in _MISSING:
-            self._with_findings.add(_segment(finding.path))
-        index = _segment(finding.path) + file_name.OFFSET_INDEX
+            self._with_findings.add(segment)
+        index = segment + file_name.OFFSET_INDEX
         if action == fault_kind.REBUILD and not is_known and os.path.lexists(index):
-            self._indexes[_segment(finding.path)] = index
+            self._indexes[segment] = index
         elif action == fault_kind.ABORT and finding.offset_first is not None and not is_known:
             name = tree.directory_name(os.path.dirname(finding.path) or ".")
             if name is not None and not name.is_going:
@@ -144,6 +142,13 @@ class Advice:
 
     def _is_damaged(self, segment: str) -> bool:
         return segment in self._with_findings or not self._whole.get(segment, True)
+
+
+def _is_refused_by_reindex(finding: Finding, action: str) -> bool:
+    """Whether `kdump reindex` does not take a partition with this finding: its log is damaged, or goes by another name."""
+    is_of_log = finding.severity == ERROR and finding.file_type == _LOG and action != fault_kind.REBUILD
+    is_renamed = finding.code == NOT_RECOGNIZED and bool(finding.found) and tree.missing_log(finding.path) is not None
+    return is_of_log or is_renamed or finding.code == _UNFINISHED
 
 
 def is_mended_by_reindex(finding: Finding) -> bool:
