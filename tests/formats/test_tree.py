@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.jobs import Job, jobs
-from kdump.errors import CorruptData
-from kdump.formats import file_name as file_names
 from kdump.formats import meta_properties, properties, tree
 from kdump.formats.partition_metadata import text_of
 from tests.builders.files import checkpoint, file_name, write_partition
@@ -33,19 +31,6 @@ def _partition(folder: Path) -> Path:
 def test_names_of_directories_are_read_as_a_broker_does(name: str, expected: tuple[str, int, str] | None) -> None:
     found = tree.directory_name(name)
     assert (None if found is None else (found.topic, found.partition, found.state)) == expected
-
-
-@each(
-    ("name", "code"),
-    [
-        *(("12345678.checkpoint", "snapshot-name-short"), ("123456789.checkpoint", "number-malformed")),
-        *((f"{5:020}checkpoint", "snapshot-name-short"), (f"{5:020}.checkpoint", "number-malformed")),
-    ],
-)
-def test_a_name_that_is_too_short_for_a_snapshot_is_another_fault_than_one_without_numbers(name: str, code: str) -> None:
-    with pytest.raises(CorruptData) as caught:
-        file_names.snapshot_id(name)
-    assert caught.value.code == code
 
 
 def test_a_copy_of_the_metadata_log_is_known_by_its_quorum_state(tmp_path: Path) -> None:
