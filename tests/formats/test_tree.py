@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.jobs import Job, jobs
-from kdump.formats import meta_properties, properties, tree
-from kdump.formats.partition_metadata import text_of
+from kdump.formats import tree
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.records import batch, record
 from tests.checks.findings import findings_of
@@ -109,14 +108,3 @@ def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_n
     (folder / "foo.timeindex").write_bytes(bytes(12))
     found = [row for row in findings_of(folder) if row.code == "name-not-numeric"]
     assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
-
-
-def test_properties_are_read_as_java_writes_them() -> None:
-    text = b"#\n#Tue Nov 14\n !node.id=2\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n  v : 1\t\r\nz=1\x0bq \n"
-    plain = {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}
-    assert properties.read(text) == plain | {"v": "1\t", "z": "1\x0bq "}  # blanks at the end belong to the value
-
-
-def test_version_0_may_lack_ids_and_the_first_hundred_ids_of_directories_are_reserved() -> None:
-    found = [meta_properties.of({"directory.id": text_of(number.to_bytes(16, "big"))}) for number in (99, 100)]
-    assert [(one.version, one.node_id, one.has_reserved_directory_id) for one in found] == [(0, None, True), (0, None, False)]
