@@ -289,7 +289,7 @@ def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
 @settings(max_examples=20)
 @given(damaged(LOGS), st.sampled_from([1, 2, 3]))
 def test_records_are_the_same_however_few_a_table_holds(data: bytes, most: int) -> None:
-    with mock.patch.object(records, "MAX_ROWS", most):
+    with mock.patch.multiple(records, MAX_ROWS=most, _MAX_HELD_RECORD_BYTES=50 * most, _MAX_HELD_PARTS=1, _MIN_BLOCK_BYTES=most):
         found = read_records(data)
     whole = read_records(data)
     assert (found.batches, found.code) == (whole.batches, whole.code)

@@ -8,6 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kdump.binary import kernel
+from kdump.binary.batch_header import BATCH_HEADER
+from kdump.errors import CorruptData
+from kdump.formats import record as reader
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
@@ -253,6 +257,91 @@ TEXT = b"the quick brown fox jumps over the lazy dog " * 4
 def test_a_damaged_stream_withholds_a_compressed_batch(codec: Codec, compressor: Callable[[bytes], bytes], code: str) -> None:
     found = read_records(batch(records=[record(value=TEXT)] * 3, codec=codec, compressor=compressor))
     assert (found.batches, found.code) == ([[]], code)
+
+
+# --- what a reader may ask for
+
+_HEADERS: list[list[tuple[str, bytes | None]]] = [
+    [("a", b"x")],
+    [("a", b"x"), ("b", None), ("c", b"yz")],
+    [("a", b""), ("b", b"")],
+]
+_WITH_HEADERS = batch(records=[record(value=b"v", headers=headers) for headers in _HEADERS])
+
+
+def _headers(data: bytes, *, with_values: bool) -> tuple[list[list[tuple[bytes, bytes | None]]], CorruptData | None]:
+    found: list[list[tuple[bytes, bytes | None]]] = []
+    with opened(data) as source:
+        try:
+            for chunk in Log(source).chunks():
+                for part in records.read(source, chunk, with_header_values=with_values):
+                    found += map(list, part.records["headers"])
+        except CorruptData as fault:
+            return found, fault
+    return found, None
+
+
+@each(("most", "heap", "count"), [(3, 0, 3), (2, 400, 3), (2, 399, 1), (1, 400, 3)])
+def test_headers_that_are_too_many_come_without_values_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, most: int, heap: int, count: int
+) -> None:
+    monkeypatch.setattr(reader, "MAX_RECORD_HEADERS", most)
+    monkeypatch.setattr(reader, "_MAX_HEAP_OF_HEADERS", heap)  # 3 times 92 bytes, their own 12, and 56 for each of 2 values
+    found, fault = _headers(_WITH_HEADERS, with_values=False)
+    assert [[name for name, _ in headers] for headers in found] == [[b"a"], [b"a", b"b", b"c"], [b"a", b"b"]][:count]
+    assert (fault and (fault.code, fault.values["size"])) == (None if count == 3 else ("decompression-limit", 12))
+    found, fault = _headers(_WITH_HEADERS, with_values=True)
+    assert found == [[(name.encode(), value) for name, value in headers] for headers in _HEADERS][: 3 if most == 3 else 1]
+    assert (fault and fault.code) == (None if most == 3 else "decompression-limit")
+
+
+def _parts(data: bytes, **options: Any) -> list[list[tuple[Any, ...]]]:  # of any record
+    return list(reader.BatchRecords(BATCH_HEADER.unpack_from(data), data, **options).parts())
+
+
+@each("codec", CODECS)
+def test_records_are_examined_where_they_stand_and_may_lack_headers(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = batch(records=[record(value=b"v", headers=headers) for headers in _HEADERS], codec=codec)
+    encoded = [encode_record(record(value=b"v", headers=headers), row=row) for row, headers in enumerate(_HEADERS)]
+    monkeypatch.setattr(reader, "MAX_ROWS", 2)
+    seen: list[tuple[bytes, int]] = []
+    parts = _parts(data, max_headers=2, examine=lambda held, start, end, rows: seen.append((bytes(held[start:end]), len(rows))))
+    assert [len(row[4] or ()) for rows in parts for row in rows] == [1, 0, 2]
+    assert (b"".join(held for held, _ in seen), [count for _, count in seen]) == (
+        b"".join(encoded),
+        [len(rows) for rows in parts],
+    )
+    assert [row[6] for rows in _parts(data, with_data=False) for row in rows] in ([b"v"] * 3, [None] * 3)
+
+
+@each("codec", CODECS)
+def test_the_first_record_is_there_if_those_after_it_are_bad(codec: Codec) -> None:
+    bad, damaged = b"\x09", {"none": b"\x09", "gzip": gzip_members(b"\x09")}
+    for data, value in (
+        (batch(records=[record(value=b"v"), bad], codec=codec), b"v"),
+        (batch(records=[record(value=b"v")], codec=codec), b"v"),
+        *((batch(records=built, codec=codec), None) for built in ([bad], [])),
+        (batch(payload=damaged.get(codec, b""), records_count=1, codec=codec), None),
+    ):
+        first = reader.first_of(BATCH_HEADER.unpack_from(data), data)
+        assert (first and first[6]) == value
+
+
+@each(
+    ("code", "values", "is_last", "expected"),
+    [
+        *(("", {}, False, None), ("header-count-too-high", {"position": 1}, False, None)),
+        (kernel.HEADERS_NOT_HELD, {"count": 1}, False, None),
+        *(
+            ("record-length-past-end", {"size": 9, "remaining": 5}, last, code)
+            for last, code in ((True, f"last-{PAST_END}"), (False, PAST_END))
+        ),
+        ("record-length-past-end", {"size": 9, "remaining": 0}, True, PAST_END),
+    ],
+)
+def test_a_walk_that_stopped_says_why(code: str, values: dict[str, int], is_last: bool, expected: str | None) -> None:
+    fault = reader.fault_at_stop(code, values, is_last=is_last)
+    assert (fault and (fault.code, fault.values)) == (expected and (expected, values))
 
 
 # --- against a reader written down once more
