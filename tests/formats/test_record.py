@@ -31,13 +31,6 @@ CODECS: list[Codec] = ["none", *COMPRESSING]
 # --- fields
 
 
-@each("codec", CODECS)
-def test_a_null_key_is_not_an_empty_key(codec: Codec) -> None:
-    rows = read_records(batch(records=[record(key=None, value=b""), record(key=b"", value=None)], codec=codec)).rows
-    found = [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows]
-    assert found == [(None, -1, b"", 0), (b"", 0, None, -1)]
-
-
 def test_every_negative_size_is_null_and_shown_as_minus_1() -> None:
     (row,) = read_records(batch(records=[record(key_length=-7, value_length=-MAX_INT32)])).rows
     assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -1, None, -1)
@@ -89,16 +82,6 @@ def test_a_batch_without_records_is_not_examined() -> None:
 
 
 # --- many records
-
-
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_more_records_than_a_table_holds_are_all_read(codec: Codec) -> None:
-    count = 2 * MAX_ROWS + 3
-    payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(count))
-    data = batch(payload=gzip_members(payload) if codec == "gzip" else payload, records_count=count, codec=codec, crc=0)
-    found = read_records(batch(records=[record()]) + data + batch(records=[record()]))
-    assert [len(rows) for rows in found.batches] == [1, count, 1]
-    assert [row["offset"] for row in found.batches[1]] == list(range(count))
 
 
 @each(
@@ -479,22 +462,6 @@ def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec:
         for row in found.batches[0]
     ]
     assert shown == ([] if code and codec != "none" else expected)
-
-
-@pytest.mark.slow
-@given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]))
-def test_data_that_is_not_needed_is_all_that_may_be_missing(payload: bytes, count: int, codec: Codec) -> None:
-    written = lz4_frame(payload) if codec == "lz4" else payload
-    same = batch(records=[record(headers=[("h", b"x"), ("i", None)])] * 3)
-    data = same + batch(payload=written, records_count=count, codec=codec, crc=0) + same
-    complete = read_records(data)
-    found = read_records(data, with_data=False)
-    assert found.code == complete.code
-    assert len(found.rows) == len(complete.rows)
-    for row, whole in zip(found.rows, complete.rows, strict=True):
-        for name in ("key", "value"):
-            assert row.pop(name) in (None, whole.pop(name))
-        assert row == whole
 
 
 @given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))
