@@ -150,6 +150,14 @@ def test_what_is_larger_than_a_window_is_read(small: bytes, large: bytes, sizes:
     assert [row["isvalid"] for row in walk(wrong).rows] == [True, False]
 
 
+def test_what_is_larger_than_a_window_is_only_read_if_it_may_be() -> None:
+    large, asked = batch(records=[record(value=bytes(500))], base_offset=8), []
+    for most, code in ((len(large), ""), (len(large) - 1, "resync-budget")):
+        found = walk(ONE + large, max_window_size=100, may_check=lambda size, most=most: asked.append(size) or size <= most)
+        assert (found.code, len(found.rows)) == (code, 1 if code else 2)
+    assert asked == [len(large)] * 2
+
+
 @given(damaged(LOGS), st.integers(17, 300))
 def test_any_window_size_gives_the_same_rows(data: bytes, window_size: int) -> None:
     plain, windowed = walk(data), walk(data, window_size=window_size)

@@ -251,6 +251,15 @@ def test_messages_are_found_however_their_payload_comes() -> None:
             list(reader.messages_in(pieces, max_size=61))
 
 
+def test_parts_say_the_first_offset_of_each_batch_and_what_is_cut_off_in_it() -> None:
+    cut = wrapper(messages=[message(), message(magic=0)], base_offset=5, trailing=bytes(5))
+    data = message_set(messages=[message()], base_offset=3) + cut + message_set(messages=[message()], base_offset=9)
+    with opened(data) as source:
+        (part,) = (part for chunk in Log(source).chunks() for part in reader.read(source, chunk))
+    assert (part.counts, list(part.first_offsets), list(part.magics)) == ([1, 2, 1], [3, 5, 9], [1, 1, 0, 1])
+    assert {row: one.size for row, one in part.cuts.items()} == {1: 5}
+
+
 @each("size", [13, 0, -1, -0x80000000])
 def test_a_message_inside_that_is_too_short_withholds_all(size: int) -> None:
     trailing = struct.pack(">qi", 1, size)
