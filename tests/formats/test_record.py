@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
@@ -327,99 +327,6 @@ def test_a_walk_that_stopped_says_why(code: str, values: dict[str, int], is_last
     assert (fault and (fault.code, fault.values)) == (expected and (expected, values))
 
 
-# --- against a reader written down once more
-
-
-class _TooLong(Exception):
-    pass
-
-
-class _Buffer:
-    """Java's ByteBuffer, as Kafka reads records with it."""
-
-    def __init__(self, data: bytes, position: int, limit: int) -> None:
-        self.data, self.position, self.limit = data, position, limit
-
-    @property
-    def remaining(self) -> int:
-        return self.limit - self.position
-
-    def take(self, size: int) -> bytes:
-        if size > self.remaining:
-            raise EOFError
-        self.position += size
-        return self.data[self.position - size : self.position]
-
-    def varint(self, bits: int) -> int:
-        value = 0
-        for shift in range(0, -(-bits // 7) * 7, 7):
-            (byte,) = self.take(1)
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                value &= (1 << bits) - 1
-                return value >> 1 ^ -(value & 1)
-        raise _TooLong
-
-    def sized(self) -> tuple[int, bytes | None]:
-        size = self.varint(32)
-        return (size, self.take(size)) if size >= 0 else (-1, None)
-
-
-def _read_plainly(payload: bytes, count: int, is_compressed: bool) -> tuple[list[tuple[Any, ...]], str]:
-    """The fields of records as Kafka reads them one by one, and the code of the fault that ends them."""
-    rows: list[tuple[Any, ...]] = []
-    buffer = _Buffer(payload, 0, len(payload))
-    prefix = "compressed-" if is_compressed else ""
-    for number in range(count):
-        try:
-            length = buffer.varint(32)
-        except EOFError:
-            return rows, prefix + "record-count-too-high"
-        except _TooLong:
-            return rows, prefix + "record-length-varint-too-long"
-        if is_compressed and length > 128 << 20:
-            return rows, "decompression-limit"  # no record of Kafka's is so large; we do not wait for it to come
-        if length > buffer.remaining:
-            last = "last-" if number == count - 1 and buffer.remaining and not is_compressed else ""
-            return rows, prefix + last + "record-length-past-end"
-        if is_compressed and length < 0:
-            return rows, "compressed-record-length-negative"
-        body = _Buffer(payload, buffer.position, buffer.position + length if is_compressed else len(payload))
-        try:
-            code, row = _fields_of(body)
-        except (EOFError, _TooLong):
-            return rows, "record-structure-invalid"
-        if code:
-            return rows, code
-        if body.position - buffer.position != length:
-            return rows, "record-body-mismatch"
-        buffer.position = body.position
-        rows.append(row)
-    if count > 0 and buffer.remaining:
-        return rows[:-1], "record-count-too-low"
-    return rows, ""
-
-
-def _fields_of(body: _Buffer) -> tuple[str, tuple[Any, ...]]:
-    body.take(1)
-    timestamp_delta, offset_delta = body.varint(64), body.varint(32)
-    key, value = body.sized(), body.sized()
-    count = body.varint(32)
-    if count < 0:
-        return "header-count-negative", ()
-    if count > body.remaining:
-        return "header-count-too-high", ()
-    headers = []
-    for _ in range(count):
-        size = body.varint(32)
-        if size < 0:
-            return "header-key-null", ()
-        if size > body.remaining:
-            return "header-key-past-end", ()
-        headers.append((body.take(size), body.sized()[1]))
-    return "", (timestamp_delta, offset_delta, *key, *value, tuple(headers))
-
-
 RECORDS = st.lists(
     st.builds(
         record,
@@ -432,36 +339,6 @@ RECORDS = st.lists(
     min_size=1,
     max_size=5,
 )
-
-
-@st.composite
-def _payloads(draw: st.DrawFn) -> bytes:
-    payload = bytearray(b"".join(encode_record(one, row=row) for row, one in enumerate(draw(RECORDS))))
-    for _ in range(draw(st.integers(0, 3))):
-        if payload:
-            payload[draw(st.integers(0, len(payload) - 1))] = draw(
-                st.integers(0, 255) | st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF])
-            )
-    if draw(st.integers(0, 3)) == 0:
-        del payload[draw(st.integers(0, len(payload))) :]
-    return bytes(payload) + draw(st.sampled_from([b"", b"", b"\0", b"\xff" * 7]))
-
-
-@given(_payloads(), st.integers(1, 6) | st.just(MAX_INT32), st.sampled_from(["none", "lz4"]))
-@example(encode_record(record(value=b"v")), MAX_INT32, "none")  # which takes no memory
-@example(encode_record(record(value=b"v")) * 2, 1, "lz4")
-def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec: Codec) -> None:
-    expected, code = _read_plainly(payload, count, codec != "none")
-    written = lz4_frame(payload) if codec == "lz4" else payload
-    # what follows the batch must not be looked at
-    data = batch(payload=written, records_count=count, base_timestamp=0, max_timestamp=0, codec=codec, crc=0)
-    found = read_records(data + batch(records=[record()])) if not code else read_records(data + b"\1" * 12)
-    assert found.code == code
-    shown = [
-        (row["timestamp"], row["offset"], row["key_size"], row["key"], row["value_size"], row["value"], row["headers"])
-        for row in found.batches[0]
-    ]
-    assert shown == ([] if code and codec != "none" else expected)
 
 
 @given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))

@@ -140,10 +140,3 @@ def test_lines_are_where_they_stand() -> None:
 
 def test_a_checkpoint_is_written_as_a_broker_does() -> None:
     assert text_checkpoint.packed([("a", 5, 7), ("\udcff", 0, 0)]) == b"0\n2\na 5 7\n\xff 0 0\n"
-
-
-def test_lines_of_windows_are_the_same_entries(tmp_path: Path) -> None:
-    data = checkpoint(entries=[(0, 0), (7, 1200)])
-    ends = [[line.values for line in _lines(tmp_path / "x", text)] for text in (data, data.replace(b"\n", b"\r\n"))]
-    assert ends[0] == ends[1] and (7, 1200) in ends[0]
-    assert _codes(tmp_path / "x", data.replace(b"\n", b"\r\n")) == []

@@ -71,13 +71,6 @@ def test_a_partition_alone_is_compared_with_the_checkpoints_beside_it(tmp_path: 
     assert [finding.path for finding in findings_of(Path("topic-0"))] == [str(tmp_path / "log-start-offset-checkpoint")]
 
 
-def test_a_checkpoint_that_cannot_be_read_causes_no_traceback(tmp_path: Path) -> None:
-    partition = _partition(tmp_path)
-    (tmp_path / "log-start-offset-checkpoint").mkdir()
-    (tmp_path / "recovery-point-offset-checkpoint").symlink_to("nowhere")
-    assert findings_of(partition) == []
-
-
 def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: Path) -> None:
     last = 0x7FFFFFFF
     batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in (0, last)]
@@ -93,24 +86,10 @@ def _of_segments(folder: Path, segments: dict[int, list[bytes]]) -> list[tuple[s
     return [(row.code, row.offset_first) for row in findings_of(directory) if row.code.startswith("segments-")]
 
 
-def test_a_segment_inside_of_another_does_not_end_it(tmp_path: Path) -> None:
-    long, short = batch(records=[record()] * 10), [batch(records=[record()] * 2, base_offset=base) for base in (5, 8)]
-    overlaps = [("segments-overlap", 5), ("segments-overlap", 8)]
-    assert _of_segments(tmp_path, {0: [long], 5: short[:1], 8: short[1:]}) == overlaps
-
-
 def test_offsets_that_a_torn_batch_may_have_had_are_no_gap_between_segments(tmp_path: Path) -> None:
     first, torn, last = (batch(records=[record(value=b"v" * 50)], base_offset=base) for base in (0, 1, 9))
     assert _of_segments(tmp_path / "torn", {0: [first, torn[:-3]], 9: [last]}) == []
     assert _of_segments(tmp_path / "sound", {0: [first, torn], 9: [last]}) == [("segments-gap", 2)]
-
-
-def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:
-    folder = tmp_path / "stuff"
-    folder.mkdir()
-    (folder / "foo.timeindex").write_bytes(bytes(12))
-    found = [row for row in findings_of(folder) if row.code == "name-not-numeric"]
-    assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
 
 
 def _fill(folder: Path, files: dict[str, bytes | None]) -> str:
