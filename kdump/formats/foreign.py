@@ -123,4 +123,5 @@ def _is_of_rocksdb(directory: str) -> bool:
 
 
 def _is_header(data: bytes, at: int) -> bool:
-    return crc32c_for(_HEADER_SIZE)(data[at + _CRC.size : at + _HEADER_SIZE]) == _CRC.unpack_from(data, at)[0]
+    crc: int = _CRC.unpack_from(data, at)[0]
+    return crc32c_for(_HEADER_SIZE)(data[at + _CRC.size : at + _HEADER_SIZE]) == crc

@@ -173,10 +173,10 @@ def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
     missing = 36 - kept if kept >= 12 else None  # where its size stands
     for piece in (1, 7, 1 << 20):
         with mock.patch.multiple(codecs, opened=partial(codecs.opened, max_held=0), _PIECE=piece):
-            found = _unwrapped(data).cut
-        assert found is not None
-        assert (found.count, found.last_offset, found.data, found.size, found.missing) == (1, 0, cut[:18], kept, missing)
-        assert found.offset == (1 if kept >= 8 else None)
+            one = _unwrapped(data).cut
+        assert one is not None
+        assert (one.count, one.last_offset, one.data, one.size, one.missing) == (1, 0, cut[:18], kept, missing)
+        assert one.offset == (1 if kept >= 8 else None)
 
 
 @each(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kdump.binary import system
 from kdump.checks.jobs import Job, jobs
 from kdump.errors import UsageError
 from kdump.formats import tree
@@ -145,7 +146,7 @@ def test_a_file_may_be_a_log_under_another_name(tmp_path: Path, name: str, is_on
 def test_files_of_a_partition_are_placed_by_their_segments(tmp_path: Path) -> None:
     named = ["9.log", "5.snapshot", "10.log", "12.snapshot", "12.index"]
     others = ["x-1.checkpoint", "quorum-state", "b.txt", "a.txt"]
-    _fill(tmp_path, dict.fromkeys((*named, *others), b"ab") | {"7.log": None, "folder": None})
+    _fill(tmp_path, {"7.log": None, "folder": None, **dict.fromkeys((*named, *others), b"ab")})
     for name, target in (("8.log", "folder"), ("6.log", "9.log"), ("4.log", "nowhere")):
         (tmp_path / name).symlink_to(target)
     files = tree.PartitionFiles(str(tmp_path))
@@ -156,7 +157,7 @@ def test_files_of_a_partition_are_placed_by_their_segments(tmp_path: Path) -> No
     assert (files.log_name(9), files.segments[12]) == ("9.log", {".snapshot": "12.snapshot", ".index": "12.index"})
     found = tree.logs_of(str(tmp_path))
     assert [(base, size) for base, _, size in found if base in (6, 9, 10)] == [(6, 2), (9, 2), (10, 2)]
-    assert list(tree.with_next([1, 2])) == [(1, 2), (2, None)] and list(tree.with_next([])) == []
+    assert [list(tree.with_next(bases)) for bases in ([1, 2], files.logs[:0])] == [[(1, 2), (2, None)], []]
     empty = tree.PartitionFiles(str(tmp_path / "folder"))
     assert (empty.newest_log, empty.newest_snapshot, empty.segments) == (None, None, {})
 
@@ -204,7 +205,7 @@ def test_what_a_path_is_of_is_said_by_the_directories_above_it(monkeypatch: pyte
     assert states == [True, True, False, False]
     assert [tree.parent(path) for path in ("a/b", "a/b//", "/a", "/", "s3://b/a/c")] == ["a", "a", "/", "/", "s3://b/a"]
     assert tree.log_directory_of("/d/orders-3/0.log") == "/d"
-    monkeypatch.setattr(tree.system, "is_locked", lambda path: path == "/d/.lock")
+    monkeypatch.setattr(system, "is_locked", lambda path: path == "/d/.lock")
     assert [tree.locked_directory(path) for path in ("/d", "/d/a-0", "/d/a-0/0.log", "/")] == ["/d", "/d", None, None]
 
 
