@@ -64,7 +64,8 @@ _OLD |= {"currentVoters": [_VOTER], "data_version": 0}
         *(({"leaderId": number}, "field-bad") for number in (-(1 << 31) - 1, 1 << 31, True, 1.0, "1", None)),
         *(({"data_version": number}, "version-unknown") for number in (-1, 2)),
         *(({"votedDirectoryId": value}, "field-bad") for value in (1, ID[1:], None)),
-        *((_OLD | dict([more]), "") for more in (("appliedOffset", 1 << 31), ("currentVoters", []), ("data_version", "1"))),
+        *((_OLD | {"appliedOffset": number}, "") for number in (1 << 31, (1 << 63) - 1, -(1 << 63))),
+        *((_OLD | {"currentVoters": []}, ""), (_OLD | {"data_version": "1"}, "")),  # text is no version, and taken for 0
         *((_OLD | {"appliedOffset": number}, "field-bad") for number in (1 << 63, -(1 << 63) - 1)),
         *((_OLD | {"currentVoters": value}, "field-bad") for value in (None, [1], [_VOTER, {}], [{"voterId": 1 << 31}])),
         *((_OLD | {"clusterId": value}, "field-bad") for value in (None, 1)),
