@@ -179,7 +179,7 @@ def packed(entries: Sequence[Values]) -> bytes:
 
 def last_entry(source: Source, fields: Fields) -> Values:
     """The values of the last line; none if it is no entry."""
-    data = source.read(max(source.size - _MAX_LINE_SIZE, 0), _MAX_LINE_SIZE).rstrip(b"\r\n")
+    data = source.read(max(source.size - _MAX_LINE_SIZE, 0), _MAX_LINE_SIZE).rstrip(b"\n\r")
     return _entry(0, 0, 0, data[data.rfind(b"\n") + 1 :], fields).values
 
 
