@@ -64,6 +64,7 @@ def test_a_type_has_a_sign_and_whatever_follows_it_counts_for_nothing() -> None:
 )
 def test_a_marker_as_brokers_write_it_is_known_by_its_bytes(marker: Record, row: int, found: tuple[int, int] | None) -> None:
     assert control_record.usual_marker(encode_record(marker, row=row)) == found
+    assert control_record.usual_marker(encode_record(marker, row=row) + b"\0") is None
     if found is not None:
         value = marker.value or b""
         assert [control_record.coordinator_epoch_of(data) for data in (value, value + b"more")] == [found[1]] * 2

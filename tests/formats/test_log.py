@@ -92,9 +92,9 @@ _MOST = 0x7FFFFFFF
         *((message_set(messages=[message(attributes=5)]), rules, "codec-unknown", "last_offset") for rules in (_STRICT, _OLD)),
         *((batch(attributes=5), rules, code, "delete_horizon_ms") for rules, code in ((_STRICT, "codec-unknown"), (_OLD, ""))),
         *((_WITHOUT_MAGIC, rules, code, "last_offset") for rules, code in ((_STRICT, "magic-negative"), (_OLD, ""))),
-        *((ONE + batch(batch_length=_MOST - more), _STRICT, "", "") for more in (0, 11, 12)),
+        *((ONE + batch(batch_length=_MOST - more), _STRICT, "", "torn-batch") for more in (0, 11, 12)),
         *((batch(batch_length=_MOST - more), _OVERFLOWING, "length-overflow", "delete_horizon_ms") for more in (0, 11)),
-        (batch(batch_length=_MOST - 12), _OVERFLOWING, "", ""),
+        (batch(batch_length=_MOST - 12), _OVERFLOWING, "", "torn-batch"),
         (message_set(messages=[message(size=_MOST, value=bytes(50))]), _OVERFLOWING, "length-overflow", "last_offset"),
     ],
 )
@@ -104,6 +104,7 @@ def test_what_a_reader_does_not_accept_is_a_fault_with_the_fields_before_it(
     found = walk(data, rules=rules)
     assert found.code == code
     if found.fault is None:
+        assert found.trailing == ("torn-batch" if through == "torn-batch" else "")
         return
     values, row = found.fault.values, found.fault.row
     start = len(ONE) if data[: len(ONE)] == ONE else 0

@@ -113,6 +113,7 @@ _TOPIC, _HIGHEST = text_checkpoint.OFFSET_FIELDS, (1 << 63) - 1
         *((text, EPOCH_FIELDS, ()) for text in (" 5 7", "\t5 7", "5", "5 7 7", "a 5 7", "5 x", "5 7.", "2147483648 7", "5\x857")),
         *((text, EPOCH_FIELDS, ()) for text in (f"5 {_HIGHEST + 1}", "5 7\0", "", "-", "5-7")),
         *((f"{topic} 5 7", _TOPIC, (topic, 5, 7)) for topic in ("a", "-1", "", "é", "a.b_c-d")),
+        ("a 5 7\r", _TOPIC, ("a", 5, 7)),
         *((text, _TOPIC, ()) for text in ("5 7", "a b 5 7", "a 2147483648 7", f"a 5 {_HIGHEST + 1}", "a 5", "a  x 7")),
     ],
 )
