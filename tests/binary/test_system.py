@@ -151,24 +151,3 @@ def test_a_failure_has_the_code_of_its_reason(number: int, position: int | None,
     fault = system.unreadable("a", OSError(number, os.strerror(number)), position)
     assert (fault.code, fault.path) == (f"file-{code}", "a")
     assert fault.position == (position if code in ("shrank", "io-error") else None)
-
-
-def test_a_file_is_locked_while_another_process_holds_it(folder: Path) -> None:
-    import fcntl
-
-    assert system.is_locked("x.log") is False
-    ready, done = os.pipe(), os.pipe()
-    child = os.fork()
-    if not child:
-        with open("x.log", "r+b") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX)
-            os.write(ready[1], b"x")
-            os.read(done[0], 1)
-        os._exit(0)
-    os.read(ready[0], 1)
-    assert system.is_locked("x.log") is True
-    os.write(done[1], b"x")
-    os.waitpid(child, 0)
-    assert system.is_locked("x.log") is False
-    for descriptor in (*ready, *done):
-        os.close(descriptor)
