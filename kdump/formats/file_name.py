@@ -27,7 +27,6 @@ CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 _GOING = (DELETED, CLEANED, SWAP, ".part", ".tmp")
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
-_BEYOND_64_BITS = f"{1 << 63:0{_OFFSET_WIDTH}}"
 _MOST_DIGITS = 19  # of a number of 64 bits
 _MAX_DIGITS = 1000  # of one in another script, which may begin with zeros; Python refuses to read numbers of several thousand
 
@@ -43,9 +42,6 @@ def base_offset(name: str) -> int:
 
     Raises CorruptData (`number-malformed`) where it is none.
     """
-    digits = name[:_OFFSET_WIDTH]
-    if name[_OFFSET_WIDTH : _OFFSET_WIDTH + 1] == "." and digits.isascii() and digits.isdigit() and digits < _BEYOND_64_BITS:
-        return int(digits)  # as Kafka writes it
     return parse_number(stem(name), 64)
 
 

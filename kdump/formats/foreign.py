@@ -26,7 +26,7 @@ from kdump.formats import file_name
 CODE = "foreign-segment"
 REDPANDA, ROCKSDB = "Redpanda", "RocksDB"
 
-_HEADER = Struct("<Ii")  # header crc, size in bytes
+_CRC = Struct("<I")
 _HEADER_SIZE = 61
 _REDPANDA_NAME = re.compile(r"\d+-\d+-v\d+\.log")
 _KAFKAS_NAME = re.compile(r"\d{20}\.log")
@@ -123,8 +123,5 @@ def _is_of_rocksdb(directory: str) -> bool:
 
 
 def _is_header(data: bytes, at: int) -> bool:
-    if at + _HEADER_SIZE > len(data):
-        return False
-    crc, size = _HEADER.unpack_from(data, at)
-    after_crc = data[at + 4 : at + _HEADER_SIZE]
-    return size >= _HEADER_SIZE and bool(crc) and crc32c_for(_HEADER_SIZE)(after_crc) == crc
+    crc: int = _CRC.unpack_from(data, at)[0]
+    return crc32c_for(_HEADER_SIZE)(data[at + _CRC.size : at + _HEADER_SIZE]) == crc

@@ -179,7 +179,7 @@ def packed(entries: Sequence[Values]) -> bytes:
 
 def last_entry(source: Source, fields: Fields) -> Values:
     """The values of the last line; none if it is no entry."""
-    data = source.read(max(source.size - _MAX_LINE_SIZE, 0), _MAX_LINE_SIZE).rstrip(b"\n")
+    data = source.read(max(source.size - _MAX_LINE_SIZE, 0), _MAX_LINE_SIZE).rstrip(b"\n\r")
     return _entry(0, 0, 0, data[data.rfind(b"\n") + 1 :], fields).values
 
 
@@ -198,7 +198,7 @@ def entry_of(source: Source, topic: str, partition: int) -> Line | None:
             raw = source.read(start, _MAX_LINE_SIZE)
             end = raw.find(b"\n")
             raw = raw[: end if end >= 0 else len(raw)]
-            entry = _entry(0, start, start + len(raw), raw, OFFSET_FIELDS)
+            entry = _entry(0, start, start + len(raw), raw.rstrip(b"\r"), OFFSET_FIELDS)
             return entry if entry.values else None
         position = base + len(data)
         rest = data[-len(wanted) :]

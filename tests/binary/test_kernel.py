@@ -17,7 +17,7 @@ from unittest import mock
 
 import crc32c as package
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel, producer_streak, reference, summary_reference
@@ -67,17 +67,6 @@ WAYS = (
     *((), ("--deep-iteration",), ("--print-data-log",)),
     *(("--print-data-log", "--skip-record-metadata"), ("--deep-iteration", "--skip-record-metadata")),
 )
-
-SIZES = st.builds(
-    Sizes,
-    window=st.sampled_from([1 << 20, 61, 100, 1000]),
-    out=st.sampled_from([1 << 20, 64, 200, 5000]),
-    gaps=st.sampled_from([1024, 1, 2]),
-    payload=st.sampled_from([4 << 20, 1, 100]),
-    stretch=st.sampled_from([None, None, 1, 100, 1000]),
-)
-
-COMMANDS = st.tuples(st.sampled_from(RELEASES), st.sampled_from(WAYS)).map(lambda one: ("--release", one[0], *one[1]))
 
 
 def _both(files: dict[str, bytes], folder: Path, arguments: Sequence[str], given: Sizes = Sizes()) -> Printed:  # noqa: B008
@@ -396,13 +385,6 @@ def test_keys_and_values_are_decoded_as_java_does(kind: str, folder: Path) -> No
 
 
 # --- Logs
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(damaged(LOGS), COMMANDS, SIZES)
-def test_logs_are_printed_alike(folder: Path, data: bytes, command: Sequence[str], sizes: Sizes) -> None:
-    _both({LOG_NAME: data}, folder, command, sizes)
 
 
 MIXED = b"".join(

@@ -103,3 +103,51 @@ def test_an_exchange_that_fails_leaves_both_directories(folder: Path, monkeypatc
     with pytest.raises(OSError, match="Input/output"):
         exchange.exchange("a", "b")
     assert sorted(map(str, folder.rglob("*"))) == before
+
+
+def test_two_directories_change_their_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for one_step in (True, False):
+        if not one_step:
+            monkeypatch.setattr(exchange, "_exchanged", lambda *_: False)
+        before = [sorted(os.listdir(name)) for name in ("a", "b")]
+        exchange.exchange("a", "b")
+        assert [sorted(os.listdir(name)) for name in ("b", "a")] == before
+        assert not os.path.lexists("b.earlier")
+
+
+def test_what_has_a_name_is_asked_for_itself_and_for_what_it_leads_to(folder: Path) -> None:
+    (folder / "circle").symlink_to("circle")
+    (folder / "x.log").write_bytes(b"abc")
+    (folder / "to.log").symlink_to("x.log")
+    names = ("a", "x.log", "link", "to.log", "dangling.log", "circle", "none", "x.log/y")
+    asks = (system.exists, system.is_directory, system.is_file, system.is_link, system.has_name)
+    answers = ["".join(str(int(ask(name))) for ask in asks) for name in names]
+    assert answers == ["11001", "10101", "11011", "10111", "00011", "00011", "00000", "00000"]
+    assert [system.size(name) for name in ("x.log", "to.log", "none")] == [3, 3, 0]
+    assert [entry.name for entry in system.entries(".") if system.leads_to_directory(entry)] == [".hidden", "a", "b", "link"]
+    assert [(entry.name, status.st_size) for entry, status in system.file_statuses(".")] == [("to.log", 3), ("x.log", 3)]
+    assert system.target_of("link") == "a"
+
+
+@pytest.mark.parametrize(
+    ("number", "position", "code"),
+    [
+        *(
+            (errno.ENOENT, 1, "missing"),
+            (errno.ENOTDIR, 1, "missing"),
+            (errno.EISDIR, 1, "is-directory"),
+            (errno.EIO, 1, "io-error"),
+        ),
+        *(
+            (errno.EACCES, 1, "permission"),
+            (errno.EPERM, 1, "permission"),
+            (errno.ESTALE, 1, "shrank"),
+            (errno.ESTALE, 0, "shrank"),
+        ),
+        (errno.ESTALE, None, "io-error"),
+    ],
+)
+def test_a_failure_has_the_code_of_its_reason(number: int, position: int | None, code: str) -> None:
+    fault = system.unreadable("a", OSError(number, os.strerror(number)), position)
+    assert (fault.code, fault.path) == (f"file-{code}", "a")
+    assert fault.position == (position if code in ("shrank", "io-error") else None)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import kdump
-from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.formats import foreign
@@ -18,23 +17,6 @@ SENTENCE = "a segment of Redpanda, not of Kafka: not examined"
 BATCHES = [batch(base_offset=offset, records=[record(key=b"k", value=b"value")]) for offset in range(4)]
 FOREIGN = [redpanda_batch(BATCHES[0], CONFIGURATION), *map(redpanda_batch, BATCHES[1:])]
 DAMAGED = b"\xff" + FOREIGN[0][1:]  # its header's checksum does not match
-
-
-@each(
-    "name, data, broker",
-    [
-        *((NAME, b"".join(FOREIGN), "Redpanda"), ("4711-12-v2.log", FOREIGN[0], "Redpanda")),
-        (file_name(0, ".log"), FOREIGN[0], "Redpanda"),  # renamed
-        *((NAME, DAMAGED + FOREIGN[1], "Redpanda"), (NAME, bytes(4096) + FOREIGN[1], "Redpanda")),
-        (file_name(0, ".log"), DAMAGED + FOREIGN[1], ""),  # nothing but the name would say so
-        *((NAME, FOREIGN[0][:60], ""), (NAME, DAMAGED, ""), (NAME, bytes(4096), ""), (NAME, b"", "")),
-        *((NAME, b"".join(BATCHES), ""), (file_name(0, ".log"), b"".join(BATCHES), "")),
-    ],
-)
-def test_a_segment_is_known_by_the_checksum_of_a_header(tmp_path: Path, name: str, data: bytes, broker: str) -> None:
-    (tmp_path / name).write_bytes(data)
-    with Source(str(tmp_path / name)) as source:
-        assert foreign.broker_of(source, name) == broker
 
 
 @pytest.fixture(params=["0_42", "orders-3"])

@@ -10,7 +10,7 @@ from kdump.decoders.cluster_topics import Topics, topics_in
 from kdump.decoders.metadata_beside import topics_for
 from tests.builders.cluster_metadata import ABORT, BEGIN, END, config, moved, removed, replicas, topic, uuid
 from tests.builders.files import partition_metadata
-from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
+from tests.builders.records import TIMESTAMP, batch, record, snapshot_footer_record, snapshot_header_record
 from tests.loops import each
 
 ORDERS, PAYMENTS, SALES = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "fbEk9fWoRRa0gVfRQgJaSA"
@@ -34,7 +34,7 @@ def _log(path: Path, base_offset: int, *values: bytes) -> Path:
 def _snapshot(path: Path, end_offset: int, *values: bytes) -> None:
     header = batch(records=[snapshot_header_record()], is_control=True)
     footer = batch(base_offset=1 + len(values), records=[snapshot_footer_record()], is_control=True)
-    data = batch(base_offset=1, records=[record(value=value) for value in values])
+    data = batch(base_offset=1, records=[record(value=value) for value in values]) if values else b""
     (path / f"{end_offset:020}-0000000001.checkpoint").write_bytes(header + data + footer)
 
 
@@ -53,14 +53,22 @@ def test_records_are_replayed_in_order(tmp_path: Path) -> None:
     assert _told(topics) == {"orders": {0: [3], 1: [2]}}
     assert topics is not None
     assert (topics.id_of("orders"), topics.id_of("sales")) == (uuid(ORDERS), None)
+    assert (topics.last_offset, topics.timestamp, topics.path) == (8, TIMESTAMP, str(tmp_path / "__cluster_metadata-0"))
 
 
 def test_the_newest_snapshot_stands_for_all_before_its_end(tmp_path: Path) -> None:
     path = _metadata(tmp_path)
     _snapshot(path, 2, topic("sales", SALES))
     _snapshot(path, 5, topic("orders", ORDERS), replicas(ORDERS, 0, 1))
-    _log(path, 3, topic("payments", PAYMENTS), removed(ORDERS), topic("sales", SALES))
+    log = _log(path, 3, topic("payments", PAYMENTS), removed(ORDERS), topic("sales", SALES))
+    (path / f"{3:020}.index").write_bytes(b"no log")
     assert _told(topics_in(str(tmp_path))) == {"orders": {0: [1]}, "sales": {}}
+    _snapshot(path, 6)  # of a cluster without topics
+    log.unlink()
+    assert topics_in(str(tmp_path)) is None
+    _log(path, 6)
+    topics = topics_in(str(tmp_path))
+    assert topics is not None and (topics.names, topics.last_offset, topics.timestamp) == ({}, 5, -1)
 
 
 def test_records_of_an_aborted_transaction_do_not_count(tmp_path: Path) -> None:

@@ -5,23 +5,22 @@ import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.source import Source
 from kdump.dropin import offset_comparison as offset_index_check
 from kdump.dropin import time_comparison as time_index_check
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import offset_index, time_index
-from kdump.formats.log import STRICT_RULES, Log
+from kdump.formats.log import STRICT_RULES
 from tests.builders.files import offset_index as build_offset_index
 from tests.builders.files import time_index as build_time_index
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.records import batch, message, record, wrapper
 from tests.loops import each
-from tests.support import INT32, damaged, opened
+from tests.support import INT32, opened
 
 pytestmark = pytest.mark.both_kernels
 
@@ -51,14 +50,6 @@ def test_offsets_wrap_as_javas_numbers_do() -> None:
     assert _time_entries(struct.pack(">qi", T, 1), MAX_INT64) == [(T, -MAX_INT64 - 1)]
     with opened(struct.pack(">iiii", 1, 7, 2, 9)) as source:
         assert offset_index_check.Lookup(source, MAX_INT64, tries_end_first=True).position_of(MAX_INT64) == 9
-
-
-@pytest.mark.slow
-def test_an_index_larger_than_a_window_is_read() -> None:
-    entries = [(offset, 7) for offset in range(1, 150_001)]
-    assert _offset_entries(build_offset_index(entries=entries)) == entries
-    times = _time_entries(build_time_index(entries=[(7, offset) for offset, _ in entries]))
-    assert times[149_990:] == [(7, offset) for offset in range(149_991, 150_001)]
 
 
 @given(ENTRIES, st.integers(0, 1 << 62), st.binary(max_size=7))
@@ -287,38 +278,6 @@ def test_the_first_entry_is_never_a_zero_tail() -> None:
 Target = tuple[int | None, int] | str
 
 
-def _target_walked_plainly(data: bytes, offset: int, start: int, *, reads_to_end: bool, may_start_past_end: bool) -> Target:
-    """Where one entry leads, by a walk of its own, or the code of what keeps it from leading anywhere."""
-    if start < 0:
-        return "index-position-negative"
-    if start > len(data):
-        return (None, 0) if may_start_past_end else "index-position-past-log"
-    target: tuple[int, int] | None = None
-    position = start
-    while position < len(data) - 17:
-        batch_offset, length = struct.unpack_from(">qi", data, position)
-        if length < 14:
-            return target if target and not reads_to_end else "record-size-too-small"
-        if position > len(data) - 12 - length:
-            break
-        if target is None or reads_to_end:
-            (magic,) = struct.unpack_from(">b", data, position + 16)
-            last_offset = batch_offset
-            if magic >= 2:
-                # the header is read only where its last offset is wanted
-                if target is None and position + 61 > len(data):
-                    return "batch-header-cut"
-                if target is None:
-                    last_offset = batch_offset + struct.unpack_from(">i", data, position + 23)[0]
-                    last_offset = (last_offset + (1 << 63)) % (1 << 64) - (1 << 63)
-            if target is None and last_offset >= offset:
-                target = (position, last_offset)
-                if not reads_to_end:
-                    return target
-        position += 12 + length
-    return target or (None, 0)
-
-
 def _targets(
     data: bytes, offsets: Sequence[int], starts: Sequence[int], *, reads_to_end: bool, may_start_past_end: bool
 ) -> list[Target]:
@@ -342,45 +301,6 @@ def test_damage_after_the_batch_found_counts_only_where_all_is_read() -> None:
         cut = FIRST[:8] + struct.pack(">i", 28) + FIRST[12:40]  # a batch that ends in its header
         found = _targets(FIRST + cut, [102, 109], [0, 0], reads_to_end=reads_to_end, may_start_past_end=False)
         assert found == [(0, 102), "batch-header-cut"]
-
-
-@st.composite
-def _logs_with_entries(draw: st.DrawFn) -> tuple[bytes, list[int], list[int]]:
-    offset = draw(st.integers(0, 50))
-    parts: list[bytes] = []
-    for _ in range(draw(st.integers(0, 8))):
-        count = draw(st.integers(1, 3))
-        kind = draw(st.sampled_from(["batch", "batch", "messages", "wrapper"]))
-        if kind == "batch":
-            parts.append(batch(records=[record()] * count, base_offset=offset))
-        elif kind == "messages":
-            parts.append(message_set(messages=[message()] * count, base_offset=offset))
-        else:
-            parts.append(wrapper(messages=[message()] * count, base_offset=offset))
-        # logs out of order exist: what lands where must not depend on order
-        offset += count + draw(st.integers(-4, 3))
-    data = b"".join(parts)
-    borders = [0]
-    for part in parts:
-        borders.append(borders[-1] + len(part))
-    data = draw(damaged(st.just(data)))
-    places = st.sampled_from(borders) | st.sampled_from(borders) | st.integers(-2, len(data) + 3)
-    entries = draw(st.lists(st.tuples(st.integers(-2, 80), places), max_size=10))
-    return data, [entry[0] for entry in entries], [entry[1] for entry in entries]
-
-
-@given(_logs_with_entries(), st.booleans(), st.booleans(), st.sampled_from([61, 200, WINDOW_SIZE]))
-def test_targets_are_those_of_a_walk_for_every_entry(
-    given_log: tuple[bytes, list[int], list[int]], reads_to_end: bool, may_start_past_end: bool, window_size: int
-) -> None:
-    data, offsets, starts = given_log
-    expected = [
-        _target_walked_plainly(data, offset, start, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
-        for offset, start in zip(offsets, starts, strict=True)
-    ]
-    with mock.patch.dict(Log.__init__.__kwdefaults__, window_size=window_size):
-        found = _targets(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
-    assert found == expected
 
 
 # --- the largest timestamp in a batch

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -14,16 +15,17 @@ from hypothesis import strategies as st
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
-from kdump.formats.log import Log, LogRules
+from kdump.formats.log import Chunk, Log, LogRules, SummarizedChunk
 from tests.builders.files import write_log
 from tests.builders.records import batch, encode_message, message, message_set, record
 from tests.loops import each
-from tests.support import LOGS, damaged, opened, read_records, walk
+from tests.support import LOGS, damaged, opened, read_records, values_of, walk
 
 pytestmark = pytest.mark.both_kernels
 
 ONE = batch(records=[record(value=b"v")], base_offset=7)
 ONE_MESSAGE = message_set(messages=[message(value=b"v")], base_offset=7)
+_WITHOUT_MAGIC = encode_message(message(magic=-1, value=bytes(20)))
 
 
 def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the options of Log, of several types
@@ -74,18 +76,49 @@ def test_a_batch_shorter_than_its_header_is_read_into_the_next() -> None:
     assert (first["base_offset"], first["size"], first["isvalid"]) == (3, 32, False)
 
 
-def test_a_batch_header_that_the_file_cuts_is_a_fault() -> None:
-    data = ONE + batch(batch_length=20, payload=b"")[:40]
-    found = walk(data)
-    assert (len(found.rows), found.position, found.code) == (1, len(ONE), "batch-header-cut")
-    assert found.fault is not None
-    assert (found.fault.values["header_size"], found.fault.values["read"], found.fault.row) == (61, 40, None)
+_OLD = LogRules(reads_records_only=True)  # as deep iteration of old releases
+_STRICT, _OVERFLOWING = LogRules(), LogRules(fails_on_overflow=True)
+_CUT = batch(batch_length=20, payload=b"")[:40]
+_MOST = 0x7FFFFFFF
 
 
-def test_releases_that_know_fewer_codecs_refuse_more() -> None:
-    data = batch(records=[record(value=b"v")], codec="zstd")
-    assert _ended(data, rules=LogRules(5)) == (1, len(data), "", "")
-    assert _ended(data, rules=LogRules(4)) == (0, 0, "", "codec-unknown")
+@each(
+    ("data", "rules", "code", "through"),
+    [
+        *((ONE + _CUT, rules, code, "") for rules, code in ((_STRICT, "batch-header-cut"), (_OLD, "batch-shorter-than-header"))),
+        (batch(records=[record()], codec="zstd"), LogRules(5), "", ""),
+        (batch(records=[record()], codec="zstd"), LogRules(4), "codec-unknown", "delete_horizon_ms"),
+        *((batch(records=[record()], attributes=5), rules, "codec-unknown", "delete_horizon_ms") for rules in (_STRICT, _OLD)),
+        *((message_set(messages=[message(attributes=5)]), rules, "codec-unknown", "last_offset") for rules in (_STRICT, _OLD)),
+        *((batch(attributes=5), rules, code, "delete_horizon_ms") for rules, code in ((_STRICT, "codec-unknown"), (_OLD, ""))),
+        *((_WITHOUT_MAGIC, rules, code, "last_offset") for rules, code in ((_STRICT, "magic-negative"), (_OLD, ""))),
+        *((ONE + batch(batch_length=_MOST - more), _STRICT, "", "torn-batch") for more in (0, 11, 12)),
+        *((batch(batch_length=_MOST - more), _OVERFLOWING, "length-overflow", "delete_horizon_ms") for more in (0, 11)),
+        (batch(batch_length=_MOST - 12), _OVERFLOWING, "", "torn-batch"),
+        (message_set(messages=[message(size=_MOST, value=bytes(50))]), _OVERFLOWING, "length-overflow", "last_offset"),
+    ],
+)
+def test_what_a_reader_does_not_accept_is_a_fault_with_the_fields_before_it(
+    data: bytes, rules: LogRules, code: str, through: str
+) -> None:
+    found = walk(data, rules=rules)
+    assert found.code == code
+    if found.fault is None:
+        assert found.trailing == ("torn-batch" if through == "torn-batch" else "")
+        return
+    values, row = found.fault.values, found.fault.row
+    start = len(ONE) if data[: len(ONE)] == ONE else 0
+    assert (found.fault.position, values["batch_size"], values["view"]) == (start, 12 + _int(data, start + 8), (0, len(data)))
+    if code.startswith("batch"):
+        assert code == "batch-shorter-than-header" or (values["header_size"], values["read"], row) == (61, 40, None)
+    else:
+        assert (found.fault.through, row and row.last_offset) == (through, 0)
+    if code == "length-overflow":
+        assert values["capacity"] == values["batch_size"] - (1 << 32)
+
+
+def _int(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "big", signed=True)
 
 
 # --- a view that ends early or begins late
@@ -117,6 +150,15 @@ def test_what_is_larger_than_a_window_is_read(small: bytes, large: bytes, sizes:
     assert [row["value_size"] for row in read_records(small + large + small).rows] == [1, 1_200_000, 1]
     wrong = small + large[:-1] + b"?"
     assert [row["isvalid"] for row in walk(wrong).rows] == [True, False]
+
+
+def test_what_is_larger_than_a_window_is_only_read_if_it_may_be() -> None:
+    large = batch(records=[record(value=bytes(500))], base_offset=8)
+    for may_be, code in ((True, ""), (False, "resync-budget")):
+        may_check = mock.Mock(return_value=may_be)
+        found = walk(ONE + large, max_window_size=100, may_check=may_check)
+        assert (found.code, len(found.rows)) == (code, 1 if code else 2)
+        may_check.assert_called_once_with(len(large))
 
 
 @given(damaged(LOGS), st.integers(17, 300))
@@ -179,6 +221,54 @@ def test_a_sound_log_has_only_valid_batches_and_ends_at_its_end(data: bytes) -> 
     assert all(row["isvalid"] for row in found.rows)
     assert (found.position, found.trailing, found.code) == (len(data), "", "")
     assert read_records(data).code == ""
+
+
+def _rows(chunk: Chunk) -> list[Any]:  # of any type
+    rows = [values_of(row) for row in chunk.batches]
+    return [len(chunk), chunk.is_legacy, list(chunk.headers), list(chunk.record_counts()), rows]
+
+
+@each("kind", ["batches", "messages"])
+@each("before", [0, 2])
+def test_a_summary_comes_with_the_same_batches_and_reads_them_when_they_are_asked_for(
+    tmp_path: Path, kind: str, before: int
+) -> None:
+    made = {
+        "batches": [batch(records=[record()] * count, base_offset=count) for count in (1, 2, 4)],
+        "messages": [message_set(messages=[message(value=bytes(count))], base_offset=count) for count in (1, 2, 4)],
+    }
+    parts, other = made[kind], b"".join(made["messages" if kind == "batches" else "batches"][:before])
+    path = write_log(tmp_path, other + b"".join(parts))
+    with Source(str(path)) as source:
+        plain = list(Log(source).chunks())[-1]
+        assert _rows(plain.slice(1, 3)) == [
+            2,
+            plain.is_legacy,
+            plain.headers[1:],
+            list(plain.record_counts())[1:],
+            _rows(plain)[4][1:],
+        ]
+        assert list(plain.record_counts()) == ([1, 2, 4] if kind == "batches" else [1, 1, 1])
+
+        def summarized() -> SummarizedChunk:
+            chunk = list(Log(source).summarized_chunks())[-1]
+            assert isinstance(chunk, SummarizedChunk)
+            assert (len(chunk), chunk.is_legacy, chunk.summary.end) == (3, kind == "messages", source.size)
+            return chunk
+
+        assert _rows(summarized()) == _rows(summarized().headers_only()) == _rows(plain)
+        kept = summarized()
+        kept.kept = memoryview(path.read_bytes())[len(other) :]
+        assert _rows(kept.headers_only()) == _rows(plain)
+        assert (kept.headers_only().window, kept.headers_only().starts) == (b"", [0, 0, 0])
+        again = SummarizedChunk.read_again(kept.summary, source, len(other))
+        assert (_rows(again), again.starts) == (_rows(plain), [start - len(other) for start in plain.starts])
+        assert all(chunk.summary is None for chunk in Log(source).summarized_chunks(lambda: False))
+        for changed in (parts[0] * 3, parts[0] + parts[1] + b"\xff" * len(parts[2])):
+            path.write_bytes((other + changed).ljust(source.size, b"\0"))
+            with pytest.raises(Unreadable, match="was changed while it was being read") as caught:
+                _rows(SummarizedChunk.read_again(kept.summary, source, len(other)))
+            assert (caught.value.path, caught.value.position) == (str(path), len(other))
 
 
 # --- a log that changes while it is read

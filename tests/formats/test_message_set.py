@@ -7,17 +7,18 @@ from typing import Literal
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import codecs
+from kdump.errors import CorruptData
 from kdump.formats import message_set as reader
+from kdump.formats import record as records
 from kdump.formats.log import Log
-from kdump.formats.record import MAX_ROWS
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
 from tests.builders.records import Message, batch, encode_message, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, opened, read_records
+from tests.support import LEGACY_CODECS, LOGS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, opened, read_records
 
 pytestmark = pytest.mark.both_kernels
 
@@ -158,12 +159,105 @@ def test_a_wrapper_inside_a_wrapper_is_a_fault_after_the_messages_before_it() ->
     assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "legacy-nested-compression")
 
 
+def _unwrapped(built: bytes, limits: reader.Limits = reader.Limits()) -> reader.Unwrapped:  # noqa: B008  # it does not change
+    offset: int = struct.unpack_from(">q", built)[0]
+    return reader.unwrap(reader.Message(offset, built[12:]), limits)
+
+
 @each("kept", range(1, 36))
 def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
     whole, cut = message(value=b"a"), encode_message(message(value=b"bc"), offset=1)[:kept]
     data = wrapper(messages=[whole], inner_offsets=[0], trailing=cut, offset=9)
     found = read_records(data)
     assert ([row["offset"] for row in found.rows], found.code) == ([9], "")
+    missing = 36 - kept if kept >= 12 else None  # where its size stands
+    for piece in (1, 7, 1 << 20):
+        with mock.patch.multiple(codecs, opened=partial(codecs.opened, max_held=0), _PIECE=piece):
+            one = _unwrapped(data).cut
+        assert one is not None
+        assert (one.count, one.last_offset, one.data, one.size, one.missing) == (1, 0, cut[:18], kept, missing)
+        assert one.offset == (1 if kept >= 8 else None)
+
+
+@each(
+    ("magic", "offset", "inside", "cut", "first", "lowest", "last"),
+    [
+        *((0, offset, [5, 9, 10], b"", 5, lowest, 10) for offset, lowest in ((10, 5), (9, 4), (5, 0), (4, None))),
+        *((0, offset, [0, 2], b"", 0, lowest, offset) for offset, lowest in ((10, 8), (2, 0), (1, None))),
+        *((0, 9, inside, b"", inside[0], None, 9) for inside in ([5, 3], [-1, 3])),
+        *((0, 9, [5], b"", 5, 9, 5), (0, 9, [7, 7], b"", 7, 9, 7), (0, 0, [0], b"", 0, 0, 0), (1, 0, [0, 2], b"", 0, None, 0)),
+        *((1, 100, [0, 1, 2], b"", 98, 98, 100), (1, 100, [3, 7], b"", 96, 96, 100), (1, 100, [98, 100], b"", 98, 98, 100)),
+        *((0, offset, [5, 9], bytes(5), 5, lowest, offset) for offset, lowest in ((10, 5), (9, 5), (8, None))),
+        *((0, 9, [0, 9], bytes(5), 0, 0, 9), (0, 9, [5, 3], bytes(5), 5, None, 9), (0, 9, [-1, 3], bytes(5), -1, None, 9)),
+        (1, 100, [0, 1], bytes(5), 99, None, 100),
+    ],
+)
+def test_the_offsets_of_a_wrapper_are_as_sure_as_what_says_them(
+    magic: int, offset: int, inside: list[int], cut: bytes, first: int, lowest: int | None, last: int
+) -> None:
+    messages = [message(magic=magic)] * len(inside)
+    found = _unwrapped(wrapper(messages=messages, magic=magic, inner_offsets=inside, offset=offset, trailing=cut))
+    assert (found.first_offset(), found.lowest_offset(), found.last_offset()) == (first, lowest, last)
+    assert (found.count, found.size, next(iter(found)).offset) == (
+        len(inside),
+        (34 if magic else 26) * len(inside) + len(cut),
+        first,
+    )
+
+
+@each(
+    ("codec", "code", "variants"),
+    [
+        *((codec, "legacy-nested-compression", {}) for codec in (1, 2, 3)),
+        (4, "legacy-nested-compression", {"without-zstd": "codec-unknown"}),
+        *((codec, "codec-unknown", {}) for codec in (5, 7)),
+    ],
+)
+def test_a_message_inside_is_not_compressed_again(codec: int, code: str, variants: dict[str, str]) -> None:
+    found = _unwrapped(wrapper(messages=[message(attributes=codec), message()], base_offset=1))
+    for ask in (found.first_offset, found.lowest_offset, lambda: list(found)):
+        with pytest.raises(CorruptData) as caught:
+            ask()
+        assert (caught.value.code, {name: fault.code for name, fault in caught.value.variants.items()}) == (code, variants)
+
+
+@each(("magic", "codec", "code"), [(2, 1, "legacy-wrapper-magic"), (-1, 1, "legacy-wrapper-magic"), (1, 5, "codec-unknown")])
+def test_what_is_no_wrapper_is_not_unwrapped(magic: int, codec: int, code: str) -> None:
+    data = struct.pack(">Ibbqii", 0, magic, codec, 0, -1, -1)
+    assert reader.Message(0, data).magic == magic
+    with pytest.raises(CorruptData) as caught:
+        reader.unwrap(reader.Message(0, data))
+    assert caught.value.code == code
+
+
+def test_a_wrapper_is_unwrapped_within_limits() -> None:
+    data = wrapper(messages=[message(value=b"abc")] * 3, base_offset=1)
+    for limits, code in (
+        *((reader.Limits(3 * 37, 3), ""), (reader.Limits(3 * 37 - 1), "wrapper-decompression-limit")),
+        (reader.Limits(max_messages=2), "decompression-limit"),
+    ):
+        try:
+            assert (_unwrapped(data, limits).count, code) == (3, "")
+        except CorruptData as fault:
+            assert fault.code == code
+
+
+def test_messages_are_found_however_their_payload_comes() -> None:
+    payload = b"".join(encode_message(message(value=b"v" * size), offset=size) for size in (0, 3, 40))
+    for piece in range(1, len(payload) + 1):
+        pieces = [payload[start : start + piece] for start in range(0, len(payload), piece)]
+        assert [(one.offset, len(one.data)) for one in reader.messages_in(pieces, max_size=62)] == [(0, 22), (3, 25), (40, 62)]
+        with pytest.raises(CorruptData, match="62 bytes is too large"):
+            list(reader.messages_in(pieces, max_size=61))
+
+
+def test_parts_say_the_first_offset_of_each_batch_and_what_is_cut_off_in_it() -> None:
+    cut = wrapper(messages=[message(), message(magic=0)], base_offset=5, trailing=bytes(5))
+    data = message_set(messages=[message()], base_offset=3) + cut + message_set(messages=[message()], base_offset=9)
+    with opened(data) as source:
+        (part,) = (part for chunk in Log(source).chunks() for part in reader.read(source, chunk))
+    assert (part.counts, list(part.first_offsets), list(part.magics)) == ([1, 2, 1], [3, 5, 9], [1, 1, 0, 1])
+    assert {row: one.size for row, one in part.cuts.items()} == {1: 5}
 
 
 @each("size", [13, 0, -1, -0x80000000])
@@ -201,12 +295,13 @@ def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
 # --- many
 
 
-def test_more_messages_than_a_table_holds_are_all_read() -> None:
-    count = 2 * MAX_ROWS + 3
-    data = wrapper(messages=[message(magic=0)] * count, magic=0, base_offset=5)
-    found = read_records(message_set(messages=[message()]) + data + message_set(messages=[message()]))
-    assert [len(rows) for rows in found.batches] == [1, count, 1]
-    assert [row["offset"] for row in found.batches[1]] == list(range(5, 5 + count))
+@settings(max_examples=20)
+@given(damaged(LOGS), st.sampled_from([1, 2, 3]))
+def test_records_are_the_same_however_few_a_table_holds(data: bytes, most: int) -> None:
+    with mock.patch.multiple(records, MAX_ROWS=most, _MAX_HELD_RECORD_BYTES=50 * most, _MAX_HELD_PARTS=1, _MIN_BLOCK_BYTES=most):
+        found = read_records(data)
+    whole = read_records(data)
+    assert (found.batches, found.code) == (whole.batches, whole.code)
 
 
 MESSAGES = st.lists(

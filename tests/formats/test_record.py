@@ -5,9 +5,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kdump.binary import kernel
+from kdump.binary.batch_header import BATCH_HEADER
+from kdump.errors import CorruptData
+from kdump.formats import record as reader
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
@@ -25,13 +29,6 @@ CODECS: list[Codec] = ["none", *COMPRESSING]
 
 
 # --- fields
-
-
-@each("codec", CODECS)
-def test_a_null_key_is_not_an_empty_key(codec: Codec) -> None:
-    rows = read_records(batch(records=[record(key=None, value=b""), record(key=b"", value=None)], codec=codec)).rows
-    found = [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows]
-    assert found == [(None, -1, b"", 0), (b"", 0, None, -1)]
 
 
 def test_every_negative_size_is_null_and_shown_as_minus_1() -> None:
@@ -85,16 +82,6 @@ def test_a_batch_without_records_is_not_examined() -> None:
 
 
 # --- many records
-
-
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_more_records_than_a_table_holds_are_all_read(codec: Codec) -> None:
-    count = 2 * MAX_ROWS + 3
-    payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(count))
-    data = batch(payload=gzip_members(payload) if codec == "gzip" else payload, records_count=count, codec=codec, crc=0)
-    found = read_records(batch(records=[record()]) + data + batch(records=[record()]))
-    assert [len(rows) for rows in found.batches] == [1, count, 1]
-    assert [row["offset"] for row in found.batches[1]] == list(range(count))
 
 
 @each(
@@ -255,97 +242,89 @@ def test_a_damaged_stream_withholds_a_compressed_batch(codec: Codec, compressor:
     assert (found.batches, found.code) == ([[]], code)
 
 
-# --- against a reader written down once more
+# --- what a reader may ask for
+
+_HEADERS: list[list[tuple[str, bytes | None]]] = [
+    [("a", b"x")],
+    [("a", b"x"), ("b", None), ("c", b"yz")],
+    [("a", b""), ("b", b"")],
+]
+_WITH_HEADERS = batch(records=[record(value=b"v", headers=headers) for headers in _HEADERS])
 
 
-class _TooLong(Exception):
-    pass
-
-
-class _Buffer:
-    """Java's ByteBuffer, as Kafka reads records with it."""
-
-    def __init__(self, data: bytes, position: int, limit: int) -> None:
-        self.data, self.position, self.limit = data, position, limit
-
-    @property
-    def remaining(self) -> int:
-        return self.limit - self.position
-
-    def take(self, size: int) -> bytes:
-        if size > self.remaining:
-            raise EOFError
-        self.position += size
-        return self.data[self.position - size : self.position]
-
-    def varint(self, bits: int) -> int:
-        value = 0
-        for shift in range(0, -(-bits // 7) * 7, 7):
-            (byte,) = self.take(1)
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                value &= (1 << bits) - 1
-                return value >> 1 ^ -(value & 1)
-        raise _TooLong
-
-    def sized(self) -> tuple[int, bytes | None]:
-        size = self.varint(32)
-        return (size, self.take(size)) if size >= 0 else (-1, None)
-
-
-def _read_plainly(payload: bytes, count: int, is_compressed: bool) -> tuple[list[tuple[Any, ...]], str]:
-    """The fields of records as Kafka reads them one by one, and the code of the fault that ends them."""
-    rows: list[tuple[Any, ...]] = []
-    buffer = _Buffer(payload, 0, len(payload))
-    prefix = "compressed-" if is_compressed else ""
-    for number in range(count):
+def _headers(data: bytes, *, with_values: bool) -> tuple[list[list[tuple[bytes, bytes | None]]], CorruptData | None]:
+    found: list[list[tuple[bytes, bytes | None]]] = []
+    with opened(data) as source:
         try:
-            length = buffer.varint(32)
-        except EOFError:
-            return rows, prefix + "record-count-too-high"
-        except _TooLong:
-            return rows, prefix + "record-length-varint-too-long"
-        if is_compressed and length > 128 << 20:
-            return rows, "decompression-limit"  # no record of Kafka's is so large; we do not wait for it to come
-        if length > buffer.remaining:
-            last = "last-" if number == count - 1 and buffer.remaining and not is_compressed else ""
-            return rows, prefix + last + "record-length-past-end"
-        if is_compressed and length < 0:
-            return rows, "compressed-record-length-negative"
-        body = _Buffer(payload, buffer.position, buffer.position + length if is_compressed else len(payload))
-        try:
-            code, row = _fields_of(body)
-        except (EOFError, _TooLong):
-            return rows, "record-structure-invalid"
-        if code:
-            return rows, code
-        if body.position - buffer.position != length:
-            return rows, "record-body-mismatch"
-        buffer.position = body.position
-        rows.append(row)
-    if count > 0 and buffer.remaining:
-        return rows[:-1], "record-count-too-low"
-    return rows, ""
+            for chunk in Log(source).chunks():
+                for part in records.read(source, chunk, with_header_values=with_values):
+                    found += map(list, part.records["headers"])
+        except CorruptData as fault:
+            return found, fault
+    return found, None
 
 
-def _fields_of(body: _Buffer) -> tuple[str, tuple[Any, ...]]:
-    body.take(1)
-    timestamp_delta, offset_delta = body.varint(64), body.varint(32)
-    key, value = body.sized(), body.sized()
-    count = body.varint(32)
-    if count < 0:
-        return "header-count-negative", ()
-    if count > body.remaining:
-        return "header-count-too-high", ()
-    headers = []
-    for _ in range(count):
-        size = body.varint(32)
-        if size < 0:
-            return "header-key-null", ()
-        if size > body.remaining:
-            return "header-key-past-end", ()
-        headers.append((body.take(size), body.sized()[1]))
-    return "", (timestamp_delta, offset_delta, *key, *value, tuple(headers))
+@each(("most", "heap", "count"), [(3, 0, 3), (2, 400, 3), (2, 399, 1), (1, 400, 3)])
+def test_headers_that_are_too_many_come_without_values_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, most: int, heap: int, count: int
+) -> None:
+    monkeypatch.setattr(reader, "MAX_RECORD_HEADERS", most)
+    monkeypatch.setattr(reader, "_MAX_HEAP_OF_HEADERS", heap)  # 3 times 92 bytes, their own 12, and 56 for each of 2 values
+    found, fault = _headers(_WITH_HEADERS, with_values=False)
+    assert [[name for name, _ in headers] for headers in found] == [[b"a"], [b"a", b"b", b"c"], [b"a", b"b"]][:count]
+    assert (fault and (fault.code, fault.values["size"])) == (None if count == 3 else ("decompression-limit", 12))
+    found, fault = _headers(_WITH_HEADERS, with_values=True)
+    assert found == [[(name.encode(), value) for name, value in headers] for headers in _HEADERS][: 3 if most == 3 else 1]
+    assert (fault and fault.code) == (None if most == 3 else "decompression-limit")
+
+
+def _parts(data: bytes, **options: Any) -> list[list[tuple[Any, ...]]]:  # of any record
+    return list(reader.BatchRecords(BATCH_HEADER.unpack_from(data), data, **options).parts())
+
+
+@each("codec", CODECS)
+def test_records_are_examined_where_they_stand_and_may_lack_headers(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = batch(records=[record(value=b"v", headers=headers) for headers in _HEADERS], codec=codec)
+    encoded = [encode_record(record(value=b"v", headers=headers), row=row) for row, headers in enumerate(_HEADERS)]
+    monkeypatch.setattr(reader, "MAX_ROWS", 2)
+    seen: list[tuple[bytes, int]] = []
+    parts = _parts(data, max_headers=2, examine=lambda held, start, end, rows: seen.append((bytes(held[start:end]), len(rows))))
+    assert [len(row[4] or ()) for rows in parts for row in rows] == [1, 0, 2]
+    assert (b"".join(held for held, _ in seen), [count for _, count in seen]) == (
+        b"".join(encoded),
+        [len(rows) for rows in parts],
+    )
+    assert [row[6] for rows in _parts(data, with_data=False) for row in rows] in ([b"v"] * 3, [None] * 3)
+
+
+@each("codec", CODECS)
+def test_the_first_record_is_there_if_those_after_it_are_bad(codec: Codec) -> None:
+    bad, damaged = b"\x09", {"none": b"\x09", "gzip": gzip_members(b"\x09")}
+    for data, value in (
+        (batch(records=[record(value=b"v"), bad], codec=codec), b"v"),
+        (batch(records=[record(value=b"v")], codec=codec), b"v"),
+        *((batch(records=built, codec=codec), None) for built in ([bad], [])),
+        (batch(payload=damaged.get(codec, b""), records_count=1, codec=codec), None),
+    ):
+        first = reader.first_of(BATCH_HEADER.unpack_from(data), data)
+        assert (first and first[6]) == value
+
+
+@each(
+    ("code", "values", "is_last", "expected"),
+    [
+        *(("", {}, False, None), ("header-count-too-high", {"position": 1}, False, None)),
+        (kernel.HEADERS_NOT_HELD, {"count": 1}, False, None),
+        *(
+            ("record-length-past-end", {"size": 9, "remaining": 5}, last, code)
+            for last, code in ((True, f"last-{PAST_END}"), (False, PAST_END))
+        ),
+        ("record-length-past-end", {"size": 9, "remaining": 0}, True, PAST_END),
+    ],
+)
+def test_a_walk_that_stopped_says_why(code: str, values: dict[str, int], is_last: bool, expected: str | None) -> None:
+    fault = reader.fault_at_stop(code, values, is_last=is_last)
+    assert (fault and (fault.code, fault.values)) == (expected and (expected, values))
 
 
 RECORDS = st.lists(
@@ -360,52 +339,6 @@ RECORDS = st.lists(
     min_size=1,
     max_size=5,
 )
-
-
-@st.composite
-def _payloads(draw: st.DrawFn) -> bytes:
-    payload = bytearray(b"".join(encode_record(one, row=row) for row, one in enumerate(draw(RECORDS))))
-    for _ in range(draw(st.integers(0, 3))):
-        if payload:
-            payload[draw(st.integers(0, len(payload) - 1))] = draw(
-                st.integers(0, 255) | st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF])
-            )
-    if draw(st.integers(0, 3)) == 0:
-        del payload[draw(st.integers(0, len(payload))) :]
-    return bytes(payload) + draw(st.sampled_from([b"", b"", b"\0", b"\xff" * 7]))
-
-
-@given(_payloads(), st.integers(1, 6) | st.just(MAX_INT32), st.sampled_from(["none", "lz4"]))
-@example(encode_record(record(value=b"v")), MAX_INT32, "none")  # which takes no memory
-@example(encode_record(record(value=b"v")) * 2, 1, "lz4")
-def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec: Codec) -> None:
-    expected, code = _read_plainly(payload, count, codec != "none")
-    written = lz4_frame(payload) if codec == "lz4" else payload
-    # what follows the batch must not be looked at
-    data = batch(payload=written, records_count=count, base_timestamp=0, max_timestamp=0, codec=codec, crc=0)
-    found = read_records(data + batch(records=[record()])) if not code else read_records(data + b"\1" * 12)
-    assert found.code == code
-    shown = [
-        (row["timestamp"], row["offset"], row["key_size"], row["key"], row["value_size"], row["value"], row["headers"])
-        for row in found.batches[0]
-    ]
-    assert shown == ([] if code and codec != "none" else expected)
-
-
-@pytest.mark.slow
-@given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]))
-def test_data_that_is_not_needed_is_all_that_may_be_missing(payload: bytes, count: int, codec: Codec) -> None:
-    written = lz4_frame(payload) if codec == "lz4" else payload
-    same = batch(records=[record(headers=[("h", b"x"), ("i", None)])] * 3)
-    data = same + batch(payload=written, records_count=count, codec=codec, crc=0) + same
-    complete = read_records(data)
-    found = read_records(data, with_data=False)
-    assert found.code == complete.code
-    assert len(found.rows) == len(complete.rows)
-    for row, whole in zip(found.rows, complete.rows, strict=True):
-        for name in ("key", "value"):
-            assert row.pop(name) in (None, whole.pop(name))
-        assert row == whole
 
 
 @given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))

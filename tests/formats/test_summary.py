@@ -38,6 +38,39 @@ def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
     assert (summary.after_first_gap, summary.before_last_gap) == (2 * SIZE, 4 * SIZE)
 
 
+def test_a_summary_has_the_ends_and_the_number_of_all_that_matters() -> None:
+    of_seven: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 5}
+    of_three: dict[str, Any] = {"producer_id": 3, "producer_epoch": 0, "base_sequence": 0}
+    batches = [
+        batch(records=TWO, base_offset=10, base_timestamp=100, max_timestamp=150, partition_leader_epoch=4, **of_seven),
+        batch(
+            records=ONE, base_offset=15, last_offset_delta=3, max_timestamp=90, partition_leader_epoch=2, is_transactional=True
+        ),
+        batch(
+            records=TWO, base_offset=19, last_offset_delta=0, delete_horizon_ms=120, max_timestamp=300, codec="gzip", **of_three
+        ),
+        batch(base_offset=22, last_offset_delta=1, max_timestamp=300, partition_leader_epoch=9),
+    ]
+    starts = [sum(map(len, batches[:row])) for row in range(5)]
+    summary = _sure(b"".join(batches))
+    for names, expected in (
+        ("count end last_position highest_size records", (4, starts[4], starts[3], max(map(len, batches)), 5)),
+        ("any_attributes all_attributes codecs lowest_magic highest_magic", (0x51, 0, 0b11, 2, 2)),
+        ("first_offset last_offset gaps missing orphans", (10, 23, 2, 5, 1)),
+        ("before_first_gap after_first_gap before_last_gap after_last_gap", (0, *starts[1:4])),
+        ("first_timestamp last_timestamp lowest_timestamp highest_timestamp timestamps_back", (150, 300, 90, 300, 1)),
+        ("first_leader_epoch last_leader_epoch lowest_leader_epoch highest_leader_epoch", (4, 9, 0, 9)),
+        ("leader_epochs_back lowest_count empty first_empty last_empty", (2, 0, 1, starts[3], starts[3])),
+        ("sparse first_sparse last_sparse overfull hollow bare", (1, starts[1], starts[1], 1, 0, 0)),
+        ("horizons lowest_horizon highest_horizon early_horizons highest_base_sequence", (1, 120, 120, 1, 5)),
+        ("lowest_producer_id highest_producer_id lowest_producer_epoch highest_producer_epoch", (-1, 7, -1, 1)),
+    ):
+        assert tuple(getattr(summary, name) for name in names.split()) == expected, names
+    assert list(summary.positions) == starts[:4]
+    assert [summary.extent_at(start) for start in starts[:2]] == [(10, 11, starts[1]), (15, 18, starts[2])]
+    assert (list(summary.timestamps), summary.times_at(0), summary.magic_at(0)) == ([150, 90, 300, 300], (100, 150), 2)
+
+
 @each(
     "odd",
     [

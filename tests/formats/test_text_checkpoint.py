@@ -102,8 +102,42 @@ def test_the_entry_of_a_partition_is_found_across_the_pieces_that_are_read(tmp_p
         assert _entry_of(tmp_path / "x", "topic", 7) == ("topic", 7, 1200), before
 
 
-def test_lines_of_windows_are_the_same_entries(tmp_path: Path) -> None:
-    data = checkpoint(entries=[(0, 0), (7, 1200)])
-    ends = [[line.values for line in _lines(tmp_path / "x", text)] for text in (data, data.replace(b"\n", b"\r\n"))]
-    assert ends[0] == ends[1] and (7, 1200) in ends[0]
-    assert _codes(tmp_path / "x", data.replace(b"\n", b"\r\n")) == []
+_TOPIC, _HIGHEST = text_checkpoint.OFFSET_FIELDS, (1 << 63) - 1
+
+
+@each(
+    ("text", "fields", "values"),
+    [
+        *((text, EPOCH_FIELDS, (5, 7)) for text in ("5 7", "5 7\r", "+5\t007", "5\x0b \f7 \t", "5 7   ", "٥ 7", "0000000005 7")),
+        *((f"{epoch} {start}", EPOCH_FIELDS, (epoch, start)) for epoch, start in ((-5, -7), (0, _HIGHEST), ((1 << 31) - 1, 0))),
+        *((text, EPOCH_FIELDS, ()) for text in (" 5 7", "\t5 7", "5", "5 7 7", "a 5 7", "5 x", "5 7.", "2147483648 7", "5\x857")),
+        *((text, EPOCH_FIELDS, ()) for text in (f"5 {_HIGHEST + 1}", "5 7\0", "", "-", "5-7")),
+        *((f"{topic} 5 7", _TOPIC, (topic, 5, 7)) for topic in ("a", "-1", "", "é", "a.b_c-d")),
+        ("a 5 7\r", _TOPIC, ("a", 5, 7)),
+        *((text, _TOPIC, ()) for text in ("5 7", "a b 5 7", "a 2147483648 7", f"a 5 {_HIGHEST + 1}", "a 5", "a  x 7")),
+    ],
+)
+def test_an_entry_is_what_java_splits_and_reads(
+    text: str, fields: tuple[tuple[str, int], ...], values: tuple[object, ...]
+) -> None:
+    first = (1, 2) if fields == EPOCH_FIELDS else ("t", 1, 2)
+    before = " ".join(map(str, first))
+    with opened(f"0\n2\n{before}\n{text}\n{before}".encode()) as source:
+        entries = [first, *([values] if values else []), first]
+        assert list(TextCheckpoint(source, fields).entries()) == entries
+        assert [line.values for line in TextCheckpoint(source, fields).lines() if line.values] == entries
+    with opened(f"0\n1\n{text}".encode()) as source:
+        assert text_checkpoint.last_entry(source, fields) == values
+        if fields == _TOPIC:
+            found = text_checkpoint.entry_of(source, text.split(" ")[0], 5)
+            assert (() if found is None else (found.values, found.start)) == ((values, 4) if values else ())
+
+
+def test_lines_are_where_they_stand() -> None:
+    with opened(b"0\r\n3\n7 9\n\n8 10") as source:
+        places = [(line.number, line.start, line.end, line.values) for line in TextCheckpoint(source, EPOCH_FIELDS).lines()]
+    assert places == [(3, 5, 9, (7, 9)), (4, 9, 10, ()), (5, 10, 14, (8, 10))]
+
+
+def test_a_checkpoint_is_written_as_a_broker_does() -> None:
+    assert text_checkpoint.packed([("a", 5, 7), ("\udcff", 0, 0)]) == b"0\n2\na 5 7\n\xff 0 0\n"
