@@ -17,7 +17,7 @@ from unittest import mock
 
 import crc32c as package
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel, producer_streak, reference, summary_reference
@@ -55,7 +55,7 @@ if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
 
 from kdump.binary import _kernel
-from tests.loops import each
+from tests.loops import each, examples
 
 ROOT = Path(__file__).parent.parent.parent
 LOG_NAME = "00000000000000000000.log"
@@ -399,7 +399,7 @@ def test_keys_and_values_are_decoded_as_java_does(kind: str, folder: Path) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(damaged(LOGS), COMMANDS, SIZES)
 def test_logs_are_printed_alike(folder: Path, data: bytes, command: Sequence[str], sizes: Sizes) -> None:
     _both({LOG_NAME: data}, folder, command, sizes)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.cli.commands import main
@@ -20,7 +20,7 @@ from tests.builders import files
 from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.cli.terminals import on_terminal
-from tests.loops import each
+from tests.loops import each, examples
 from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, run_without_reader, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
@@ -434,7 +434,7 @@ _WRITTEN = [(at, list(range(first, last + 1))) for (last, at), first in zip(_TRU
 """Where each batch of the log starts, and the offsets of its records."""
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(_bounds(0), _bounds(-2), st.none() | st.integers(0, 2500), st.booleans())
 def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
     indexed: list[Path],
@@ -497,7 +497,7 @@ def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
 # --- damage anywhere
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @given(
     damaged(LOGS),
     st.sampled_from(FORMS),
@@ -536,7 +536,7 @@ def _sound_at_start(data: bytes) -> tuple[int, bool]:
     return count, position == len(data)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     damaged(LOGS),
     st.binary(max_size=200),

@@ -35,6 +35,7 @@ from kdump.spark.brief_errors import BriefRefusal, brief_errors, with_brief_erro
 from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
+from tests.loops import of_all_cases
 from tests.sessions import ROOT, why_no_spark
 from tests.support import HANG, wait_until, with_interrupts
 
@@ -113,8 +114,8 @@ def log(tmp_path: Path) -> Path:
         *[("64k", table) for table in ("records", "findings")],
     ],
 )
-def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", target: str, table: str) -> None:
-    paths = [str(CORPUS)] if target == "64m" else SHARE
+def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", target: str, table: str, all_cases: bool) -> None:
+    paths = [str(CORPUS)] if target == "64m" and all_cases else SHARE
     rows = _rows(read(spark, list(paths), table=table, targetBytes=target, now=NOW))
     assert rows == _in_process(table, *paths)
     assert rows.total() > 50
@@ -591,7 +592,7 @@ def _has_written(_: int, folder: Path) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
-@pytest.mark.parametrize("has_come_so_far", [_has_java, _has_written])
+@pytest.mark.parametrize("has_come_so_far", [of_all_cases(_has_java), _has_written])
 def test_an_interrupt_of_a_scan_at_any_time_leaves_nothing(tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]) -> None:
     _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v" * 20)] * 1000) * 1500)
     command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--records", "--engine", "spark"]
