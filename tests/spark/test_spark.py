@@ -296,7 +296,7 @@ def _rows_between(rows: list[dict[str, Any]], column: str, lowest: int, highest:
 def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> None:
     from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
-    paths = [path for path in SHARE if "crc-good" not in path]  # headers with good checksums are believed
+    paths = [path for path in SHARE[::2] if "crc-good" not in path]  # headers with good checksums are believed
     everything = _read_with_filters(paths, table, [])
     values = sorted(row[column] for row in everything if row[column] is not None)
     attribute = (column,)
@@ -673,7 +673,8 @@ def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) 
     job = tmp_path / "job.py"
     job.write_text("from kdump.cli.main import run\nrun()\n")
     submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    command = [submit, "--master", "local[1]", str(job), "scan", str(log), "--tables-to", str(tmp_path / "out")]
+    command = [submit, "--master", "local[1]", str(job), "scan", str(log)]
+    command += ["--tables", "batches", "--tables-to", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
     assert done.stdout.startswith("Scanning with Spark where spark-submit says; --engine local does not use Spark.\n")
