@@ -434,7 +434,7 @@ _WRITTEN = [(at, list(range(first, last + 1))) for (last, at), first in zip(_TRU
 """Where each batch of the log starts, and the offsets of its records."""
 
 
-@examples(40)
+@examples(100)
 @given(_bounds(0), _bounds(-2), st.none() | st.integers(0, 2500), st.booleans())
 def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
     indexed: list[Path],

@@ -673,7 +673,7 @@ def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) 
     job = tmp_path / "job.py"
     job.write_text("from kdump.cli.main import run\nrun()\n")
     submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    command = [submit, "--master", "local[1]", str(job), "scan", str(log)]
+    command = [submit, "--master", "local[1]", "--conf", "spark.ui.enabled=false", str(job), "scan", str(log)]
     command += ["--tables", "batches", "--tables-to", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
