@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
+import functools
 import json
 import random
 import re
@@ -539,6 +540,7 @@ def _faults(judge: Judge, case: Case) -> Iterator[str]:
         yield str(error)[-500:]
 
 
+@functools.lru_cache(maxsize=2)  # for tests of several commands, one after the other
 def truth_of(shape: str, kind: str, size: int, segment_count: int, seed: int) -> Truth:
     """A damaged log of this shape and size, and what is true about it."""
     segments = written(shape, size, segment_count, seed)

@@ -34,7 +34,6 @@ from tests.builders.records import batch, record
 from tests.support import bytes_read
 
 LARGEST_SOURCE = 256 * 1024
-LARGEST_OF_LOGS = 4 << 20
 TIMES_READ = 100
 """How often a check may read each byte on average; more would mean superlinear time. The most seen is 18 times."""
 NOW = 1_700_000_500_000
@@ -87,10 +86,8 @@ class Mutant(NamedTuple):
 
 
 @functools.cache
-def originals(logs: tuple[str, ...] = ()) -> list[Original]:
-    """The clean logs: valid goldens and built logs, or the first MiBs of the given `logs`."""
-    if logs:
-        return [_original(Path(path)) for path in logs]
+def originals() -> list[Original]:
+    """The clean logs: valid goldens and built logs."""
     found = [*_built()]
     for case in cases():
         for path in sorted((CASES / case).rglob("*.log")):
@@ -100,19 +97,6 @@ def originals(logs: tuple[str, ...] = ()) -> list[Original]:
                 if batches and batches[-1].end == len(data) and _is_sound(data):
                     found.append(Original(path.name, data, batches))
     return found
-
-
-def _original(path: Path) -> Original:
-    """The start of a log, up to the end of a batch. Raises ValueError if it is not valid."""
-    with path.open("rb") as file:
-        data = file.read(LARGEST_OF_LOGS)
-    batches = entries(data)
-    while batches and batches[-1].end > len(data):
-        batches.pop()
-    data = data[: batches[-1].end if batches else 0]
-    if not batches or not _is_sound(data):
-        raise ValueError(f"{path} is not sound")
-    return Original(path.name, data, batches)
 
 
 def _is_sound(data: bytes) -> bool:
@@ -148,10 +132,10 @@ def _built() -> list[Original]:
 # --- mutants
 
 
-def mutant(seed: int, number: int, logs: tuple[str, ...] = ()) -> Mutant:
+def mutant(seed: int, number: int) -> Mutant:
     """The mutant of this number, of one of the `originals`."""
     chance = random.Random(f"recall/{seed}/{number}")
-    original, other = (chance.choice(originals(logs)) for _ in range(2))
+    original, other = (chance.choice(originals()) for _ in range(2))
     is_sealed = chance.random() < 0.35
     way = chance.choice(SEALED if is_sealed else WAYS)
     damaged = damage.applied(way, original.data, other.data, chance)
@@ -360,9 +344,9 @@ def _covers(ranges: list[Range], start: int, end: int) -> bool:
     return at >= end and any(low <= start <= high for low, high in ranges)
 
 
-def faults(counts: Counter[str], logs: tuple[str, ...], seed: int, number: int, folder: Path) -> list[str]:
+def faults(counts: Counter[str], seed: int, number: int, folder: Path) -> list[str]:
     """What is wrong with the check of the mutant of this number; adds to the counts."""
-    one = mutant(seed, number, logs)
+    one = mutant(seed, number)
     judgement = judge(one, folder)
     counts.update(judgement.counts)
     return [f"{one.what}: {failure}" for failure in judgement.failures]
@@ -370,11 +354,8 @@ def faults(counts: Counter[str], logs: tuple[str, ...], seed: int, number: int, 
 
 def main() -> int:
     """Print the failures, and the counts and shares of all mutants."""
-    parser = numbered.parser(__doc__, 20000)
-    parser.add_argument("--logs", nargs="+", default=[], help="clean segments to damage instead of the golden ones")
-    arguments = parser.parse_args()
     counts: Counter[str] = Counter()
-    code = numbered.run(arguments, functools.partial(faults, counts, tuple(arguments.logs)), "mutants")
+    code = numbered.run(numbered.parser(__doc__, 20000).parse_args(), functools.partial(faults, counts), "mutants")
     for name, count in counts.items():
         print(f"{count:>10,}  {name}")
     for part, whole in (("listed", "untouched"), ("changes covered", "changes"), ("told as an error", "damaged files")):

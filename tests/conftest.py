@@ -14,14 +14,16 @@ from kdump.binary import kernel
 from tests import kernels, quick
 from tests.loops import QUICK_CASES, is_quick, names_modules, samples
 from tests.sessions import JAVA_OPTIONS, link_spark, provide_java, why_no_spark
-from tests.units import BESIDE_SPARK
+from tests.units import BESIDE_SPARK, TOGETHER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Times vary between machines; what is bounded is measured where it matters.
-settings.register_profile("kdump", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("kdump")
+# Times vary between machines; what is bounded is measured where it matters. `each` gives each case of a loop fixtures of its own.
+settings.register_profile(
+    "kdump", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("share", settings.get_profile("kdump"), max_examples=30)
 
 # What is printed is as wide as where nobody says how wide, whoever says it: a shell, or pytest-xdist.
 for name in ("COLUMNS", "LINES"):
@@ -75,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if _is_of_share(item)]
     for item in _quick(items):
         item.add_marker("quick")
-    items.sort(key=_stage)
+    items.sort(key=_place)
 
 
 def _is_of_share(item: pytest.Item) -> bool:
@@ -112,10 +114,13 @@ def _number(item: pytest.Item) -> int:
     return zlib.crc32(item.nodeid.encode())
 
 
-def _stage(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, str]:
+    """The stage of a test, and where in it."""
+    if _module_of(item) == TOGETHER:
+        return -1, item.name.partition("[")[2]  # the case
     if item.get_closest_marker("spark"):
-        return 1
-    return 2 if _module_of(item) in BESIDE_SPARK else 0
+        return 1, ""
+    return (2 if _module_of(item) in BESIDE_SPARK else 0), ""
 
 
 def _module_of(item: pytest.Item) -> str:
@@ -130,9 +135,10 @@ def _test_of(item: pytest.Item) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a kernel in C that is not that of the sources."""
+    """Refuse a kernel in C that is not that of the sources, and choose how many examples of a property are tried."""
     if reason := kernels.why_stale():
         raise pytest.UsageError(reason)
+    settings.load_profile("share" if samples(config) else "kdump")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple  # cases and arguments of any test
 
 import pytest
+from hypothesis import settings
 
 from kdump.binary import kernel
 from tests import kernels
@@ -62,6 +63,11 @@ def each(
         return _looped(_Loop(inner.test, product, *shares, max(quick, inner.quick)))
 
     return decorated
+
+
+def examples(count: int) -> settings:
+    """So many examples of a property; of other runs than those of all cases, a share."""
+    return settings(max_examples=count * settings().max_examples // 100)
 
 
 def of_all_cases(*values: object) -> Any:

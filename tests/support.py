@@ -54,13 +54,27 @@ def forks_only_here() -> Iterator[None]:
 def run_here(*arguments: str | bytes | Path) -> tuple[int, bytes, bytes]:
     """Exit code, stdout and stderr of a run of kdump in this process; neither is a terminal."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with mock.patch.object(sys, "argv", ["kdump", *map(os.fsdecode, arguments)]), _as(1, out), _as(2, err):
-            status = main()
+        status = _run_to(out, err, *arguments)
         out.seek(0)
         err.seek(0)
         printed = status, out.read(), err.read()
     assert b"Traceback" not in printed[2] and b"internal error" not in printed[2], printed[2]
     return printed
+
+
+def run_without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
+    """Exit code and stderr of a run in this process whose stdout is a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe, tempfile.TemporaryFile() as err:
+        status = _run_to(pipe, pipe if stderr_too else err, *arguments)
+        err.seek(0)
+        return status, err.read()
+
+
+def _run_to(out: IO[bytes], err: IO[bytes], *arguments: str | bytes | Path) -> int:
+    with mock.patch.object(sys, "argv", ["kdump", *map(os.fsdecode, arguments)]), _as(1, out), _as(2, err):
+        return main()
 
 
 @contextmanager

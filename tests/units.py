@@ -5,6 +5,9 @@ import zlib
 PARTS = {"test_kdump_prints_what_kafka_prints": 20}
 """Tests of many cases, and in how many parts processes take them. All others of a module are one unit, and share its fixtures."""
 
+TOGETHER = "test_ordinary_damage"
+"""Modules of several folders with the same cases, in one unit: the first test of a case makes the log for all."""
+
 SPARK = "spark"
 """The unit of all that needs Spark, so that it starts once."""
 
@@ -21,6 +24,8 @@ def unit_of(nodeid: str) -> str:
     module = _module_of(path)
     if module.startswith("test_spark"):
         return SPARK
+    if module == TOGETHER:
+        return module
     name = test.partition("[")[0]
     return f"{path}::{name} {zlib.crc32(nodeid.encode()) % PARTS[name]}" if name in PARTS else path
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import codecs
@@ -14,7 +14,7 @@ from kdump.binary.codecs import LZ4, ZSTD, lz4_library, zstd_frame, zstd_library
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData, MissingPackage
 from tests.builders.compression import compress, lz4_frame, zstd_frames
-from tests.loops import each
+from tests.loops import each, examples
 from tests.support import without_packages
 
 pytestmark = pytest.mark.both_kernels
@@ -85,7 +85,7 @@ _FRAMES: dict[int, list[Callable[[bytes], bytes]]] = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.randoms(use_true_random=False))
 def test_damaged_payloads_give_the_same(chance: random.Random) -> None:
     codec = chance.choice([LZ4, ZSTD])

@@ -10,7 +10,7 @@ from tests import kernels
 from tests.support import skip_if
 
 MUTANTS, MUTANTS_OF_ALL_CASES = 60, 150
-ROUNDS_OF_CALLS = 300
+ROUNDS_OF_CALLS = 150
 ROUNDS_WITH_SANITIZERS, MUTANTS_WITH_SANITIZERS = 120, 30
 SEED = 1
 

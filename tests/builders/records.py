@@ -1,5 +1,6 @@
 """Record batches of all magics, and the records, control records and messages in them."""
 
+import functools
 import struct
 import zlib
 from collections.abc import Sequence
@@ -33,11 +34,13 @@ class ControlType(IntEnum):
 # --- integers of variable size -----------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=1 << 12)  # sizes and deltas come again and again
 def varint(value: int, *, size_in_bytes: int | None = None) -> bytes:
     """A zig-zag varint of 32 bits; `size_in_bytes` pads it to more bytes than it needs."""
     return unsigned_varint((value << 1 ^ value >> 31) & 0xFFFFFFFF, size_in_bytes=size_in_bytes)
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def varlong(value: int, *, size_in_bytes: int | None = None) -> bytes:
     """A zig-zag varint of 64 bits; `size_in_bytes` pads it to more bytes than it needs."""
     return unsigned_varint((value << 1 ^ value >> 63) & 0xFFFFFFFFFFFFFFFF, size_in_bytes=size_in_bytes)
@@ -136,17 +139,8 @@ def batch(
         )
     if records_count is None:
         records_count = len(records)
-    after_crc = (
-        struct.pack(">H", attributes & 0xFFFF)  # i16
-        + struct.pack(">i", last_offset_delta)
-        + struct.pack(">q", base_timestamp)
-        + struct.pack(">q", max_timestamp)
-        + struct.pack(">q", producer_id)
-        + struct.pack(">h", producer_epoch)
-        + struct.pack(">i", base_sequence)
-        + struct.pack(">i", records_count)
-        + payload
-    )
+    times, producer = (base_timestamp, max_timestamp), (producer_id, producer_epoch, base_sequence)
+    after_crc = struct.pack(">Hiqqqhii", attributes & 0xFFFF, last_offset_delta, *times, *producer, records_count) + payload
     if crc is None:
         crc = crc32c(after_crc)
     after_length = struct.pack(">ibI", partition_leader_epoch, magic, crc) + after_crc
@@ -261,9 +255,9 @@ def leader_change_record(
     return control_record(control_type=ControlType.LEADER_CHANGE, value=value)
 
 
-def snapshot_header_record(*, last_contained_log_timestamp: int = TIMESTAMP) -> Record:
+def snapshot_header_record() -> Record:
     """The first record of a KRaft snapshot. Kafka: SnapshotHeaderRecord."""
-    value = struct.pack(">hq", 0, last_contained_log_timestamp) + _NO_TAGS
+    value = struct.pack(">hq", 0, TIMESTAMP) + _NO_TAGS
     return control_record(control_type=ControlType.SNAPSHOT_HEADER, value=value)
 
 

@@ -68,7 +68,7 @@ def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
     return data, len(before)
 
 
-@each("code", _IRREGULAR, share=2)
+@each("code", _IRREGULAR, share=4)
 @each("name", _TOO_LARGE)
 def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_path: Path) -> None:
     irregular = encode_record(_IRREGULAR[code])

@@ -18,7 +18,7 @@ from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.files import producer_snapshot
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers
-from tests.loops import each
+from tests.loops import each, of_all_cases
 from tests.work import assert_linear, work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
@@ -28,7 +28,7 @@ MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and on
 @pytest.mark.parametrize(
     ("name", "read", "counts"),
     [
-        *((name, kdump.check, (100, 300, 700)) for name in ("many snapshots", "many indexes without logs", "many deleted files")),
+        *((name, kdump.check, (50, 150, 350)) for name in ("many snapshots", "many indexes without logs", "many deleted files")),
         ("many segments", forecast, (50, 100, 200)),
     ],
 )
@@ -56,7 +56,7 @@ def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_op
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attributes", [0, 0x10])
+@pytest.mark.parametrize("attributes", [of_all_cases(0), 0x10])
 def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(attributes: int, tmp_path: Path) -> None:
     def cost(producers: int, snapshots: int) -> tuple[int, int]:
         """Lines, and the most bytes that were held."""
@@ -72,7 +72,7 @@ def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(a
         return lines, most
 
     cost(5, 5)
-    of_few, of_many = ([cost(count, snapshots) for snapshots in (20, 60)] for count in (50, 2000))
+    of_few, of_many = ([cost(count, snapshots) for snapshots in (10, 30)] for count in (50, 1000))
     for few, more, many_few, many_more in zip(*of_few, *of_many, strict=True):
         assert many_more - many_few < 1.5 * (more - few) + 20_000, (of_few, of_many)
 
@@ -85,11 +85,11 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
             (path / f"{base_offset:020}.snapshot").write_bytes(producer_snapshot())
         return work_of(lambda: list(kdump.check(path))).lines
 
-    assert_linear(steps, 50, 150, 350)
+    assert_linear(steps, 40, 80, 160)
 
 
 @pytest.mark.slow
-@each("digits", [20, 200])
+@each("digits", [20, 200], share=2)
 @each("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
 def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[str, ...], digits: int, tmp_path: Path) -> None:
     def run_over(path: Path) -> None:

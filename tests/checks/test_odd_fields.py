@@ -13,6 +13,7 @@ from tests import kernels
 from tests.builders.compression import CODEC_IDS
 from tests.builders.records import Record, batch, encode_record, varint
 from tests.checks.passed_over import codes_however_read
+from tests.loops import of_all_cases
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -65,7 +66,7 @@ def a_log(chance: random.Random) -> bytes:
     return data
 
 
-@pytest.mark.parametrize(("headers_at_once", "held", "at_once"), [(1 << 12, 1 << 17, 256), (3, 2, 2), (3, 2, 1)])
+@pytest.mark.parametrize(("headers_at_once", "held", "at_once"), [(1 << 12, 1 << 17, 256), of_all_cases(3, 2, 2), (3, 2, 1)])
 def test_as_many_odd_fields_are_counted_with_both_kernels(tmp_path: Path, headers_at_once: int, held: int, at_once: int) -> None:
     with (
         mock.patch.object(record_reader, "_MAX_HEADERS_OF_PART", headers_at_once),

@@ -13,6 +13,7 @@ from tests import kernels
 from tests.builders.compression import CODEC_IDS
 from tests.builders.records import Record, batch, encode_record, record, varint
 from tests.checks.passed_over import codes_however_read
+from tests.loops import of_all_cases
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -152,7 +153,7 @@ def miscounted_logs() -> Iterator[bytes]:
         yield data
 
 
-@pytest.mark.parametrize("most_held", [1 << 16, 2])
+@pytest.mark.parametrize("most_held", [of_all_cases(1 << 16), 2])
 def test_batches_that_say_a_wrong_number_of_records_are_counted_with_both_kernels(tmp_path: Path, most_held: int) -> None:
     made = list(miscounted_logs())
     passed = sum(kernels.native().skip_ordinary(data, 0, len(data), False, True, True, most_held)[0] > 0 for data in made)

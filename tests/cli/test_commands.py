@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.cli.commands import main
@@ -20,8 +20,8 @@ from tests.builders import files
 from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.cli.terminals import on_terminal
-from tests.loops import each
-from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, with_interrupts
+from tests.loops import each, examples
+from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, run_without_reader, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -210,26 +210,14 @@ def _sound(tmp_path: Path) -> Path:
     return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
 
 
-def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
-    """Exit code and stderr of a run whose stdout is a pipe that nobody reads."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    err = writer if stderr_too else subprocess.PIPE
-    try:
-        done = subprocess.run(_command(*arguments), env=_environment(), stdout=writer, stderr=err, timeout=60, check=False)
-    finally:
-        os.close(writer)
-    return done.returncode, done.stderr or b""
-
-
 @each("output", ["text", "ndjson", "csv", "table", "json", "sarif", "junit"])
 def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(tmp_path: Path, output: str) -> None:
     sound = _sound(tmp_path)
-    assert _without_reader("check", "--output", output, sound) == (CLEAN, b"")
+    assert run_without_reader("check", "--output", output, sound) == (CLEAN, b"")
     flip_a_bit(sound / LOG_NAME)
-    assert _without_reader("check", "--output", output, sound) == (FINDINGS, b"")
-    assert _without_reader("check", "--output", output, sound, sound / "missing.log") == (NOT_EXAMINED, b"")
-    assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
+    assert run_without_reader("check", "--output", output, sound) == (FINDINGS, b"")
+    assert run_without_reader("check", "--output", output, sound, sound / "missing.log") == (NOT_EXAMINED, b"")
+    assert run_without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
 
 
 @pytest.mark.slow
@@ -237,12 +225,12 @@ def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(tmp_path: Path, 
 def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(tmp_path: Path, output: str) -> None:
     sound = _sound(tmp_path)
     arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
-    assert _without_reader(*arguments, sound) == (CLEAN, b"")
+    assert run_without_reader(*arguments, sound) == (CLEAN, b"")
     flip_a_bit(sound / LOG_NAME)
-    assert _without_reader(*arguments, sound) == (FINDINGS, b"")
-    status, err = _without_reader(*arguments, sound, sound / "missing")
+    assert run_without_reader(*arguments, sound) == (FINDINGS, b"")
+    status, err = run_without_reader(*arguments, sound, sound / "missing")
     assert (status, err.count(b"\n")) == (NOT_EXAMINED, 1)
-    assert _without_reader(*arguments, sound, sound / "missing", stderr_too=True)[0] == NOT_EXAMINED
+    assert run_without_reader(*arguments, sound, sound / "missing", stderr_too=True)[0] == NOT_EXAMINED
 
 
 @each("output", ["text", "json"])
@@ -250,9 +238,9 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(tmp_path: Path, o
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     sound = _sound(tmp_path)
     arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--tables-to"]
-    assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
+    assert run_without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
     flip_a_bit(sound / LOG_NAME)
-    assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
+    assert run_without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
     assert (tmp_path / "damaged" / "kdump.json").exists()
 
 
@@ -261,21 +249,21 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(tmp_path: Path, o
 @pytest.mark.parametrize("output", FORMS)
 def test_a_listing_that_nobody_reads_ends_with_the_worst(partition: Path, large: Path, output: str, options: list[str]) -> None:
     arguments = ["log", "--output", output, *options]
-    assert _without_reader(*arguments, partition) == (CLEAN, b"")
+    assert run_without_reader(*arguments, partition) == (CLEAN, b"")
     flip_a_bit(partition / LOG_NAME)
-    assert _without_reader(*arguments, partition)[0] == FINDINGS
-    assert _without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
-    assert _without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
+    assert run_without_reader(*arguments, partition)[0] == FINDINGS
+    assert run_without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
+    assert run_without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
     # the damage comes after many megabytes of output that nobody takes
     if output != "table":  # which is shown in blocks of its own
-        assert _without_reader(*arguments, large, partition) == (CLEAN, b"")
+        assert run_without_reader(*arguments, large, partition) == (CLEAN, b"")
 
 
 def test_a_listing_of_an_index_that_nobody_reads_ends_with_the_worst_that_was_seen(partition: Path) -> None:
     index = partition / "00000000000000000000.index"
-    assert _without_reader("index", index) == (CLEAN, b"")
+    assert run_without_reader("index", index) == (CLEAN, b"")
     index.write_bytes(index.read_bytes() + b"torn")
-    assert _without_reader("index", index)[0] == FINDINGS
+    assert run_without_reader("index", index)[0] == FINDINGS
 
 
 def test_messages_that_nobody_reads_do_not_end_the_work(partition: Path) -> None:
@@ -446,7 +434,7 @@ _WRITTEN = [(at, list(range(first, last + 1))) for (last, at), first in zip(_TRU
 """Where each batch of the log starts, and the offsets of its records."""
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100)
 @given(_bounds(0), _bounds(-2), st.none() | st.integers(0, 2500), st.booleans())
 def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
     indexed: list[Path],
@@ -509,7 +497,7 @@ def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
 # --- damage anywhere
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @given(
     damaged(LOGS),
     st.sampled_from(FORMS),
@@ -548,7 +536,7 @@ def _sound_at_start(data: bytes) -> tuple[int, bool]:
     return count, position == len(data)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     damaged(LOGS),
     st.binary(max_size=200),

@@ -90,10 +90,9 @@ def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
     name: str, call: str, bench: Bench, library: Path
 ) -> None:
     failure = Failure(call, str(errno.EIO))
-    reference = disturbed.failing(bench, library, name, "sound")
+    reference = disturbed.failing(bench, library, name, "sound", failure)
     assert reference.exit == 0
-    count = disturbed.failing(bench, library, name, "sound", failure).calls
-    for number in range(1, count + 1, 1 + count // 5):
+    for number in range(1, reference.calls + 1, 1 + reference.calls // 4):
         _assert_no_fault(name, reference, disturbed.failing(bench, library, name, "sound", failure, number), failure)
 
 
@@ -198,7 +197,7 @@ def _ending(bench: Bench, long: Path, name: str, number: signal.Signals, *, to_a
     return bench.run(name, partition=long, command=case.command, program=program, meanwhile=send)
 
 
-@each("name", CASES, share=4)
+@each("name", CASES, share=5)
 @each("number", HANDLED)
 @each("to_all", [False, True], ids=["to-one", "to-all"])
 def test_a_signal_ends_all_processes_and_leaves_nothing(
@@ -272,7 +271,7 @@ def usual(bench: Bench) -> dict[str, Outcome]:
 
 
 @pytest.mark.slow
-@each("surroundings", SURROUNDINGS, share=4)
+@each("surroundings", SURROUNDINGS, share=6)
 def test_a_command_works_or_says_what_it_lacks(surroundings: str, bench: Bench, usual: dict[str, Outcome]) -> None:
     """Two of the commands, in turn; the campaign runs all."""
     if not can_be_made(surroundings) or surroundings == "full /dev/shm" and bench.root.is_relative_to("/dev/shm"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
@@ -19,7 +19,7 @@ from tests.builders.compression import Codec
 from tests.builders.fleets import flipped
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
 from tests.kernels import Printed, Sizes
-from tests.loops import each
+from tests.loops import each, examples
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -98,7 +98,7 @@ def test_a_record_without_a_timestamp_is_of_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(50)
 @given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))
 def test_both_kernels_list_the_same(tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, sizes: Sizes) -> None:
     path = tmp_path / NAME
@@ -127,7 +127,7 @@ BOUNDS = st.fixed_dictionaries({}, optional=RANGE) | st.fixed_dictionaries({"--t
 
 
 @pytest.mark.parametrize("form", ["ndjson", "kafka"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(40)
 @given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, bounds=BOUNDS)
 def test_the_kernel_lists_the_same_part_as_tables(
     tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, bounds: dict[str, int]

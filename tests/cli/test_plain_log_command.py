@@ -8,7 +8,7 @@ from unittest import mock
 
 import click
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.cli import commands
@@ -22,7 +22,7 @@ from kdump.cli.options import CommandOptions, Option
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.scanning.options import ScanOptions
 from tests.builders.records import Record, batch
-from tests.loops import each
+from tests.loops import each, examples
 from tests.support import HANG
 
 COMMANDS: dict[str, type[CommandOptions]] = {
@@ -52,7 +52,7 @@ def _lines(command: str) -> st.SearchStrategy[tuple[str, list[str]]]:
     return st.tuples(st.just(command), st.lists(st.sampled_from(WORDS + ODD_WORDS) | st.sampled_from(names), max_size=8))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(*map(_lines, COMMANDS)))
 def test_what_is_read_without_click_is_what_click_reads(line: tuple[str, list[str]]) -> None:
     command, arguments = line

@@ -24,6 +24,7 @@ from kdump.pipeline import reading
 from kdump.pipeline.reconciliation import Reconciliation
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import of_all_cases
 from tests.support import PoolHere
 
 DAY = 86_400
@@ -112,7 +113,7 @@ def test_what_cannot_be_listed_now_is_a_change_and_an_incomplete_scan_is_not_rep
     assert not (data.parent / "incomplete" / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("table", ["batches", "findings", "txn_index"])
+@pytest.mark.parametrize("table", ["batches", of_all_cases("findings"), "txn_index"])
 def test_the_summary_is_made_again_where_a_table_has_changed(data: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
     _scan(data)
     manifest = data.parent / "out" / "manifest.json"
@@ -187,11 +188,11 @@ def test_a_directory_that_cannot_be_described_is_no_wrong_usage(name: str, data:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.all_cases)])
-def test_tables_are_those_of_a_new_scan_whatever_happened_between(data: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", [0, of_all_cases(1)])
+def test_tables_are_those_of_a_new_scan_whatever_happened_between(data: Path, seed: int, all_cases: bool) -> None:
     chance = random.Random(seed)
     _scan(data)
-    for _ in range(4):
+    for _ in range(4 if all_cases else 2):
         for _ in range(chance.randrange(3)):
             _change(data, chance)
         if chance.random() < 0.5:

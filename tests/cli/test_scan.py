@@ -378,7 +378,7 @@ def _logs() -> list[bytes]:
 
 
 @pytest.mark.slow
-@each("seed", range(60), share=2)
+@each("seed", range(60), share=4)
 def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
     chance = random.Random(seed)
     logs = _logs()

@@ -10,7 +10,7 @@ from tests import oracle
 from tests.loops import of_all_cases
 from tests.support import skip_if
 
-COUNT, COUNT_OF_ALL_CASES = 80, 200
+COUNT, COUNT_OF_ALL_CASES = 50, 200
 
 
 def _assert_alike(release: str, trials: Iterable[Trial]) -> None:

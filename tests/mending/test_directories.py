@@ -17,8 +17,8 @@ from tests.support import skip_if
     [
         (GOLDEN, range(40), 8, (), {"partial": 1, "whole": 1}),
         (GOLDEN, range(40, 80), 1, ("recover",), {"partial": 6, "whole": 6}),
-        (WRITTEN, range(30), 3, (), {"partial": 2, "reindex refused": 2, "redacted": 7}),
-        (REPLICAS, range(30), 2, ("recover",), {"merged whole": 5}),  # damaged in different places, they make one whole log
+        (WRITTEN, range(30), 5, (), {"partial": 1, "reindex refused": 1, "redacted": 4}),
+        (REPLICAS, range(30), 3, ("recover",), {"merged whole": 3}),  # damaged in different places, they make one whole log
     ],
 )
 def test_damaged_directories_are_judged_and_mended_without_a_slip(
@@ -33,4 +33,4 @@ def test_damaged_directories_are_judged_and_mended_without_a_slip(
 @pytest.mark.parametrize("release", [*map(of_all_cases, directories.RELEASES[:-1]), directories.RELEASES[-1]])
 def test_log_managers_keep_what_was_recovered(release: str) -> None:
     skip_if(why_not_available(release))
-    assert directories.measure(range(100, 106), 1, GOLDEN, "recover", releases=[release])[0] == []
+    assert directories.measure(range(100, 104), 1, GOLDEN, "recover", releases=[release])[0] == []

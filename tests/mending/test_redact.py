@@ -583,9 +583,9 @@ def test_a_wrong_length_that_leads_elsewhere_after_batches_have_moved_is_said(tm
 
 
 @pytest.mark.parametrize("seed", [12, 14])
-def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path) -> None:
+def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path, all_cases: bool) -> None:
     """The long form: python -m campaigns.directories --judge redact"""
-    for number in range(20):
+    for number in range(20 if all_cases else 7):
         chance = random.Random(f"{seed} {number}")
         folder = tmp_path / str(number)
         partition, contents = incidents.write(chance, folder)
@@ -602,12 +602,12 @@ def test_a_check_finds_faults_at_the_same_places_in_recorded_directories(tmp_pat
     restarts.unpack(tmp_path / "all")
     directories = sorted({path.parent for path in (tmp_path / "all").rglob("*.log")})
     found = []
-    for directory in directories[::50]:
+    for directory in directories[::75]:
         if not tree.is_metadata_log(str(directory)):
             rows = kdump.redact(directory, tmp_path / "out", seed="1")
             found.append(redactions.differing(rows, directory, tmp_path / "out"))
             shutil.rmtree(tmp_path / "out")
-    assert len(found) > 15
+    assert len(found) > 10
     assert sum(bool(one) for one in found) <= 1 + len(found) // 20, found
 
 

@@ -22,7 +22,7 @@ from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
-from tests.loops import each
+from tests.loops import each, of_all_cases
 from tests.restarts import rebuilt
 
 FIRST = "00000000000000000000"
@@ -41,7 +41,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 16])
+@pytest.mark.parametrize("step", [of_all_cases(1), pytest.param(4, marks=pytest.mark.slow), 16])
 def test_log_managers_rebuild_the_same_files(step: int, directories: Path, tmp_path: Path) -> None:
     """Of 4.3.1, 3.9.1 and 2.8.2, whatever companions there were before."""
     made = 0

@@ -26,7 +26,7 @@ JAVA_SOURCE = Path(__file__).with_name("restart") / "LogManagerStarts.java"
 FIRST_RELEASE = "2.5.0"  # Scala 2.13, which names parameters
 LOGGING = "org.slf4j:slf4j-jdk14:1.7.36"
 # Enough for a few preallocated indexes of 10 MiB; an allocation for a damaged length must not take the machine down.
-JVM_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:-OmitStackTraceInFastThrow")
+JVM_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-OmitStackTraceInFastThrow")
 SECONDS_PER_REQUEST = 60
 SECONDS_TO_START = 30
 

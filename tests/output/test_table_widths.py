@@ -193,7 +193,7 @@ def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None
     return "".join(pieces)
 
 
-@each("width", [None, 50, 120], share=3)
+@each("width", [None, 50, 120], share=6)
 @each("seed", range(6))
 def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, width: int | None) -> None:
     chance = random.Random(seed)

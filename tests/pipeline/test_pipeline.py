@@ -367,20 +367,21 @@ def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
 
 @pytest.mark.slow
 @pytest.mark.both_kernels
-def test_rows_are_the_same_however_the_corpus_is_cut() -> None:
+def test_rows_are_the_same_however_the_corpus_is_cut(all_cases: bool) -> None:
+    of = 1 if all_cases else 4
     for table in ("records", "batches"):
-        whole = _rows(table, CORPUS, isolated="false")
+        options = Options({"table": table, "paths": json.dumps([*map(str, sorted(CORPUS.iterdir())[::of])]), "isolated": "false"})
+        whole = [row for task in planning.plan(options) for read in reading.read(task, options) for row in read.to_pylist()]
         slices = 0
         cut: Rows = []
-        options = Options({"table": table, "path": str(CORPUS), "isolated": "false"})
         for item in discovery.files_of(options):
             if item.kind in ("log", "checkpoint") and item.state is None:
                 for file_slice in _slices(item, 1 << 10):
                     slices += 1
                     cut += [row for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
         assert _sorted(cut) == _sorted(whole)
-        assert len(whole) > 5000
-        assert slices > 1200
+        assert len(whole) > 5000 / of
+        assert slices > 1200 / of
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import zeros
@@ -28,7 +28,7 @@ from tests import kernels
 from tests.builders.files import file_name, write_partition
 from tests.builders.hostile import batches_and_claims
 from tests.builders.records import batch, message, message_set, record, wrapper
-from tests.loops import each
+from tests.loops import each, examples
 from tests.support import LOGS, bytes_read, damaged, opened
 
 pytestmark = pytest.mark.both_kernels
@@ -133,7 +133,7 @@ def test_batches_in_and_after_damage_have_a_status(pieces: list[bytes], statuses
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(200)
 @given(damaged(LOGS))
 def test_every_byte_of_a_damaged_log_is_accounted_for_once(data: bytes) -> None:
     _assert_covers(_ranges(data), len(data))

@@ -48,7 +48,7 @@ def test_a_fault_of_a_fleet_is_found(case: FleetCase, tmp_path: Path) -> None:
     assert Path(found["path"]).exists()
 
 
-@each("case", CASES, ids=_id)
+@each("case", CASES, ids=_id, share=2)
 def test_a_near_miss_in_a_fleet_is_not_a_fault(case: FleetCase, tmp_path: Path) -> None:
     cleaned = case.cleaned if case.near_cleaned is None else case.near_cleaned
     assert _findings(write_fleet(tmp_path / "fleet", case.near_miss, cleaned=cleaned), case) == []
