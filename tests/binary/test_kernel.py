@@ -55,7 +55,7 @@ if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
 
 from kdump.binary import _kernel
-from tests.loops import each, examples
+from tests.loops import each
 
 ROOT = Path(__file__).parent.parent.parent
 LOG_NAME = "00000000000000000000.log"
