@@ -102,13 +102,13 @@ class Verdict:
             return self._old
         return [] if answer == fates.DAMAGED else self._current
 
-    def _also(self, answer: str) -> list[dict[str, str | int | list[str]]]:
+    def _also(self, answer: str) -> list[dict[str, str | int | list[str] | None]]:
         """Records of this offset that an older lineage has, if the answer is about another one."""
         if answer == fates.TRUNCATED:
             return []
-        by_epoch: dict[int, list[Copy]] = {}
+        by_epoch: dict[int | None, list[Copy]] = {}
         for copy, sighting in self._old:
-            by_epoch.setdefault(-1 if sighting.leader_epoch is None else sighting.leader_epoch, []).append(copy)
+            by_epoch.setdefault(sighting.leader_epoch, []).append(copy)
         return [{"answer": fates.TRUNCATED, "leaderEpoch": epoch, "copies": _paths(copies)} for epoch, copies in by_epoch.items()]
 
     # The first answer that holds

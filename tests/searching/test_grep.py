@@ -446,7 +446,7 @@ def test_keys_are_hashed_as_the_java_client_does() -> None:
 
 def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None:
     for partition in range(3):
-        segments = {0: [batch(records=[record(key=b"21", value=b"v")])]}
+        segments = {0: [batch(records=[record(key=b"21", value=b"v"), record(value=b"without a key")])]}
         write_partition(tmp_path, topic="orders", partition=partition, segments=segments)
     right = partition_of(b"21", 3)
     search = kdump.grep(None, tmp_path, key="21", partition_count=3)
@@ -463,6 +463,20 @@ def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / f"{FIRST}.log").write_bytes(batch(records=[record(key=b"21")]))  # whose partition nobody knows
     assert {hit.partition for hit in kdump.grep(None, tmp_path, key="21", partition_count=3)} == {right, None}
+    assert {hit.partition for hit in kdump.grep(None, tmp_path, partition_count=3)} == {0, 1, 2} - {right}
+
+
+def test_what_is_asked_in_python_has_a_path_a_kind_and_fields(data: Path) -> None:
+    asked: list[tuple[str, Callable[[], object]]] = [
+        ("grep needs a path", lambda: kdump.grep("x")),
+        ("there is no kind 'glob'", lambda: kdump.grep("x", data, kind="glob")),
+        ("there is no field in an empty list", lambda: Query(b"x", fields=())),
+        ("and not both", lambda: kdump.where(None, data)),
+        ("and not both", lambda: kdump.where("orders-0@1", data, key="k")),
+    ]
+    for said, ask in asked:
+        with pytest.raises(UsageError, match=said):
+            ask()
 
 
 def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:

@@ -155,6 +155,32 @@ def test_a_damaged_copy_is_named_beside_the_intact_ones_and_not_called_behind(co
     assert _fate("a-0@1", second).answer == "damaged", "that is the log which is read"
 
 
+@each(
+    "name, words",
+    {
+        f"{1:020}.log.deleted": "a file that brokers are about to delete",
+        f"{1:020}.log.swap": "a .swap file, which a start puts in its place",
+        f"{1:020}.log.cleaned": "a file of an unfinished cleaning, which a start deletes",
+    }.items(),
+)
+def test_a_record_that_only_a_marked_file_has_is_not_missing_in_a_log_that_goes_on(name: str, words: str, tmp_path: Path) -> None:
+    data = _partition(tmp_path, _batch(0), batch(base_offset=1, records=[]), _batch(2))
+    assert f"{FIRST}.log is of offset 1 and holds no record; " in _fate("a-0@1", data).evidence
+    (data / "a-0" / f"{FIRST}.log").write_bytes(_batch(0) + _batch(2))
+    (data / "a-0" / name).write_bytes(_batch(1))
+    fate = _fate("a-0@1", data)
+    assert (fate.answer, fate.evidence) == ("present-in-deleted-file", f"only in {words}")
+
+
+def test_what_a_checkpoint_cannot_know_and_a_batch_does_not_say_truncates_nothing(tmp_path: Path) -> None:
+    """Epochs before the first that a checkpoint has, and those of batches without one."""
+    now = _partition(tmp_path / "now", *(_batch(at, partition_leader_epoch=2 * at - 1) for at in (2, 3)), base=2)
+    (now / "a-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 2\n5 3\n")
+    other = _partition(tmp_path / "other", *(_batch(at, partition_leader_epoch=epoch) for at, epoch in enumerate((-1, 2, 3, -1))))
+    fates = [_fate(f"a-0@{offset}", now, other) for offset in range(4)]
+    assert [(fate.answer, len(fate.copies), fate.also) for fate in fates] == [("present", 1 + at // 2, []) for at in range(4)]
+
+
 @each("at", [0, 2])
 def test_only_damage_after_a_record_may_hold_the_marker_of_its_transaction(at: int, tmp_path: Path) -> None:
     batches = [_batch(0), _batch(1, producer_id=7, producer_epoch=0, is_transactional=True), _batch(2)]
@@ -167,8 +193,12 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     fate = _fate("a-0@1", _partition(tmp_path / "one", _batch(0), _batch(1)[:-5]))
     assert fate.answer == "damaged"
     assert "it may also never have been written" in fate.evidence
-    torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]  # whose header contradicts itself
-    assert _fate("a-0@99999", _partition(tmp_path / "two", _batch(0), torn)).answer == "damaged", "any later one"
+    contradicting = [
+        batch(base_offset=1, records=[], records_count=1 + delta, last_offset_delta=delta)[:-1] for delta in (-1, -2)
+    ]
+    contradicting.append(batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5])
+    for number, torn in enumerate((*contradicting, _batch(1)[:16], _batch(1)[:60])):
+        assert _fate("a-0@99999", _partition(tmp_path / str(number), _batch(0), torn)).answer == "damaged", "any later one"
 
 
 @each(("tail", "answer", "words"), [(b"garbage" * 99, "damaged", "damaged, offsets from 1"), (bytes(693), "not-written", "zero")])
