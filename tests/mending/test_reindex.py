@@ -149,7 +149,7 @@ def test_the_index_interval_is_a_setting(tmp_path: Path) -> None:
     batches = [batch(base_offset=offset, records=[record(value=b"v")]) for offset in range(5)]
     write_partition(tmp_path, topic="a", segments={0: batches})
     kdump.reindex(tmp_path / "a-0", tmp_path / "out", config={"index.interval.bytes": 0, "segment.index.bytes": 32})
-    with pytest.raises(CorruptData, match="an index of 32 bytes would exceed segment.index.bytes, 31"):
+    with pytest.raises(CorruptData, match=r"an index of 32 bytes would exceed segment\.index\.bytes, 31"):
         kdump.reindex(tmp_path / "a-0", tmp_path / "no", config={"index.interval.bytes": 0, "segment.index.bytes": 31})
     assert [entry.offset for entry in kdump.open(tmp_path / "out" / f"{FIRST}.index", "index")] == [1, 2, 3, 4]
 
