@@ -28,8 +28,6 @@ class ControlType(IntEnum):
     LEADER_CHANGE = 2
     SNAPSHOT_HEADER = 3
     SNAPSHOT_FOOTER = 4
-    KRAFT_VERSION = 5
-    KRAFT_VOTERS = 6
 
 
 # --- integers of variable size -----------------------------------------------------------------------------------
@@ -214,13 +212,10 @@ def _compressed(plain: bytes, *, codec: Codec, magic: int, compressor: Compresso
 
 @dataclass(frozen=True, kw_only=True)
 class Voter:
-    """A voter of the KRaft quorum; its endpoints are (name, host, port)."""
+    """A voter of the KRaft quorum."""
 
     voter_id: int = 1
     voter_directory_id: bytes = bytes(16)
-    endpoints: Sequence[tuple[str, str, int]] = (("CONTROLLER", "localhost", 9093),)
-    min_supported_version: int = 0
-    max_supported_version: int = 1
 
 
 def control_record(*, control_type: int, value: bytes | None = b"", key_version: int = 0, key_size: int | None = None) -> Record:
@@ -277,18 +272,6 @@ def snapshot_footer_record() -> Record:
     return control_record(control_type=ControlType.SNAPSHOT_FOOTER, value=struct.pack(">h", 0) + _NO_TAGS)
 
 
-def kraft_version_record(*, kraft_version: int = 1) -> Record:
-    """The kraft.version in force from here on. Kafka: KRaftVersionRecord, KIP-853."""
-    value = struct.pack(">hh", 0, kraft_version) + _NO_TAGS
-    return control_record(control_type=ControlType.KRAFT_VERSION, value=value)
-
-
-def kraft_voters_record(*, voters: Sequence[Voter] = (Voter(),)) -> Record:
-    """The voters of the quorum from here on. Kafka: VotersRecord, KIP-853."""
-    value = struct.pack(">h", 0) + _compact_array([_voter_of_set(voter) for voter in voters]) + _NO_TAGS
-    return control_record(control_type=ControlType.KRAFT_VOTERS, value=value)
-
-
 def transaction_marker(
     *,
     is_commit: bool = True,
@@ -318,27 +301,8 @@ def transaction_marker(
 _NO_TAGS = b"\x00"
 
 
-def _voter_of_set(voter: Voter) -> bytes:
-    endpoints = [
-        _compact_string(name) + _compact_string(host) + struct.pack(">H", port) + _NO_TAGS for name, host, port in voter.endpoints
-    ]
-    return (
-        struct.pack(">i", voter.voter_id)
-        + voter.voter_directory_id
-        + _compact_array(endpoints)
-        + struct.pack(">hh", voter.min_supported_version, voter.max_supported_version)
-        + _NO_TAGS  # of the version range
-        + _NO_TAGS  # of the voter
-    )
-
-
 def _compact_array(elements: Sequence[bytes]) -> bytes:
     return unsigned_varint(len(elements) + 1) + b"".join(elements)
-
-
-def _compact_string(text: str) -> bytes:
-    encoded = text.encode()
-    return unsigned_varint(len(encoded) + 1) + encoded
 
 
 # --- magic 0 and 1 -----------------------------------------------------------------------------------------------

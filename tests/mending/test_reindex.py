@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +69,16 @@ def test_every_release_was_recorded() -> None:
     assert {release for line in LINES for release in line["files"]} == {"4.3.1", "3.9.1", "2.8.2"}
 
 
+def _refusal(folder: Path) -> str:
+    """The code for which no partition is made; empty if one is."""
+    try:
+        kdump.reindex(folder / "a-0", folder / "out")
+    except CorruptData as fault:
+        assert not (folder / "out").exists()
+        return fault.code
+    return ""
+
+
 @each(
     ("segments", "code"),
     [
@@ -82,28 +91,21 @@ def test_offsets_have_to_be_in_order_within_their_segment(segments: dict[int, li
     """By the first offsets of batches of two records."""
     logs = {base: [batch(base_offset=first, records=[record()] * 2) for first in firsts] for base, firsts in segments.items()}
     write_partition(tmp_path, topic="a", segments=logs)
-    with pytest.raises(CorruptData) if code else nullcontext() as caught:
-        kdump.reindex(tmp_path / "a-0", tmp_path / "out")
-    assert (tmp_path / "out").exists() != bool(code)
-    assert not code or (caught is not None and caught.value.code == code)
+    assert _refusal(tmp_path) == code
 
 
 @each("key, code", [(b"\0\0\0\0", ""), (b"\0\0\0\1", ""), (b"\0\0\0\2", "control-type-unknown"), (None, "control-key-null")])
 def test_a_producer_writes_no_other_control_records_than_markers(key: bytes | None, code: str, tmp_path: Path) -> None:
     control = batch(records=[record(key=key, value=bytes(6))], producer_id=7, producer_epoch=0, is_control=True)
     write_partition(tmp_path, topic="a", segments={0: [control]})
-    with pytest.raises(CorruptData) if code else nullcontext() as caught:
-        kdump.reindex(tmp_path / "a-0", tmp_path / "out")
-    assert not code or (caught is not None and caught.value.code == code)
+    assert _refusal(tmp_path) == code
 
 
 @each("start, code", [(3, ""), (4, "log-start-beyond-end")])
 def test_the_log_start_is_not_after_the_log_end(start: int, code: str, tmp_path: Path) -> None:
     write_partition(tmp_path, topic="a", segments={0: TRANSACTIONS})
     (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\na 0 {start}\n")
-    with pytest.raises(CorruptData) if code else nullcontext() as caught:
-        kdump.reindex(tmp_path / "a-0", tmp_path / "out")
-    assert not code or (caught is not None and caught.value.code == code)
+    assert _refusal(tmp_path) == code
 
 
 # --- what is made
