@@ -189,7 +189,6 @@ t19        1  1.00 KiB        ?  9999-12-31 23:59  zstd 50 % 2.0x  damage, 2 ope
 and 1 more topic, 1.00 KiB
 hanging transaction of producer 4 in a-5, from offset 7; the log goes on for 5 s
 open transaction of producer 4 in a-4, from offset 7; the log goes on for 4 s; a marker may be in what was not read
-open transaction of producer 4 in a-1, from offset 7; the log goes on for 1 s; a marker may be in what was not read
 and 1 more open transaction
 damage: 15 bytes in 6 partitions, first at /d/1:0
 /d/f.log: file
@@ -198,10 +197,8 @@ damage: 15 bytes in 6 partitions, first at /d/1:0
 damage: 1 partition, first at /d/f.log:0
 /d/odd: what is in it besides
 not seen  /d/1/gone-0: why
-not seen  /d/1/gone-4: why
 and 1 more; --output ndjson lists all.
   kdump check /d/1/a-0   # what is damaged, and what to do
-  kdump check /d/1/a-4   # what is damaged, and what to do
   kdump check /d/1/a-5   # whether a transaction hangs, and how to end it
   kdump check /d/f.log   # what is damaged, and what to do
   kdump grep --where key.group=g2 --output table /d/f.log   # which offsets a group committed, and when
