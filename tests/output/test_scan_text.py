@@ -175,7 +175,6 @@ NOT_THERE = "not examined: none of the partitions that checkpoints name is there
 HEADERS_ONLY = "headers and CRCs intact; "
 VERDICTS: list[tuple[dict[str, Any], int, str, list[str]]] = [
     ({}, 0, "fine", []),
-    ({"topics": []}, 0, "fine", []),
     ({"has_kafkas": False}, 3, "not examined", ["not examined: there is no Kafka file"]),
     ({"topics": [], "codes": [(GONE, 1)]}, 3, "not examined", ["not examined: partition-missing", NOT_THERE]),
     ({"codes": [(GONE, 1)]}, 3, "not examined", ["not examined: partition-missing"]),

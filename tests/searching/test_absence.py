@@ -420,14 +420,6 @@ def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(checkpoint: int, answ
     assert _answers(path, (4, 5)) == answers
 
 
-@each("is_damaged", [False, True])
-def test_a_marker_may_be_in_what_is_damaged(is_damaged: bool, tmp_path: Path) -> None:
-    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
-    begun, after = _batch(0, **of_producer), _batch(1, **of_producer, crc=1)
-    (fate,) = kdump.where("a-0@0", _partition(tmp_path, begun, *([after] if is_damaged else [])))
-    assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_damaged)
-
-
 @each("crc, checkpoint, answer, superseded_by", [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)])
 def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was_replaced(
     crc: int | None, checkpoint: int, answer: str, superseded_by: int | None, tmp_path: Path

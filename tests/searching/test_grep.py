@@ -22,8 +22,8 @@ from kdump.cli.commands import main
 from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
 from kdump.formats.ranges import Range
-from kdump.output.rows.hits import NotRead
-from kdump.output.text.grep import gap_line
+from kdump.output.rows.hits import NotRead, SearchVerdict
+from kdump.output.text.grep import gap_line, verdict_lines
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
@@ -622,6 +622,16 @@ def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str, 
 def test_what_was_not_read_has_its_offsets(offset: int | None, next_offset: int | None, where: str) -> None:
     gap = NotRead("a.log", 61, 130, offset, next_offset, "crc-mismatch", "the CRC differs")
     assert gap_line(gap) == f"a.log: bytes 61 to 129{where}: the CRC differs (crc-mismatch)"
+
+
+@each("count, rest", [(20, []), (21, ["1 more range"]), (30, ["10 more ranges"])])
+def test_twenty_ranges_that_were_not_read_are_said_and_the_rest_counted(count: int, rest: list[str]) -> None:
+    gap = NotRead("x.log", 1, 5, None, None, "code", "why")
+    verdict = SearchVerdict(**dict.fromkeys(SearchVerdict.column_names, 0) | {"verdict": "not proven", "unknown_fields": []})
+    lines = list(verdict_lines(verdict, [gap] * count))
+    said = [f"... and {more} not read intact; --output ndjson lists all" for more in rest]
+    assert lines.count(gap_line(gap)) == 20
+    assert [line for line in lines if line[:3] == "..."] == said
 
 
 def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:

@@ -120,6 +120,12 @@ def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -
     assert _fate("a-0@0", diverged, leader).answer == "aborted"
 
 
+def test_a_replica_that_ends_where_the_next_leader_epoch_begins_is_behind(tmp_path: Path) -> None:
+    behind = _partition(tmp_path / "behind", _batch(0), _batch(1))
+    leader = _partition(tmp_path / "leader", _batch(0), _batch(1), _batch(2, partition_leader_epoch=1))
+    assert _fate("a-0@2", behind, leader).answer == "only-on"
+
+
 def test_copies_of_topics_with_different_ids_are_not_taken_for_one_topic_without_a_word(tmp_path: Path) -> None:
     for name in ("new", "old"):
         _partition(tmp_path / name, _batch(0))
@@ -359,12 +365,6 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
     assert (fate.answer, fate.damaged_on, found.is_certain) == ("not-found", [str(both)], False)
 
 
-def test_sequences_that_a_producer_skips_are_named_where_no_record_was_written(tmp_path: Path) -> None:
-    batches = [_batch(at, producer_id=7, producer_epoch=0, base_sequence=one) for at, one in enumerate((0, 1, 1, 5))]
-    missing = [{"producerId": 7, "producerEpoch": 0, "first": 2, "last": 4}]
-    assert _fate("a-0@9", _partition(tmp_path / "one", *batches)).missing_sequences == missing
-
-
 CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/leader-epoch-checkpoint")
 
 
@@ -481,15 +481,6 @@ def test_what_names_no_record_or_no_path_is_refused(
 ) -> None:
     assert commands.main(["where", *words.format(tmp_path).split()]) == 2
     assert said in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(("offset", "code"), [(0, 0), (9, 1)])
-def test_the_exit_code_says_whether_it_is_there(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], offset: int, code: int
-) -> None:
-    data = _partition(tmp_path / "one", batch(base_offset=0, records=[record(key=b"k")]))
-    assert commands.main(["where", f"a-0@{offset}", str(data)]) == code
-    assert capfd.readouterr().out.startswith(f"a-0@{offset}   {'beyond the end (not-written)' if code else 'present   key k'}\n")
 
 
 def test_rows_have_all_fields(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
