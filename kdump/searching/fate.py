@@ -102,12 +102,13 @@ class Verdict:
             return self._old
         return [] if answer == fates.DAMAGED else self._current
 
-    def _also(self, answer: str) -> list[dict[str, str | int | list[str] | None]]:
+    def _also(self, answer: str) -> list[dict[str, str | int | list[str]]]:
         """Records of this offset that an older lineage has, if the answer is about another one."""
         if answer == fates.TRUNCATED:
             return []
-        by_epoch: dict[int | None, list[Copy]] = {}
+        by_epoch: dict[int, list[Copy]] = {}
         for copy, sighting in self._old:
+            assert sighting.leader_epoch is not None  # for without one it is not truncated
             by_epoch.setdefault(sighting.leader_epoch, []).append(copy)
         return [{"answer": fates.TRUNCATED, "leaderEpoch": epoch, "copies": _paths(copies)} for epoch, copies in by_epoch.items()]
 

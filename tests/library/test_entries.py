@@ -42,7 +42,7 @@ def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: 
         assert list(index) == [kdump.OffsetIndexEntry(105, 0), kdump.OffsetIndexEntry(140, 4096)]
         assert (len(index), index.base_offset, index.size) == (2, 100, 70_002 * 8)
         assert [list(table["position"]) for table in index.tables()] == [[0, 4096]]
-    empty = kdump.open(_file(tmp_path, f"{BASE}.index", b""))
+    empty = kdump.open(_file(tmp_path, f"{BASE}.index", b""), "index")
     assert (len(empty), bool(empty), list(empty)) == (0, True, [])
 
 

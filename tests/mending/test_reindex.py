@@ -65,10 +65,6 @@ def test_log_managers_rebuild_the_same_files(step: int, directories: Path, tmp_p
     assert made > len(lines) // 2
 
 
-def test_every_release_was_recorded() -> None:
-    assert {release for line in LINES for release in line["files"]} == {"4.3.1", "3.9.1", "2.8.2"}
-
-
 def _refusal(folder: Path) -> str:
     """The code for which no partition is made; empty if one is."""
     try:

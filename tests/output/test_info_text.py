@@ -203,8 +203,6 @@ and 1 more; --output ndjson lists all.
   kdump check /d/f.log   # what is damaged, and what to do
   kdump grep --where key.group=g2 --output table /d/f.log   # which offsets a group committed, and when
   kdump triage /d/1   # will it start, what is lost, what to do first
-  ls -la /d/1/x   # not Kafka's
-  ls -la /d/f.log/x   # not Kafka's
 """
 
 
