@@ -191,12 +191,10 @@ hanging transaction of producer 4 in a-5, from offset 7; the log goes on for 5 s
 open transaction of producer 4 in a-4, from offset 7; the log goes on for 4 s; a marker may be in what was not read
 and 1 more open transaction
 damage: 15 bytes in 6 partitions, first at /d/1:0
-/d/f.log: file
 1.00 KiB on the disk, 1.00 KiB in sizes of files. Written by 3.0 (a guess).
 3 groups: 3 stable (g0, g1, g2)
 damage: 1 partition, first at /d/f.log:0
 /d/odd: what is in it besides
-not seen  /d/1/gone-0: why
 and 1 more; --output ndjson lists all.
   kdump check /d/1/a-0   # what is damaged, and what to do
   kdump check /d/1/a-5   # whether a transaction hangs, and how to end it
