@@ -76,7 +76,17 @@ def test_each_field_of_batches_and_records_is_the_one_that_was_written(tmp_path:
     sets = [message_set(messages=[old[0]], base_offset=13), wrapper(messages=[old[1]], base_offset=14)]
     parts = [first, second, *sets]
     log = kdump.open(_log(tmp_path, *parts))
-    names: tuple[str, ...] = ("base_offset", "last_offset", "position", "size", "magic", "timestamp_type", "timestamp", "compresscodec", "isvalid")
+    names: tuple[str, ...] = (
+        "base_offset",
+        "last_offset",
+        "position",
+        "size",
+        "magic",
+        "timestamp_type",
+        "timestamp",
+        "compresscodec",
+        "isvalid",
+    )
     starts = [0, *accumulate(map(len, parts))]
     kinds = [(2, "CreateTime", TIMESTAMP + 5, "zstd"), (2, "LogAppendTime", TIMESTAMP + 9, "none")]
     kinds += [(0, "NoTimestampType", -1, "none"), (1, "CreateTime", TIMESTAMP + 1, "gzip")]
