@@ -76,25 +76,15 @@ def test_each_field_of_batches_and_records_is_the_one_that_was_written(tmp_path:
     sets = [message_set(messages=[old[0]], base_offset=13), wrapper(messages=[old[1]], base_offset=14)]
     parts = [first, second, *sets]
     log = kdump.open(_log(tmp_path, *parts))
-    names: tuple[str, ...] = (
-        "base_offset",
-        "last_offset",
-        "position",
-        "size",
-        "magic",
-        "timestamp_type",
-        "timestamp",
-        "compresscodec",
-        "isvalid",
-    )
+    place, kind = ("base_offset", "last_offset", "position", "size", "magic"), ("timestamp_type", "timestamp", "compresscodec")
     starts = [0, *accumulate(map(len, parts))]
     kinds = [(2, "CreateTime", TIMESTAMP + 5, "zstd"), (2, "LogAppendTime", TIMESTAMP + 9, "none")]
     kinds += [(0, "NoTimestampType", -1, "none"), (1, "CreateTime", TIMESTAMP + 1, "gzip")]
     spans = [(10, 11), (12, 12), (None, 13), (None, 14)]
     expected = [(*spans[row], starts[row], len(parts[row]), *kinds[row], True) for row in range(4)]
-    assert _shown(log, *names) == expected
-    names = ("count", "base_sequence", "last_sequence", "producer_id", "producer_epoch", "partition_leader_epoch")
-    assert _shown(log, *names, "is_transactional", "is_control") == [
+    assert _shown(log, *place, *kind, "isvalid") == expected
+    counts = ("count", "base_sequence", "last_sequence", "producer_id", "producer_epoch", "partition_leader_epoch")
+    assert _shown(log, *counts, "is_transactional", "is_control") == [
         (2, 20, 21, 7, 5, 3, True, False),
         (1, -1, -1, -1, -1, 0, False, False),
         *[(None,) * 8] * 2,
