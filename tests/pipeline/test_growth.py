@@ -63,7 +63,7 @@ def _append(folder: Path, segment: int, *data: bytes) -> Path:
     path = folder / file_name(segment, ".log")
     with path.open("ab") as file:
         file.write(b"".join(data))
-    path.with_suffix(".index").touch()
+    path.with_suffix(".timeindex").touch()
     return path
 
 
@@ -233,7 +233,7 @@ def _write_again(path: Path) -> None:
 
 def _delete_all(path: Path) -> None:
     path.unlink()
-    path.with_suffix(".index").unlink()
+    path.with_suffix(".timeindex").unlink()
     path.parent.rmdir()
     _append(path.parent.parent / "b-0", 0)
 
