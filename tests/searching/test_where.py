@@ -199,7 +199,9 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     fate = _fate("a-0@1", _partition(tmp_path / "one", _batch(0), _batch(1)[:-5]))
     assert fate.answer == "damaged"
     assert "it may also never have been written" in fate.evidence
-    fields = [{"last_offset_delta": delta, "records_count": count} for delta, count in ((-1, 0), (-2, -1), (7, 1))]
+    fields: list[dict[str, Any]] = [
+        {"last_offset_delta": delta, "records_count": count} for delta, count in ((-1, 0), (-2, -1), (7, 1))
+    ]
     contradicting = [batch(base_offset=1, records=[record()], **of_header)[:-1] for of_header in fields]
     for number, torn in enumerate((*contradicting, _batch(1)[:16], _batch(1)[:60])):
         assert _fate("a-0@99999", _partition(tmp_path / str(number), _batch(0), torn)).answer == "damaged", "any later one"
