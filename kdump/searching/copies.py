@@ -27,7 +27,7 @@ from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks.wording import span
 from kdump.decoding.markers import marker_type
-from kdump.errors import CorruptData, KdumpError, Unreadable
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import text_checkpoint, tree
 from kdump.mending.attested import Witnesses
 from kdump.messages.control_records import ABORT, COMMIT
@@ -170,14 +170,14 @@ class Copy:
         try:
             with Source(os.path.join(directory, name)) as source:
                 line = text_checkpoint.entry_of(source, self.topic, self.partition)
-        except KdumpError as error:
+        except Unreadable as error:
             self._note_unread(error)
             return None
         return None if line is None else int(line.values[2])
 
-    def _note_unread(self, error: KdumpError) -> None:
+    def _note_unread(self, error: Unreadable) -> None:
         """Note a checkpoint that could not be read; one that is not there says nothing."""
-        if not isinstance(error, Unreadable) or error.code != "file-missing":
+        if error.code != "file-missing":
             self.not_read.append(str(error))
 
     @property
@@ -217,7 +217,7 @@ class Copy:
             with Source(os.path.join(self.folder, tree.LEADER_EPOCHS)) as source:
                 entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).entries()
                 return sorted({(int(epoch), int(start)) for epoch, start in entries})
-        except KdumpError as error:
+        except Unreadable as error:
             self._note_unread(error)
             return []
 
@@ -501,7 +501,7 @@ class Copy:
                 continue
             for header in chunk.headers:
                 producer, first = (header[PRODUCER_ID], header[PRODUCER_EPOCH]), header[BASE_SEQUENCE]
-                if first < 0 or producer[0] < 0 or header[ATTRIBUTES] & CONTROL_BIT:
+                if first < 0:  # as in markers, and without a producer
                     continue
                 wanted = expected.get(producer, 0)
                 if first > wanted and len(missing) < _MAX_SEQUENCES:
@@ -581,8 +581,7 @@ class _Look:
         first, last = batches["base_offset"][row], batches["last_offset"][row]
         if first is None:  # old versions of librdkafka wrote 0 as the offset of each wrapper
             return bool(self._wanted) and (self._wanted[0] <= last or last == 0)
-        if not chunk.is_legacy:
-            last = max(last, first + chunk.headers[row][RECORD_COUNT] - 1)
+        last = max(last, first + chunk.headers[row][RECORD_COUNT] - 1)
         return _are_between(self._wanted, first, last)
 
     def pass_over(self, summary: BatchSummary) -> None:

@@ -108,7 +108,8 @@ class Verdict:
             return []
         by_epoch: dict[int, list[Copy]] = {}
         for copy, sighting in self._old:
-            by_epoch.setdefault(-1 if sighting.leader_epoch is None else sighting.leader_epoch, []).append(copy)
+            assert sighting.leader_epoch is not None  # for without one it is not truncated
+            by_epoch.setdefault(sighting.leader_epoch, []).append(copy)
         return [{"answer": fates.TRUNCATED, "leaderEpoch": epoch, "copies": _paths(copies)} for epoch, copies in by_epoch.items()]
 
     # The first answer that holds

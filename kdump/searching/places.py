@@ -197,5 +197,5 @@ def _directories(root: str) -> Iterator[str]:
         path = waiting.pop()
         yield path
         with suppress(Unreadable):
-            inner = [entry for entry in system.entries(path) if entry.is_directory and not entry.is_link]
+            inner = [entry for entry in system.entries(path) if entry.is_directory]
             waiting += [entry.path for entry in reversed(inner) if entry.name != tree.REMOTE_INDEX_CACHE]

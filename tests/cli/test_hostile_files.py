@@ -9,10 +9,7 @@ import pytest
 import kdump
 from campaigns import hostile_files
 from campaigns.hostile_files import little_is_free, run_here, written
-from kdump.binary.source import Source
 from kdump.cli.commands import main
-from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
-from kdump.releases.profile import Profile
 from tests import kernels
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_contents import CONTENTS, MUCH_IN_LITTLE
@@ -102,19 +99,6 @@ def test_a_command_does_not_hold_what_stands_beside_a_log(
 
     run("imports modules")
     assert _peak(lambda: run("out")) < at_most
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "release"), [("wrapper of messages", "0.10.0.1"), ("wrapper of messages of magic 0", "0.10.2.0")]
-)
-def test_the_messages_of_a_wrapper_are_not_held_before_0_11(tmp_path: Path, release: str, name: str) -> None:
-    rules = Profile(release).message_rules()
-    assert rules is not None
-    with Source(str(written(KINDS[name], 10_000, tmp_path))) as source:
-        ((_, wrapper),) = MessageLog(source, rules).messages()
-    assert _peak(lambda: sum(1 for _ in messages_in(wrapper, rules))) < 1.5  # it was 3
-    assert sum(1 for _ in messages_in(wrapper, rules)) == 10_000
 
 
 def test_a_table_shows_the_start_of_a_long_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from unittest import mock
 import pytest
 import zstandard
 
-from campaigns import damage
 from kdump.binary import system
 from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
@@ -25,10 +23,9 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.spark import session
 from kdump.spark.asked_for import has_cluster
 from tests.builders.checksums import crc32c
-from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, flipped, write_fleet
-from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts, without_modules
 
@@ -93,7 +90,6 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     assert "no worker process can be started: Resource temporarily unavailable" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
 def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="lz4")
@@ -105,13 +101,6 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     saved = {"measured": size, "uncompressed": 1070, "saved": 1 - size / 1070}
     unknown = {"measured": 0, "uncompressed": None, "saved": None}
     assert lz4 == {"codec": "lz4", "batches": 1, "size": size, **(saved if measured else unknown)}
-    _scan(tmp_path / "data", tmp_path / "again", "--savings", savings)
-    lines = capsys.readouterr().out.splitlines()
-    (heading,) = [row for row, line in enumerate(lines) if line.startswith("codec ")]
-    assert lines[heading + 1].split() == [
-        *("lz4", "1", str(size), "bytes"),
-        *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
-    ]
 
 
 def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -361,39 +350,6 @@ def test_damage_outside_a_range_does_not_matter_in_any_form(tmp_path: Path, capf
     assert _said(capfd, path, form, "--to-offset", "1") == _said(capfd, path, form, "--limit", "2") == (0, "")
     path.write_bytes(_one(0) + _one(1)[:-1] + b"x" + _one(2))
     assert _said(capfd, path, form, "--from-offset", "2") == (0, "")
-
-
-def _logs() -> list[bytes]:
-    """Logs of all magics, some compressed, one with transactions."""
-    records = [record(key=b"key", value=b"value %d" % n) for n in range(4)]
-    codecs: list[Codec] = ["gzip", "lz4", "zstd", "snappy"]
-    commit = batch(
-        records=[commit_record()], base_offset=8, is_control=True, is_transactional=True, producer_id=7, producer_epoch=1
-    )
-    plain = [batch(records=records, base_offset=4 * n) for n in range(4)]
-    packed = [batch(records=records, base_offset=4 * n, codec=codec) for n, codec in enumerate(codecs)]
-    old = [message_set(messages=[message(magic=n % 2, value=b"value") for n in range(5)])]
-    wrapped = [wrapper(magic=1, codec="gzip", messages=[message(value=b"v")] * 4, base_offset=4 * k) for k in range(3)]
-    return [b"".join(entries) for entries in (plain, packed, [*plain[:2], commit], old, wrapped)]
-
-
-@pytest.mark.slow
-@each("seed", range(60), share=4)
-def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
-    chance = random.Random(seed)
-    logs = _logs()
-    log = damage.damage(".log", logs[seed % len(logs)], chance.choice(logs), chance)
-    path = tmp_path / file_name(0, ".log")
-    path.write_bytes(log.data)
-    first, last = sorted(chance.choices(range(20), k=2))
-    for options in ([], ["--deep"], ["--from-offset", str(first)], ["--deep", "--to-offset", str(last)], ["--fail-fast"]):
-        said = {form: _said(capfd, path, form, *options) for form in FORMS}
-        assert len({code for code, _ in said.values()}) == 1, (log.what, options, said)
-        is_empty = all("this range is empty" in err for _, err in said.values())
-        assert is_empty or all((code == 0) == (err == "") for code, err in said.values()), (log.what, options, said)
-        if "--deep" in options:
-            del said["kafka"]  # there, control records are in Kafka's own words
-        assert len({err for _, err in said.values()}) == 1, (log.what, options, said)
 
 
 # --- which engine, and no tables

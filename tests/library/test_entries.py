@@ -36,23 +36,24 @@ def _damage_of(rows: Iterable[object], path: Path) -> tuple[str, int | None, lis
     return caught.value.code, caught.value.position, before
 
 
-@pytest.mark.slow
 def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: Path) -> None:
-    data = offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=500_000)
+    data = offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=70_000)
     with kdump.open(_file(tmp_path, f"{BASE}.index", data), "index") as index:
         assert list(index) == [kdump.OffsetIndexEntry(105, 0), kdump.OffsetIndexEntry(140, 4096)]
-        assert (len(index), index.base_offset, index.size) == (2, 100, 500_002 * 8)
+        assert (len(index), index.base_offset, index.size) == (2, 100, 70_002 * 8)
         assert [list(table["position"]) for table in index.tables()] == [[0, 4096]]
+    empty = kdump.open(_file(tmp_path, f"{BASE}.index", b""), "index")
+    assert (len(empty), bool(empty), list(empty)) == (0, True, [])
 
 
 def test_an_entry_of_an_unknown_version_is_damage(tmp_path: Path) -> None:
-    entries = [aborted_transaction(producer_id=number, version=3 if number == 1 else 0) for number in range(3)]
+    entries = [aborted_transaction(producer_id=number, version=0 if number in (1, 4) else 3) for number in range(6)]
     path = _file(tmp_path, f"{BASE}.txnindex", transaction_index(entries=entries))
     index = kdump.open(path, "txnindex")
     code, position, before = _damage_of(index, path)
-    assert (code, position, len(before)) == ("txnindex-version-unknown", 34, 1)
+    assert (code, position, len(before)) == ("txnindex-version-unknown", 0, 0)
     items = [one.producer_id if isinstance(one, kdump.AbortedTransaction) else (one.start, one.end) for one in index.salvage()]
-    assert items == [0, (34, 68), 2]
+    assert items == [(0, 34), 1, (68, 102), (102, 136), 4, (170, 204)]
 
 
 def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:

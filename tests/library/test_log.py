@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ import kdump
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import (
+    TIMESTAMP,
     abort_record,
     batch,
     leader_change_record,
@@ -62,6 +65,45 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 
 
 # --- Records
+
+
+def test_each_field_of_batches_and_records_is_the_one_that_was_written(tmp_path: Path) -> None:
+    pair = [record(key=b"k", timestamp=TIMESTAMP + 5), record(value=b"", timestamp=TIMESTAMP + 1, headers=[(b"h", None)])]
+    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 5, "base_sequence": 20, "is_transactional": True}
+    first = batch(base_offset=10, partition_leader_epoch=3, codec="zstd", records=pair, **of_producer)
+    second = batch(base_offset=12, records=[record(value=b"v")], timestamp_type="LogAppendTime", max_timestamp=TIMESTAMP + 9)
+    old = [message(magic=magic, key=b"key", value=b"v", timestamp=TIMESTAMP + 1) for magic in (0, 1)]
+    sets = [message_set(messages=[old[0]], base_offset=13), wrapper(messages=[old[1]], base_offset=14)]
+    parts = [first, second, *sets]
+    log = kdump.open(_log(tmp_path, *parts))
+    place, kind = ("base_offset", "last_offset", "position", "size", "magic"), ("timestamp_type", "timestamp", "compresscodec")
+    starts = [0, *accumulate(map(len, parts))]
+    kinds = [(2, "CreateTime", TIMESTAMP + 5, "zstd"), (2, "LogAppendTime", TIMESTAMP + 9, "none")]
+    kinds += [(0, "NoTimestampType", -1, "none"), (1, "CreateTime", TIMESTAMP + 1, "gzip")]
+    spans = [(10, 11), (12, 12), (None, 13), (None, 14)]
+    expected = [(*spans[row], starts[row], len(parts[row]), *kinds[row], True) for row in range(4)]
+    assert _shown(log, *place, *kind, "isvalid") == expected
+    counts = ("count", "base_sequence", "last_sequence", "producer_id", "producer_epoch", "partition_leader_epoch")
+    assert _shown(log, *counts, "is_transactional", "is_control") == [
+        (2, 20, 21, 7, 5, 3, True, False),
+        (1, -1, -1, -1, -1, 0, False, False),
+        *[(None,) * 8] * 2,
+    ]
+    names = ("offset", "timestamp", "key", "value", "key_size", "value_size", "sequence", "headers", "magic", "timestamp_type")
+    assert _shown(log.records(), *names) == [
+        (10, TIMESTAMP + 5, b"k", None, 1, -1, 20, (), 2, "CreateTime"),
+        (11, TIMESTAMP + 1, None, b"", -1, 0, 21, ((b"h", None),), 2, "CreateTime"),
+        (12, TIMESTAMP + 9, None, b"v", -1, 1, -1, (), 2, "LogAppendTime"),
+        (13, -1, b"key", b"v", 3, 1, None, None, 0, "NoTimestampType"),
+        (14, TIMESTAMP + 1, b"key", b"v", 3, 1, None, None, 1, "CreateTime"),
+    ]
+    of_batch = ("producer_id", "producer_epoch", "partition_leader_epoch", "is_transactional")
+    assert _shown(log.records(), "position", "compresscodec", *of_batch, "isvalid") == [
+        *[(0, "zstd", 7, 5, 3, True, None)] * 2,
+        (starts[1], "none", -1, -1, 0, False, None),
+        (starts[2], "none", *[None] * 4, True),
+        (starts[3], "gzip", *[None] * 4, True),
+    ]
 
 
 def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Path) -> None:

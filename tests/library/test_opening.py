@@ -4,7 +4,6 @@ import gc
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -150,9 +149,3 @@ def test_opening_a_log_imports_neither_commands_nor_what_is_slow_to_import(tmp_p
     modules = _printed(f"import sys, kdump; list(kdump.open({path!r}).records()); print(*sorted(sys.modules))")
     assert [name for name in modules if name.startswith(("kdump.cli", "kdump.output", "kdump.releases"))] == []
     assert {"click", "rich", "pyarrow", "pyspark"} & {name.split(".")[0] for name in modules} == set()
-
-
-def test_the_marker_for_type_checkers_is_part_of_the_package() -> None:
-    assert (ROOT / "kdump" / "py.typed").read_bytes() == b""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    assert settings["package-data"]["kdump"] == ["py.typed"]

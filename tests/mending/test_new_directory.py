@@ -196,18 +196,6 @@ def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_file_that_the_disk_does_not_take_is_an_error_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_descriptor: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    with pytest.raises(OSError, match="Input/output"), NewDirectory(str(tmp_path / "out"), []) as directory:
-        directory.write("x", b"x")
-        monkeypatch.setattr(os, "fsync", fail)
-        directory.write("y", b"y")
-        directory.sync()
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("has_threads", [True, False])
 def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
@@ -215,12 +203,9 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
     def note(descriptor: int) -> None:
         synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
 
-    def refuse(_run: object, _arguments: object) -> int:
-        raise RuntimeError("can't start new thread")
-
     monkeypatch.setattr(os, "fsync", note)
     if not has_threads:
-        monkeypatch.setattr(_thread, "start_new_thread", refuse)
+        monkeypatch.setattr(_thread, "start_new_thread", _cannot_start)
     with NewDirectory(str(tmp_path / "new" / "deeper" / "out"), []) as directory:
         directory.folder("a-0")
         names = [f"{row}.log" for row in range(40)]
@@ -270,32 +255,24 @@ def test_all_files_are_synced_once_and_closed(start: object, size: int, tmp_path
     assert not any(map(_is_open, synced))
 
 
-def test_small_files_are_synced_together_and_leave_most_descriptors_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@each("most, held, synced_at_once", [(4 * (40 + 16), 40, 41 - 16), (24, 16, 1)])
+def test_small_files_are_synced_together_and_leave_most_descriptors_free(
+    most: int, held: int, synced_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are not synced at once wait for the thread; where descriptors are few, no more wait than before."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
     monkeypatch.setattr(_thread, "start_new_thread", _cannot_start)
-    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": 4 * (40 + 16)}.__getitem__)
-    descriptors = _opened(tmp_path, 41)
+    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": most}.__getitem__)
+    descriptors = _opened(tmp_path, held + 1)
     syncing = Syncing()
-    for descriptor in descriptors[:40]:
+    for descriptor in descriptors[:held]:
         syncing.close(descriptor, 100)
     assert synced == []
-    syncing.close(descriptors[40], 100)
-    assert len(synced) == 41 - 16  # the others wait for the thread
+    syncing.close(descriptors[held], 100)
+    assert len(synced) == synced_at_once
     syncing.finish()
     assert sorted(synced) == descriptors
-
-
-def test_small_files_are_not_held_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    monkeypatch.setattr(_thread, "start_new_thread", _cannot_start)
-    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": 24}.__getitem__)
-    syncing = Syncing()
-    for descriptor in _opened(tmp_path, 17):
-        syncing.close(descriptor, 100)
-    assert len(synced) == 1  # no more wait than before
-    syncing.finish()
 
 
 @pytest.mark.parametrize("size", [0, 1 << 20])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kdump.mending.recover import lost_records
 from kdump.mending.recover.contradicted import Known
 from kdump.mending.recover.filling import Filling
 from kdump.mending.recover.left_out import Losses
@@ -106,3 +107,20 @@ def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an
     chain, left_out = resolve(pieces, Headers())
     assert [(piece.first, piece.last) for piece in chain] == [(0, 9), (first, first + 9)]
     assert left_out == []
+
+
+@each(
+    "fields, deltas, offsets",
+    [
+        *(({}, [0, 1, 2], [5, 6, 7]), ({}, [0, 2], [5, 7]), ({}, [0, 0, 1], [5]), ({}, [1, 0], [6]), ({}, [-1, 0], [])),
+        *(({"last_offset_delta": 1}, [0, 1, 2], [5, 6]), ({"records_count": 0}, [0, 1], [])),
+        *(({"base_offset": -1}, [0, 1], []), ({"base_offset": 2**63 - 2}, [0, 1, 2], [2**63 - 2, 2**63 - 1])),
+        *(({"magic": 3}, [0], []), ({"attributes": 5}, [0], [])),
+    ],
+)
+def test_lost_records_are_listed_up_to_one_that_is_out_of_order(
+    fields: dict[str, Any], deltas: list[int], offsets: list[int]
+) -> None:
+    records = [record(offset_delta=delta) for delta in deltas]
+    data = batch(records=records, **{"base_offset": 5, "last_offset_delta": 2} | fields)
+    assert [offset for offset, _, _ in lost_records.of_batch(data)] == offsets

@@ -1,9 +1,6 @@
 """Buffered output: what is written arrives unchanged and in order, however long it is."""
 
 import io
-import tracemalloc
-
-import pytest
 
 from kdump.output.blocks import BLOCK_SIZE, Blocks
 
@@ -27,17 +24,3 @@ def test_what_was_written_already_is_left_out_of_long_texts() -> None:
     blocks.write("x" * (3 << 20) + "y" * (1 << 20))
     blocks.flush()
     assert stream.getvalue() == b"y" * (1 << 20)
-
-
-@pytest.mark.slow
-def test_the_bytes_of_a_long_text_are_not_held_beside_it() -> None:
-    class Nowhere(io.RawIOBase):
-        def write(self, data: memoryview) -> int:  # type: ignore[override]  # of bytes
-            return len(data)
-
-    text = "x" * (32 << 20)
-    tracemalloc.start()
-    Blocks(Nowhere()).write(text)  # type: ignore[arg-type]  # it only writes
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4 << 20

@@ -196,6 +196,8 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
         (suite,) = _suites(*[(_finding(), A)] * count)
         lines = (suite[0][0].text or "").splitlines()
         assert len(lines) == count and lines[-1].endswith(end)
+    for code in ("torn-tail", "file-vanished"):  # which a baseline knows
+        assert _counts(_suites((_finding(code), A, True))[0]) == ["1", "0", "0"]
 
 
 def test_junit_contains_no_character_that_xml_forbids() -> None:

@@ -1,8 +1,6 @@
 """The reports at the end of a run: their words, and the order of files in the hash maps of Java and Scala."""
 
-import random
 import tempfile
-import tracemalloc
 from collections.abc import Iterable
 from contextlib import closing
 from itertools import groupby
@@ -70,22 +68,6 @@ def test_pairs_that_are_held_in_blocks_are_reported_as_if_they_were_held_at_once
         ("4.3.1", "out_of_order"): in_order,
         ("4.3.1", "non_consecutive"): [gap.format(*pair) for pair in by_first],
     }
-
-
-@pytest.mark.slow
-def test_fifty_thousand_pairs_take_no_more_memory_than_some_blocks_of_them() -> None:
-    chance = random.Random(1)
-    tracemalloc.start()
-    try:
-        smaller = mock.patch.multiple(store, _BLOCK_PAIRS=1 << 11, _SAMPLE_STEP=1 << 7, _PART_SAMPLES=1 << 6, _MAX_HELD=1 << 18)
-        with smaller, closing(Complaints()) as complaints:
-            for _ in range(50_000):
-                complaints.add("mismatches", A, [chance.randrange(1 << 40)], [chance.randrange(1 << 40)])
-            assert sum(lines.count("\n") for lines in reports.lines(LATEST, complaints)) == 50_001
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 4 << 20  # as tuples in a list they would take 7 MiB
 
 
 def test_a_full_disk_ends_a_run_that_cannot_hold_its_report() -> None:

@@ -236,21 +236,6 @@ def test_the_command_writes_the_page_into_a_new_file(tmp_path: Path, capsys: pyt
     assert not (tmp_path / "two").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.all_cases
-def test_a_fleet_and_many_batches_give_a_page_of_few_megabytes(tmp_path: Path) -> None:
-    write_partition(tmp_path, segments={0: [_batch(offset, 10) for offset in range(65_536)]}, topic="large")
-    one = _batch(0)
-    for number in range(2000):
-        directory = tmp_path / f"topic-{number % 300}-{number}"
-        directory.mkdir()
-        (directory / f"{0:020d}.log").write_bytes(one[:-1] if number % 7 == 0 else one)
-    text, page = _page(tmp_path, level="quick")
-    assert len(text.encode()) < 5_000_000
-    assert len(page.tags) < 80_000
-    assert "topic-199-1999" in page.text and "Verdict: " in page.text
-
-
 def _found(code: str, severity: str, path: str = "/a") -> Finding:
     return Finding(code, severity, path, "log", 0, 9, None, None, None, None, None, None, 1, "none", 0, "keep", "Odd.")
 

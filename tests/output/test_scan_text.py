@@ -1,10 +1,13 @@
 """What `kdump scan` prints for people: topics by size, and findings, the worst first."""
 
+import json
 from typing import Any
 
+from kdump.cli.scanning.summary import ScanSummary, Unreadable
 from kdump.output.rows.fleet import CodecUse, TopicSize
 from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_topics, topic_lines
 from kdump.output.text.scan_steps import scan_steps
+from tests.loops import each
 
 GIB = 1 << 30
 
@@ -154,3 +157,88 @@ def test_a_timestamp_in_the_future_is_told_once_with_what_follows_of_it() -> Non
     counts = {("retention-blocked", "warning"): 1, ("timestamp-future", "warning"): 2}
     heads = [line.split()[1:3] for line in text_of_findings(findings, counts, 100) if " on broker " in line]
     assert heads == [["retention-blocked", "orders-0"], ["timestamp-future", "orders-1"]]
+
+
+# --- the verdict
+
+SUMMARY: dict[str, Any] = {"level": "full", "files": 1, "has_kafkas": True, "bytes": 10, "batches": 2, "records": 3, "codecs": []}
+SUMMARY |= {"records_not_read": 0, "are_more_not_read": False, "oldest": 4, "newest": 5, "codes": [], "failing_starts": {}}
+SUMMARY |= {
+    "unreadable": Unreadable({}, 0, False),
+    "worst": [],
+    "rows": {"batches": 2},
+    "topics": topic_lines([_size("a", 9)], [], {}),
+}
+BAD_CRC, BEHIND, GONE = ("crc-mismatch", "error"), ("replica-behind", "info"), ("partition-missing", "error")
+OTHERS, PROPERTIES, FAILS = ("scan-not-compared", "warning"), ("log-dir-file-bad", "error"), {"log-dir-file-bad": 1}
+NOT_THERE = "not examined: none of the partitions that checkpoints name is there"
+HEADERS_ONLY = "headers and CRCs intact; "
+VERDICTS: list[tuple[dict[str, Any], int, str, list[str]]] = [
+    ({}, 0, "fine", []),
+    ({"has_kafkas": False}, 3, "not examined", ["not examined: there is no Kafka file"]),
+    ({"topics": [], "codes": [(GONE, 1)]}, 3, "not examined", ["not examined: partition-missing", NOT_THERE]),
+    ({"codes": [(PROPERTIES, 1)]}, 1, "damaged", ["damaged: log-dir-file-bad"]),
+    ({"codes": [(PROPERTIES, 1)], "failing_starts": FAILS}, 1, "does not start", ["does not start: log-dir-file-bad"]),
+    *(
+        (
+            {"codes": [(BAD_CRC, 2)], "unreadable": Unreadable({"crc-mismatch": 2}, 7, is_least)},
+            1,
+            words,
+            ["unreadable: 2 x crc-mismatch"],
+        )
+        for is_least, words in ((False, "unreadable (7 records)"), (True, "unreadable (at least 7 records)"))
+    ),
+    (
+        {"codes": [(("crc-mismatch", "warning"), 1)], "unreadable": Unreadable({"crc-mismatch": 1}, 7, False)},
+        *(0, "fine", ["not counted: 1 warning"]),
+    ),
+    ({"records_not_read": 5}, 0, f"{HEADERS_ONLY}5 records not read (--level deep)", ["5 records not read (--level deep)"]),
+    (
+        {"records_not_read": 5, "are_more_not_read": True, "rows": {"records": 1}},
+        *(0, f"{HEADERS_ONLY}at least 5 records not checked (--level deep)", ["at least 5 records not checked (--level deep)"]),
+    ),
+    (
+        {"topics": topic_lines([_size("__cluster_metadata", 9), _size("a", 1)], [], {})},
+        *(0, "fine; records of __cluster_metadata not replayed", ["records of __cluster_metadata not replayed"]),
+    ),
+    ({"codes": [(BEHIND, 1)]}, 0, "fine, but replicas end at different offsets", ["not counted: 1 info"]),
+    (
+        {"codes": [(BEHIND, 1), (OTHERS, 1)]},
+        0,
+        "fine, but replicas end at different offsets and replicas of other topics were not compared",
+        ["not counted: 1 warning, 1 info"],
+    ),
+    ({"codes": [(BEHIND, 1), (BAD_CRC, 1)]}, 1, "damaged", ["damaged: crc-mismatch", "not counted: 1 info"]),
+]
+
+
+@each("given, code, verdict, reasons", VERDICTS)
+def test_the_verdict_on_a_fleet_is_that_of_all_findings_and_stays_so_when_it_is_kept(
+    given: dict[str, Any], code: int, verdict: str, reasons: list[str]
+) -> None:
+    summary = ScanSummary(("error",), **SUMMARY | given)
+    found = summary.json(None, "local", 1.0)
+    assert (found["exitCode"], found["verdict"], found["reasons"]) == (code, verdict, reasons)
+    again = ScanSummary.of_kept(json.loads(json.dumps(summary.kept(found))), ("error",))
+    assert again.json(None, "local", 1.0) == found and again.text(None, 1.0, []) == summary.text(None, 1.0, [])
+
+
+def test_tables_that_do_not_add_up_are_not_among_those_that_are_there_and_what_was_kept_is_said() -> None:
+    rows = {"batches": 2, "records": 4, "segments": 0}
+    more: dict[str, Any] = {"rows": rows, "incomplete": ["records"], "decoded_topics": ["a"], "unchanged_files": 2}
+    lines = ScanSummary(("error",), **SUMMARY | more).text("OUT", 1.0, []).splitlines()
+    assert lines[1] == "2 files of these are as they were, and were not read again."
+    assert "Tables in OUT: batches (Parquet)." in lines
+    assert "Unreliable, because they do not add up: records.incomplete." in lines
+    assert "Decoded keys and values of 1 topic, with typed columns: OUT/decoded/topic=NAME." in lines
+    one = ScanSummary(("error",), **SUMMARY, unchanged_files=1).text(None, 1.0, [])
+    assert "1 file of these is as it was, and was not read again." in one and "--tables-to DIR keeps the tables" in one
+    since = ScanSummary(("error",), **SUMMARY, unchanged_since=1_700_000_000_000).text(None, 1.0, []).splitlines()[1]
+    assert since.startswith("No file has changed since the scan of 2023-11-14 22:13:20")
+    of_start: dict[str, Any] = {"codes": [(PROPERTIES, 1)], "worst": [_finding(*PROPERTIES)]}
+    for failing, said in (
+        (FAILS, "Verdict: does not start: /data/1/orders-0/0.log: log-dir-file-bad it is."),
+        ({}, "Verdict: damaged: log-dir-file-bad."),
+    ):
+        of_start["failing_starts"] = failing
+        assert said in " ".join(ScanSummary(("error",), **SUMMARY | of_start).text(None, 1.0, []).split())

@@ -6,8 +6,8 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,7 +18,6 @@ import kdump
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
 from kdump.formats import records as record_readers
-from kdump.formats.log import Log
 from tests.builders.files import (
     aborted_transaction,
     file_name,
@@ -40,10 +39,11 @@ from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
     record_batch,
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
-from kdump.pipeline import discovery, growth, planning, reader_process, reading  # noqa: E402
+from kdump.pipeline import discovery, logs, planning, reader_process, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
+from kdump.reading import salvage  # noqa: E402
 from kdump.workers.last_position import LastPosition  # noqa: E402
 from kdump.workers.pool import Died  # noqa: E402
 
@@ -342,59 +342,48 @@ def test_a_range_reaches_records_that_their_file_or_batch_does_not_promise(tmp_p
 # --- Any cut
 
 
-def _slices(item: discovery.FileItem, target: int) -> list[planning.FileSlice]:
-    """A log in slices as a stream reads it: each begins after intact batches, and looks back at the last one."""
-    starts: list[int] = []
-    with Source(item.path) as source:
-        _, _, end = growth._intact_end(Log(source), 0)
-        with contextlib.suppress(CorruptData):
-            for positions, _ in Log(source).extents():
-                starts += positions
-    cuts = [(0, 0)]
-    for before, after in pairwise(starts):
-        if after <= end and after - cuts[-1][0] >= target:
-            cuts.append((after, before))
-    ends = [start for start, _ in cuts[1:]]
-    return [planning.FileSlice(item, start, stop, back) for (start, back), stop in zip(cuts, [*ends, None], strict=True)]
+LARGE = batch(base_offset=2, records=[record(value=bytes(3 << 19))])
+DAMAGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "none": lambda parts: parts,
+    "a batch": lambda parts: [*parts[:2], flipped(parts[2]), *parts[3:]],
+    "its length": lambda parts: [*parts[:2], flipped(parts[2], 8), *parts[3:]],
+    "garbage": lambda parts: [*parts[:3], b"\xff" * 300, *parts[3:]],
+    "torn": lambda parts: [*parts[:-1], parts[-1][:-1]],
+    "none, larger than a window": lambda parts: [*parts[:2], LARGE, *parts[3:]],
+}
 
 
-def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
-    options = Options({"table": table, "path": str(path), "isolated": "false"})
+@each("name, damage", DAMAGES.items())
+def test_each_batch_and_damage_of_a_log_is_in_one_slice_wherever_it_is_cut(
+    name: str, damage: Callable[[list[bytes]], list[bytes]], tmp_path: Path
+) -> None:
+    """Each slice but the first is walked from where a batch before it starts."""
+    parts = damage([batch(base_offset=offset, records=[record(value=b"v" * 20 * offset)]) for offset in range(6)])
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(b"".join(parts))
+    starts = [0, *accumulate(map(len, parts))]
     (item,) = discovery.discover(str(path))
-    slices = [planning.FileSlice(item)] if target is None else _slices(item, target)
-    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
+    def found(source: Source, start: int, end: int | None, look_back: int = 0) -> list[tuple[int, str]]:
+        rows: list[tuple[int, str]] = []
+        for one in logs.walk(source, planning.FileSlice(item, start, end, look_back)):
+            if isinstance(one, salvage.Damage):
+                rows.append((one.start, one.code))
+            else:
+                rows += [(position, one.status) for position in one.chunk.batches["position"]]
+        return rows
 
-@pytest.mark.slow
-@pytest.mark.both_kernels
-def test_rows_are_the_same_however_the_corpus_is_cut(all_cases: bool) -> None:
-    of = 1 if all_cases else 4
-    for table in ("records", "batches"):
-        options = Options({"table": table, "paths": json.dumps([*map(str, sorted(CORPUS.iterdir())[::of])]), "isolated": "false"})
-        whole = [row for task in planning.plan(options) for read in reading.read(task, options) for row in read.to_pylist()]
-        slices = 0
-        cut: Rows = []
-        for item in discovery.files_of(options):
-            if item.kind in ("log", "checkpoint") and item.state is None:
-                for file_slice in _slices(item, 1 << 10):
-                    slices += 1
-                    cut += [row for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
-        assert _sorted(cut) == _sorted(whole)
-        assert len(whole) > 5000 / of
-        assert slices > 1200 / of
-
-
-@pytest.mark.slow
-@each("size", [300, 21_000, 108_000, 1 << 20])
-@each("target", [1 << 18, 1 << 20])
-def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
-    """Eight batches, so many are looked back at, may be less than a window that is read at once, or several."""
-    count = min(3000, (5 << 20) // size)
-    data = [batch(records=[record(value=bytes(size // 3))] * 3, base_offset=3 * number) for number in range(count)]
-    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
-    (item,) = discovery.discover(str(path))
-    assert len(_slices(item, target)) >= 2
-    assert [row["offset"] for row in _cut_rows(path, target, "records")] == list(range(3 * count))
+    with Source(str(path)) as source:
+        whole = found(source, 0, None)
+        assert [position for position, _ in whole] == starts[:-1]
+        assert sum(status in (salvage.INTACT, salvage.SALVAGED) for _, status in whole) == len(parts) - (
+            name in ("a batch", "garbage", "torn")
+        )
+        for cut in sorted({start + near for start in starts for near in (-1, 0, 1) if start + near > 0}):
+            for look_back in [start for start in starts if start < cut]:
+                assert found(source, 0, cut) + found(source, cut, None, look_back) == whole, (cut, look_back)
+                later = [row for row in whole if cut <= row[0] < starts[-2]]
+                assert found(source, cut, starts[-2], look_back) == later, (cut, look_back)
 
 
 def test_the_same_rows_are_listed_by_kdump_log(capfd: pytest.CaptureFixture[str]) -> None:

@@ -241,6 +241,8 @@ def test_a_producer_is_found_among_others_with_lower_and_higher_ids(tmp_path: Pa
     path = _partition(tmp_path, *(_batch(row, producer_id=number) for row, number in enumerate((7, 8, -1, 9))))
     found = {number: [hit.offset for hit in kdump.grep(None, path, producer=number)] for number in (6, 7, 8, 9, 10)}
     assert found == {6: [], 7: [0], 8: [1], 9: [3], 10: []}
+    search = Search([str(path)], Query(producer_id=8), context=1)
+    assert [(hit.offset, bool(hit.matched)) for hit in search] == [(0, False), (1, True), (2, False)]
 
 
 def _value_with_needle(place: int, size: int) -> bytes:
@@ -278,6 +280,14 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: p
     cache = tmp_path / "remote-log-index-cache"
     cache.mkdir()
     assert _searched(tmp_path, prove_absent=True) == ([], "absent", [])
+    copy = tmp_path / "a-0" / "copy.log"
+    copy.write_bytes(_batch(0, NEEDLE))
+    assert _searched(tmp_path) == ([0], "found", [])
+    copy.unlink()
+    (tmp_path / "again").symlink_to(tmp_path / "a-0")  # where all was read
+    (tmp_path / "d/d").mkdir(parents=True)
+    (tmp_path / "d/d/notes.log").write_bytes(NEEDLE)  # of somebody else
+    assert _searched(tmp_path) == ([], "absent", [])
     (cache / "5_id.index").write_bytes(bytes(8))
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
     assert _searched(tmp_path) == ([], "absent", [])
@@ -408,14 +418,6 @@ def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(checkpoint: int, answ
     path = _partition(tmp_path, *map(_batch, (0, 1, 2, 3, 6)))
     (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
     assert _answers(path, (4, 5)) == answers
-
-
-@each("is_damaged", [False, True])
-def test_a_marker_may_be_in_what_is_damaged(is_damaged: bool, tmp_path: Path) -> None:
-    of_producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
-    begun, after = _batch(0, **of_producer), _batch(1, **of_producer, crc=1)
-    (fate,) = kdump.where("a-0@0", _partition(tmp_path, begun, *([after] if is_damaged else [])))
-    assert (fate.answer, "it may be in what is damaged" in fate.evidence) == ("open-transaction", is_damaged)
 
 
 @each("crc, checkpoint, answer, superseded_by", [(None, 4, "compacted", 3), (1, 4, "only-on", None), (None, 3, "only-on", None)])

@@ -22,8 +22,8 @@ from kdump.cli.commands import main
 from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
 from kdump.formats.ranges import Range
-from kdump.output.rows.hits import NotRead
-from kdump.output.text.grep import gap_line
+from kdump.output.rows.hits import NotRead, SearchVerdict
+from kdump.output.text.grep import gap_line, verdict_lines
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
@@ -446,7 +446,7 @@ def test_keys_are_hashed_as_the_java_client_does() -> None:
 
 def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None:
     for partition in range(3):
-        segments = {0: [batch(records=[record(key=b"21", value=b"v")])]}
+        segments = {0: [batch(records=[record(key=b"21", value=b"v"), record(value=b"without a key")])]}
         write_partition(tmp_path, topic="orders", partition=partition, segments=segments)
     right = partition_of(b"21", 3)
     search = kdump.grep(None, tmp_path, key="21", partition_count=3)
@@ -463,6 +463,19 @@ def test_only_the_partition_of_the_key_is_read(run: Run, tmp_path: Path) -> None
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / f"{FIRST}.log").write_bytes(batch(records=[record(key=b"21")]))  # whose partition nobody knows
     assert {hit.partition for hit in kdump.grep(None, tmp_path, key="21", partition_count=3)} == {right, None}
+    assert {hit.partition for hit in kdump.grep(None, tmp_path, partition_count=3)} == {0, 1, 2} - {right}
+
+
+def test_what_is_asked_in_python_has_a_path_a_kind_and_fields(data: Path) -> None:
+    asked: list[tuple[str, Callable[[], object]]] = [
+        ("grep needs a path", lambda: kdump.grep("x")),
+        ("there is no kind 'glob'", lambda: kdump.grep("x", data, kind="glob")),
+        ("there is no field in an empty list", lambda: Query(b"x", fields=())),
+        ("and not both", lambda: kdump.where(None, data)),
+    ]
+    for said, ask in asked:
+        with pytest.raises(UsageError, match=said):
+            ask()
 
 
 def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
@@ -608,6 +621,16 @@ def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str, 
 def test_what_was_not_read_has_its_offsets(offset: int | None, next_offset: int | None, where: str) -> None:
     gap = NotRead("a.log", 61, 130, offset, next_offset, "crc-mismatch", "the CRC differs")
     assert gap_line(gap) == f"a.log: bytes 61 to 129{where}: the CRC differs (crc-mismatch)"
+
+
+@each("count, rest", [(20, []), (21, ["1 more range"]), (30, ["10 more ranges"])])
+def test_twenty_ranges_that_were_not_read_are_said_and_the_rest_counted(count: int, rest: list[str]) -> None:
+    gap = NotRead("x.log", 1, 5, None, None, "code", "why")
+    fields: dict[str, Any] = {**dict.fromkeys(SearchVerdict.column_names, 0), "verdict": "not proven", "unknown_fields": []}
+    lines = list(verdict_lines(SearchVerdict(**fields), [gap] * count))
+    said = [f"... and {more} not read intact; --output ndjson lists all" for more in rest]
+    assert lines.count(gap_line(gap)) == 20
+    assert [line for line in lines if line[:3] == "..."] == said
 
 
 def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:

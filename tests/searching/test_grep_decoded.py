@@ -180,6 +180,8 @@ def test_a_pattern_is_looked_for_in_decoded_json(registry: Path, tmp_path: Path)
     assert [(hit.offset, hit.matched) for hit in found] == [(0, ["value"]), (1, ["value"])]
     with pytest.raises(UsageError, match="needs them to be decoded"):
         kdump.grep("x", partition, fields=["decoded"], decode=False)
+    with pytest.raises(UsageError, match="of no use if nothing is decoded"):
+        kdump.grep("x", partition, key_decoder="string", decode=False)
 
 
 def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: Path) -> None:

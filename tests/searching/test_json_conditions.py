@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import kdump
+from kdump.searching.json_path import JsonPath
 from kdump.searching.query import Query
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
@@ -92,6 +93,27 @@ def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list
     assert _found(_partition(tmp_path, record(value=value)), condition) == found
 
 
+@each(
+    "value, equal",
+    {
+        "1": ["x=1", "x=1.0"],
+        '"1"': ["x=1", 'x="1"'],
+        "true": ["x=true"],
+        '"true"': ['x="true"'],
+        "null": ["x=null"],
+        '"null"': ['x="null"'],
+    }.items(),
+)
+def test_values_equal_their_like_and_texts_numbers_that_are_written_so(value: str, equal: list[str]) -> None:
+    conditions = ("x=1", "x=1.0", 'x="1"', "x=true", 'x="true"', "x=null", 'x="null"')
+    assert [one for one in conditions if JsonPath(one).equals(json.loads(value))] == equal
+
+
+def test_key_alone_is_a_field_and_places_are_plain_digits(tmp_path: Path) -> None:
+    path = _partition(tmp_path, record(key=b"5", value=b'{"key":6,"items":[7]}'))
+    assert [_found(path, condition)[0] for condition in ("key=5", "key=6", "items.0=7", "items.\u0660=7")] == [[], [0], [0], []]
+
+
 # --- fields that no record has
 
 
@@ -152,6 +174,12 @@ def test_a_part_that_cannot_be_read_is_decoded_once_for_all_conditions() -> None
     with pytest.raises(Undecidable, match="the key"):
         Query(json=["a=1", "value.b=2", "key.c=3"]).matched(b"k", b"v", None, None, decoder)
     assert asked == ["value", "key"]
+
+
+@each("count", [99, 100])
+def test_fields_of_up_to_a_hundred_records_are_named(count: int, tmp_path: Path, run: Run) -> None:
+    path = _partition(tmp_path, *[record(value=b'{"a":1}')] * count, record(value=b'{"late":1}'))
+    assert f"fields seen: {'a, late' if count < 100 else 'a'}\n" in run("--where", "z=2", path)[2]
 
 
 @each("count", [1, 11, 12, 13, 40])

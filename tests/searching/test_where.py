@@ -120,6 +120,12 @@ def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -
     assert _fate("a-0@0", diverged, leader).answer == "aborted"
 
 
+def test_a_replica_that_ends_where_the_next_leader_epoch_begins_is_behind(tmp_path: Path) -> None:
+    behind = _partition(tmp_path / "behind", _batch(0), _batch(1))
+    leader = _partition(tmp_path / "leader", _batch(0), _batch(1), _batch(2, partition_leader_epoch=1))
+    assert _fate("a-0@2", behind, leader).answer == "only-on"
+
+
 def test_copies_of_topics_with_different_ids_are_not_taken_for_one_topic_without_a_word(tmp_path: Path) -> None:
     for name in ("new", "old"):
         _partition(tmp_path / name, _batch(0))
@@ -155,6 +161,32 @@ def test_a_damaged_copy_is_named_beside_the_intact_ones_and_not_called_behind(co
     assert _fate("a-0@1", second).answer == "damaged", "that is the log which is read"
 
 
+@each(
+    "name, words",
+    {
+        f"{1:020}.log.deleted": "a file that brokers are about to delete",
+        f"{1:020}.log.swap": "a .swap file, which a start puts in its place",
+        f"{1:020}.log.cleaned": "a file of an unfinished cleaning, which a start deletes",
+    }.items(),
+)
+def test_a_record_that_only_a_marked_file_has_is_not_missing_in_a_log_that_goes_on(name: str, words: str, tmp_path: Path) -> None:
+    data = _partition(tmp_path, _batch(0), batch(base_offset=1, records=[]), _batch(2))
+    assert f"{FIRST}.log is of offset 1 and holds no record; " in _fate("a-0@1", data).evidence
+    (data / "a-0" / f"{FIRST}.log").write_bytes(_batch(0) + _batch(2))
+    (data / "a-0" / name).write_bytes(_batch(1))
+    fate = _fate("a-0@1", data)
+    assert (fate.answer, fate.evidence) == ("present-in-deleted-file", f"only in {words}")
+
+
+def test_what_a_checkpoint_cannot_know_and_a_batch_does_not_say_truncates_nothing(tmp_path: Path) -> None:
+    """Epochs before the first that a checkpoint has, and those of batches without one."""
+    now = _partition(tmp_path / "now", *(_batch(at, partition_leader_epoch=2 * at - 1) for at in (2, 3)), base=2)
+    (now / "a-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 2\n5 3\n")
+    other = _partition(tmp_path / "other", *(_batch(at, partition_leader_epoch=epoch) for at, epoch in enumerate((-1, 2, 3, -1))))
+    fates = [_fate(f"a-0@{offset}", now, other) for offset in range(4)]
+    assert [(fate.answer, len(fate.copies), fate.also) for fate in fates] == [("present", 1 + at // 2, []) for at in range(4)]
+
+
 @each("at", [0, 2])
 def test_only_damage_after_a_record_may_hold_the_marker_of_its_transaction(at: int, tmp_path: Path) -> None:
     batches = [_batch(0), _batch(1, producer_id=7, producer_epoch=0, is_transactional=True), _batch(2)]
@@ -167,8 +199,12 @@ def test_a_torn_end_may_have_held_the_record(tmp_path: Path) -> None:
     fate = _fate("a-0@1", _partition(tmp_path / "one", _batch(0), _batch(1)[:-5]))
     assert fate.answer == "damaged"
     assert "it may also never have been written" in fate.evidence
-    torn = batch(base_offset=1, records=[record()], last_offset_delta=7)[:-5]  # whose header contradicts itself
-    assert _fate("a-0@99999", _partition(tmp_path / "two", _batch(0), torn)).answer == "damaged", "any later one"
+    fields: list[dict[str, Any]] = [
+        {"last_offset_delta": delta, "records_count": count} for delta, count in ((-1, 0), (-2, -1), (7, 1))
+    ]
+    contradicting = [batch(base_offset=1, records=[record()], **of_header)[:-1] for of_header in fields]
+    for number, torn in enumerate((*contradicting, _batch(1)[:16], _batch(1)[:60])):
+        assert _fate("a-0@99999", _partition(tmp_path / str(number), _batch(0), torn)).answer == "damaged", "any later one"
 
 
 @each(("tail", "answer", "words"), [(b"garbage" * 99, "damaged", "damaged, offsets from 1"), (bytes(693), "not-written", "zero")])
@@ -329,12 +365,6 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
     assert (fate.answer, fate.damaged_on, found.is_certain) == ("not-found", [str(both)], False)
 
 
-def test_sequences_that_a_producer_skips_are_named_where_no_record_was_written(tmp_path: Path) -> None:
-    batches = [_batch(at, producer_id=7, producer_epoch=0, base_sequence=one) for at, one in enumerate((0, 1, 1, 5))]
-    missing = [{"producerId": 7, "producerEpoch": 0, "first": 2, "last": 4}]
-    assert _fate("a-0@9", _partition(tmp_path / "one", *batches)).missing_sequences == missing
-
-
 CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/leader-epoch-checkpoint")
 
 
@@ -451,15 +481,6 @@ def test_what_names_no_record_or_no_path_is_refused(
 ) -> None:
     assert commands.main(["where", *words.format(tmp_path).split()]) == 2
     assert said in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(("offset", "code"), [(0, 0), (9, 1)])
-def test_the_exit_code_says_whether_it_is_there(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], offset: int, code: int
-) -> None:
-    data = _partition(tmp_path / "one", batch(base_offset=0, records=[record(key=b"k")]))
-    assert commands.main(["where", f"a-0@{offset}", str(data)]) == code
-    assert capfd.readouterr().out.startswith(f"a-0@{offset}   {'beyond the end (not-written)' if code else 'present   key k'}\n")
 
 
 def test_rows_have_all_fields(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

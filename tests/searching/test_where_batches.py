@@ -50,13 +50,14 @@ def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     assert _answers(_partition(tmp_path, *batches, _one(20), _one(21)), *range(7)) == ["present"] * 6 + ["missing"]
 
 
-def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
+@each("deltas", [(500, 30, -5), (500,)])
+def test_a_record_that_its_key_finds_is_never_missing(deltas: tuple[int, ...], tmp_path: Path) -> None:
     """Wherever its offset lies: between other batches, before its own, after the end of the log."""
-    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in (500, 30, -5))]
+    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in deltas)]
     odd = batch(base_offset=20, records=records, last_offset_delta=3)
     path = _partition(tmp_path, _one(0), odd, *map(_one, range(24, 64)))
     fates = [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k")]
-    assert fates == [(offset, "present") for offset in (15, 50, 520)]
+    assert fates == [(20 + delta, "present") for delta in reversed(deltas)]
 
 
 @each("offset", [900, 2])
@@ -204,6 +205,7 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
         ([], {0: 1 << 29, 3: 7, 4: 1 << 33 | 4, 6: 2, 8: 12}, [0, 3, 4, 6, 8]),
         ([], {1: 3, 2: 0, 5: 13, 6: 7, 8: 1 << 28 | 8}, [1, 2, 5, 6, 8]),
         ([], {2: 6, 3: 1 << 19 | 3, 5: 13, 8: 1 << 14 | 8}, [2, 3, 5, 8]),
+        ([3], {0: 1, 1: 5}, [0, 1, 3]),
     ],
 )
 def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(

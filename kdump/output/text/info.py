@@ -211,7 +211,7 @@ def _write_transactions(out: ReportWriter, transactions: Sequence[OpenTransactio
     if not transactions:
         return
     out.line()
-    for one in sorted(transactions, key=lambda one: (not one.is_hanging, -(one.open_for_ms or 0)))[:_MOST_LINES]:
+    for one in _worst_first(transactions)[:_MOST_LINES]:
         word = out.colored("hanging", _RED) if one.is_hanging else "open"
         name = os.path.basename(one.path.rstrip("/"))
         since = "" if one.timestamp is None else f", since {_minute(one.timestamp)}"
@@ -221,6 +221,10 @@ def _write_transactions(out: ReportWriter, transactions: Sequence[OpenTransactio
         out.wrapped(f"{word} {out.shown(text)}")
     if len(transactions) > _MOST_LINES:
         out.line(f"and {counted(len(transactions) - _MOST_LINES, 'more open transaction')}")
+
+
+def _worst_first(transactions: Sequence[OpenTransaction]) -> list[OpenTransaction]:
+    return sorted(transactions, key=lambda one: (not one.is_hanging, -(one.open_for_ms or 0)))
 
 
 def duration(elapsed_ms: int) -> str:
@@ -266,7 +270,8 @@ def _add_steps(steps: Steps, overview: Overview, place: Place) -> None:
     for one in [one for one in partitions if one.broken_at is not None][:_MOST_LINES]:
         steps.look(f"kdump check {shell_word(one.path)}", "what is damaged, and what to do")
     paths = {one.path for one in partitions}
-    open_in = [one.path for one in overview.transactions if one.path in paths and (one.is_hanging or not one.is_certain)]
+    worst = _worst_first(overview.transactions)
+    open_in = [one.path for one in worst if one.path in paths and (one.is_hanging or not one.is_certain)]
     for path in list(dict.fromkeys(open_in))[:_MOST_LINES]:
         steps.look(f"kdump check {shell_word(path)}", "whether a transaction hangs, and how to end it")
     committed = [group for group in overview.groups if group.path in paths and group.committed]
