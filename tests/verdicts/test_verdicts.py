@@ -146,6 +146,31 @@ def test_clean_names_what_it_does_not_count() -> None:
     ]
 
 
+@each(
+    ("code", "words"),
+    [
+        ("meta-properties-missing", "a log directory without meta.properties"),
+        ("index-orphan", "segments of which only indexes are left"),
+        ("cluster-id-missing", "a broker with KRaft, which does not start without a cluster.id"),
+        ("partition-missing", "partitions that only checkpoints name"),
+        ("file-not-recognized", "files that are not Kafka's"),
+        ("txn-open", "an open transaction, at which read-committed consumers wait"),
+    ],
+)
+def test_what_nobody_knows_to_be_wrong_is_excepted(code: str, words: str) -> None:
+    verdict = _verdict(_report(path="/data/a-0/x"), _finding(code, "info", path="/data/x"))
+    assert (verdict.text, verdict.exit_code) == (f"fine, except for {words}", 0)
+    verdict = _verdict(_report())
+    verdict.add_findings(code, "warning", 1)
+    assert verdict.text == ("fine" if code == "txn-open" else f"fine, except for {words}")
+
+
+def test_a_log_directory_without_any_of_its_partitions_was_not_examined() -> None:
+    verdict = _verdict(_report(path="/data/a-0/x"), *(_finding("partition-missing", "info", path=f"/{of}/x") for of in "cb"))
+    assert (verdict.text, verdict.exit_code, verdict.is_complete) == ("not examined", 3, False)
+    assert verdict.reasons[:2] == [f"not examined: /{of}: it has none of its partitions" for of in "bc"]
+
+
 @each(("count", "last"), [(19, "no"), (20, "no"), (21, "1"), (1040, "1,020")])
 def test_reasons_have_an_end(count: int, last: str) -> None:
     verdict = Verdict()
@@ -359,8 +384,11 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
 
 def test_what_can_be_read_least_of_is_the_first_reason() -> None:
     lost = {"few": 1, "many": 9, "some": 5}
-    verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=0, offset_last=lost[name]) for name in lost))
+    verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=1, offset_last=lost[name]) for name in lost))
     assert [reason.split(": ")[1] for reason in verdict.reasons] == ["/many", "/some", "/few"]
+    assert verdict.text == "unreadable (15 records)"
+    verdict.add(_finding(path="/some/x", skipped=9))
+    assert verdict.text == "unreadable (at least 15 records)", "of one of three partitions, more is not known"
 
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
@@ -384,6 +412,15 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
     assert bool(found) == (watcher.fails or is_doubtful)
 
 
+def _reported(partition: Path, rows: list[Any]) -> list[object]:
+    """What is reported of a partition whose starts are these."""
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+        starts.report(_job(partition), Settings(now=current_time()), starts.Watcher(found.append), None)
+    return found
+
+
 @each("stop", ["clean", "unclean"])
 def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop: str, partition: Path) -> None:
     (partition.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
@@ -391,13 +428,9 @@ def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop
     for row in rows:
         row.outcome, row.consumers_stop_at = "keep", 3
         if row.after == stop:
-            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 6]], 100
-    found: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-        starts.report(_job(partition), Settings(now=current_time()), starts.Watcher(found.append), None)
-    (finding,) = (row for row in found if isinstance(row, Finding))
-    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 6)
+            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
+    (finding,) = (row for row in _reported(partition, rows) if isinstance(row, Finding))
+    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
 
 def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
@@ -480,16 +513,6 @@ def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
         assert _is_kept(path) == is_kept
     finally:
         path.chmod(0o700)
-
-
-def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = starts.forecasts_of(str(partition))
-    for row in rows:
-        row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
-    monkeypatch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-    monkeypatch.setattr(kept, "by_every_start", lambda _: False)
-    (finding,) = kdump.check(partition)
-    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
 
 def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition: Path, capfd: Capture) -> None:
@@ -922,12 +945,7 @@ def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_fi
     rows = starts.forecasts_of(str(partition))
     for row in rows:
         row.outcome, row.consumers_stop_at, row.damaged_batches = "keep", 3, 1
-    found: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-        job = Job(Job.PARTITION, str(partition), str(partition))
-        starts.report(job, Settings(now=current_time()), starts.Watcher(found.append), None)
-    assert next(row.after for row in found if isinstance(row, Start)) == ("clean" if is_clean else "unclean")
+    assert next(row.after for row in _reported(partition, rows) if isinstance(row, Start)) == ("clean" if is_clean else "unclean")
 
 
 def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:
