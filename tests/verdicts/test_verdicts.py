@@ -311,6 +311,13 @@ def test_a_torn_end_is_damage_after_a_clean_stop_and_where_a_broker_will_cut_it(
     assert found.message.startswith(f"After a crash with all below offset 4 flushed: {NEWEST} is cut at byte ")
 
 
+@each(("folder", "log", "told"), [("ticket", "x.log", ""), ("orders-3", "x.log", "fails"), ("ticket", LOG, "trims")])
+def test_a_folder_of_logs_under_other_names_has_no_start(folder: str, log: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / log).write_bytes(b"".join(_batches(0, 1))[:-5])
+    assert {start.verdict for start in kdump.check(tmp_path / folder).starts} == {told} - {""}
+
+
 def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(partition: Path, capfd: Capture) -> None:
     (partition / "notes.txt").write_text("of nobody")
     verdict = kdump.verdict(partition)
@@ -409,7 +416,7 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
         assert not other.lacks_indexes_only, code
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
-    assert bool(found) == (watcher.fails or is_doubtful)
+    assert {type(row) for row in found} == ({Start} if watcher.fails or is_doubtful else set())
 
 
 def _reported(partition: Path, rows: list[Any]) -> list[object]:
@@ -595,6 +602,7 @@ def unreadable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: Capture) -> None:
     assert kdump.verdict(unreadable).words == ["unreadable"]
+    assert [start.verdict for start in kdump.check(unreadable).starts] == ["safe"] * 3
     assert main(["check", str(unreadable)]) == 1
     assert "\nVerdict: unreadable (" in capfd.readouterr().out
 
@@ -820,6 +828,7 @@ def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp
     log = path / "a-0" / file_name(0, ".log")
     log.write_bytes(log.read_bytes()[:65] + b"\xff" + log.read_bytes()[66:])  # which only a start after a crash reads
     assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
+    assert starts.forecasts_of(str(path / "b-0")), "of a partition that was named itself nothing else says it"
 
 
 def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: Capture) -> None:
@@ -945,7 +954,14 @@ def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_fi
     rows = starts.forecasts_of(str(partition))
     for row in rows:
         row.outcome, row.consumers_stop_at, row.damaged_batches = "keep", 3, 1
-    assert next(row.after for row in _reported(partition, rows) if isinstance(row, Start)) == ("clean" if is_clean else "unclean")
+    shown = "clean" if is_clean else "unclean"
+    assert next(row.after for row in _reported(partition, rows) if isinstance(row, Start)) == shown
+    for row in rows:
+        if row.after == shown:
+            row.consumers_stop_at, row.damaged_batches = None, 0
+    finding, start, *_ = _reported(partition, rows)
+    assert isinstance(finding, Finding) and isinstance(start, Start), "it is sound, and hides none that is not"
+    assert (finding.code, start.after == shown) == ("start-leaves-damage", False)
 
 
 def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:
