@@ -25,6 +25,7 @@ from kdump.verdicts import kept, starts
 from kdump.verdicts.ranges import Ranges
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
+from kdump.verdicts.unreadable import UnreadableOffsets
 from kdump.verdicts.verdict import Verdict, may_fail_to_start
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
@@ -389,6 +390,20 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
         assert verdict.text == f"unreadable ({text})"
 
 
+@each(
+    ("changed", "count"),
+    [
+        *(({}, 3), ({"severity": "warning"}, 3), ({"severity": "info"}, 0), ({"file_type": "index"}, 0), ({"skipped": 0}, 0)),
+        *(({"skipped": 61, "resync": resync}, count) for resync, count in (("by-scan", 3), ("by-length", 0))),  # a header alone
+        ({"skipped": 62, "resync": "by-length"}, 3),
+    ],
+)
+def test_offsets_are_unreadable_where_a_check_stepped_over_records_of_a_log(changed: dict[str, object], count: int) -> None:
+    unreadable = UnreadableOffsets()
+    unreadable.add(_finding(**{"skipped": 9, "offset_first": 5, "offset_last": 7, "resync": "by-scan", **changed}))  # type: ignore[arg-type]  # of any column
+    assert (unreadable.total, unreadable.is_least) == (count, False)
+
+
 def test_what_can_be_read_least_of_is_the_first_reason() -> None:
     lost = {"few": 1, "many": 9, "some": 5}
     verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=1, offset_last=lost[name]) for name in lost))
@@ -500,8 +515,10 @@ def _owned(path: Path, log_start: str | None = None) -> None:
         (lambda path: (path / "x").write_bytes(b""), False),
         (lambda path: (path / "x").mkdir(), False),
         (lambda path: (path / file_name(9, ".index")).write_bytes(b""), False),
+        (lambda path: (path / file_name(4, ".txnindex")).write_bytes(b""), False),
+        (lambda path: [one.unlink() for one in path.glob("*.*")], False),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
-        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[OPEN])), False),
+        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[producer_entry(), OPEN])), False),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
         (_owned, True),
