@@ -633,16 +633,6 @@ def test_a_check_that_reads_no_records_calls_nothing_clean(unreadable: Path, for
     assert not any(clean in out for clean in ('"fine', ": fine", "   fine", '"recordsNotRead":0,'))
 
 
-def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: Capture) -> None:
-    assert main(["forecast", str(unreadable)]) == 0
-    out = _shown(capfd)
-    assert "The CRCs of all batches match; records were not read: kdump check reads all." in out
-    assert out.endswith("Verdict: nothing lost at start; records not read (kdump check). Exit status 0.")
-    assert main(["forecast", "--output", "ndjson", str(unreadable)]) == 0
-    summary = json.loads(capfd.readouterr().out.splitlines()[-1])
-    assert summary["verdict"] == "nothing lost at start; records not read (kdump check)"
-
-
 def test_recover_calls_nothing_verified_that_nobody_can_read(unreadable: Path, tmp_path: Path, capfd: Capture) -> None:
     assert main(["recover", str(unreadable), "-o", str(tmp_path / "out")]) == 1
     out = capfd.readouterr().out
