@@ -244,11 +244,11 @@ def _write_properties(log_directory: Path, node: str = "1", cluster: str = "abc"
     (log_directory / "meta.properties").write_text("".join(f"{line}\n" for line in lines))
 
 
-def _with_gap(log_directory: Path, topic_id: str = ORDERS, **others: Any) -> Path:
+def _with_gap(log_directory: Path, **others: Any) -> Path:
     """A partition that lacks the offsets 2 to 4."""
     log_directory.mkdir(exist_ok=True)
     directory = _partition(log_directory, {0: [_batch(0), _batch(1), _batch(5)]}, **others)
-    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
     return directory
 
 
@@ -279,6 +279,11 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
         assert BY.format(tmp_path, len(configs)) in message
     assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
     found, message = _gap(directory, cleanup_policy="compact")
+    assert (found, "__cluster_metadata" in message) == ("info", False)
+    (directory / "partition.metadata").unlink()
+    assert _gap(directory)[0] == severity
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=OTHER))  # of a topic that had this name before
+    found, message = _gap(directory)
     assert (found, "__cluster_metadata" in message) == ("info", False)
 
 
