@@ -17,7 +17,7 @@ from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import records
 from tests.builders.compression import Codec
-from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
+from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
@@ -288,26 +288,6 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     ]
     (report,) = (row for row in rows_of(path) if isinstance(row, FileReport))
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
-
-
-@each(
-    ("data", "severity", "forecast"),
-    [
-        *((partition_metadata(), None, ""), (partition_metadata(version=1), "info", "ignore")),
-        (partition_metadata(version=-1), "error", "offline"),
-        (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
-        *((partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"), (b"", "error", "die")),
-        *((b"version: 0\n", "error", "die"), (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline")),
-        (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
-        (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
-    ],
-)
-def test_partition_metadata_is_rated_by_what_brokers_do(tmp_path: Path, data: bytes, severity: str | None, forecast: str) -> None:
-    path = tmp_path / "partition.metadata"
-    path.write_bytes(data)
-    found = findings_of(path, is_pedantic=True)
-    told = [(one.code, one.severity, one.end, one.broker_forecast.partition(" ")[0]) for one in found if one.code != "file-empty"]
-    assert told == ([] if severity is None else [("partition-metadata-bad", severity, len(data), forecast)])
 
 
 # --- names and leftovers

@@ -680,6 +680,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(name: str, tmp_
         ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
         ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
         ("version: 0\n", "die", "the file ends before line 2"),
+        ("version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
         ("\n", "offline", "line 1 of the file is not a name with a value"),
         ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
         ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
@@ -700,7 +701,9 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
     fails = outcome != "keep"
     assert [finding.code for finding in errors] == ["partition-metadata-bad"] * fails
     assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
-    assert [finding.broker_forecast for finding in errors] == [outcome] * fails
+    assert [(one.broker_forecast, one.end) for one in errors] == [(outcome, len(text.encode()))] * fails
+    infos = [one.broker_forecast for one in kdump.check(directory / "a-0" / "partition.metadata") if one.severity == "info"]
+    assert infos == ["ignore"] * text.startswith("version: 1")
     assert _exit_codes(directory, capfd) == (fails, fails)
     assert kdump.verdict(directory).words == (["does not start"] if fails else ["fine"])
 
