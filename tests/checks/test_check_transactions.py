@@ -97,7 +97,7 @@ def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | No
 def test_producers_of_different_epochs_each_continue_their_own_sequences(tmp_path: Path) -> None:
     """Near the highest sequence, where batches are followed one by one."""
     near = 0x7F000000
-    other = {"producer_id": 8, "producer_epoch": 1}
+    other: dict[str, Any] = {"producer_id": 8, "producer_epoch": 1}
     pieces = [_data(0, near), _data(1, near, **other), _data(2, near + 1), _data(3, near + 1, **other), _data(4, near + 2)]
     found = _of(tmp_path, [*pieces, _data(5, near + 9, **other)])
     assert [(one.code, one.offset_first, one.expected) for one in found] == [("sequence-gap", 5, str(near + 2))]
