@@ -402,6 +402,14 @@ def test_indexes_of_later_segments_attest_what_the_newest_log_lacks(tmp_path: Pa
     assert _cut_off(directory) == []
 
 
+def test_a_log_ends_where_its_empty_newest_segment_starts(tmp_path: Path) -> None:
+    _partition(tmp_path, {0: _ten(0), 10: []})
+    for noted, codes in ((10, []), (11, ["high-watermark-beyond-end"])):
+        _note(tmp_path, "replication", ("orders", 3, noted))
+        found = run_here("check", "--output", "ndjson", tmp_path)[1].decode()
+        assert [code for code in ("high-watermark-beyond-end", "epochs-beyond-log") if code in found] == codes
+
+
 def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: []})
     for path, data, known in (
