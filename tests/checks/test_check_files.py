@@ -455,23 +455,18 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     assert len(findings_of(other, "snapshot-gap-metadata")) == 1
 
 
-def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
-    control = batch(records=[records.snapshot_header_record()], is_control=True)
-    bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=UNKNOWN)])
-    directory = _metadata_log(tmp_path, {0: [control, bad]})
-    (found,) = findings_of(directory, "metadata-record-undecodable", level="deep")
-    assert (found.severity, found.start, found.end, found.offset_first) == ("warning", len(control), len(control + bad), 2)
-    assert findings_of(directory, "metadata-record-undecodable") == []
-
-
-def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
+def test_each_record_that_cannot_be_decoded_is_counted_but_no_control_record(tmp_path: Path) -> None:
     values = [UNKNOWN, NO_OP, UNKNOWN]
-    batches = [batch(base_offset=3 * number, records=[record(value=value) for value in values]) for number in range(4)]
-    directory = _metadata_log(tmp_path, {0: batches})
-    found = findings_of(directory, "metadata-record-undecodable", "finding-flood", level="deep", max_findings=3)
-    assert [(one.code, one.offset_first) for one in found[:3]] == [("metadata-record-undecodable", row) for row in (0, 2, 3)]
-    (rest,) = found[3:]
-    assert (rest.found, rest.start, rest.end) == ("5", len(batches[0]), sum(map(len, batches)))
+    pieces = [batch(records=[records.snapshot_header_record()], is_control=True)]
+    pieces += [batch(base_offset=offset, records=[record(value=value) for value in values]) for offset in (1, 4, 7, 10)]
+    directory = _metadata_log(tmp_path, {0: pieces})
+    codes = "metadata-record-undecodable", "finding-flood"
+    *found, rest = findings_of(directory, *codes, level="deep", max_findings=3)
+    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces) + 1)]
+    expected = [(codes[0], "warning", starts[row], starts[row + 1], offset) for row, offset in ((1, 1), (1, 3), (2, 4))]
+    assert [(one.code, one.severity, one.start, one.end, one.offset_first) for one in found] == expected
+    assert (rest.found, rest.start, rest.end) == ("5", starts[2], starts[-1])
+    assert findings_of(directory, *codes) == []
 
 
 # --- compressed payloads
