@@ -256,6 +256,9 @@ def test_ranges_that_overlap_or_touch_are_one_in_any_order() -> None:
         ranges, numbers = _ranges(*added), sorted({number for first, last in added for number in range(first, last + 1)})
         assert [number for first, last in ranges.merged() for number in range(first, last + 1)] == numbers
         assert ranges.total == len(numbers)
+        for first, last in pairs[::3]:
+            held = [number in numbers for number in range(first, last + 1)]
+            assert (ranges.hold(first, last), ranges.touch(first, last)) == (all(held), any(held))
         assert len(_ranges(*added)) == 1 + sum(later > one + 1 for one, later in pairwise(numbers))
 
 
