@@ -296,7 +296,7 @@ class Further(Declared):
 
 
 def _is_worse(severity: str, than: str) -> bool:
-    return severity != than and SEVERITIES.index(severity) < SEVERITIES.index(than)
+    return SEVERITIES.index(severity) < SEVERITIES.index(than)
 
 
 def _bounded(offset: int) -> int:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 class PlainPart:
     """Decodes numbers; a string needs no decoder."""
 
-    def __init__(self, part: str, kind: str) -> None:
-        self._part = part
+    def __init__(self, kind: str) -> None:
         self._decode = None if kind == STRING else plain.DECODERS[kind]
         self.noted_shapes = NotedShapes([] if self._decode is None else [Shape(INT64)])
 
@@ -105,7 +104,7 @@ def decoder_of_parts(collection: Collection, key: str, value: str, topic: str, c
 def _part(collection: Collection, part: str, given: str, topic: str, command: Command | None) -> Part:
     kind, _, name = given.partition(":")
     if kind in (STRING, *plain.DECODERS):
-        return PlainPart(part, kind)
+        return PlainPart(kind)
     if kind and kind not in KINDS:
         from kdump.schemas import own
 

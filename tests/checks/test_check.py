@@ -110,13 +110,6 @@ def test_clean_is_one_line(clean: Path) -> None:
     assert (code, out.split(), err) == (CLEAN, f"{clean} 2 segments, {size:.2f} KiB, offsets 0 to 5 fine".split(), "")
 
 
-def test_an_error_is_exit_code_1(broken: Path) -> None:
-    code, out, err = _run("check", broken, "--output", "ndjson")
-    assert (code, err) == (FINDINGS, "")
-    assert _findings(out) == [("crc-mismatch", LOG), ("crc-mismatch", LOG), ("torn-tail", NEXT_LOG)]
-    assert _lines(out)[-1]["exitCode"] == FINDINGS
-
-
 @pytest.mark.parametrize(("fail_on", "code"), [("error", CLEAN), ("warning", CLEAN), ("info", FINDINGS)])
 def test_fail_on_says_what_fails(clean: Path, fail_on: str, code: int) -> None:
     (clean / LOG).write_bytes(b"")

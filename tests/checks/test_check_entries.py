@@ -298,6 +298,22 @@ def test_times_rise_and_their_offsets_do_not_fall(tmp_path: Path, rows_at_once: 
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if codes else (3, 0, 36, 0, 0))
 
 
+@each(
+    ("entries", "said"),
+    [
+        ([(0, 0), (TIMESTAMP, 3)], []),  # the first may be of offset 0 in 1970
+        ([(0, 0), (0, 0), (TIMESTAMP, 3)], [("index-zero-entry-middle", 12)]),
+        ([(TIMESTAMP, 3), (0, 0), (TIMESTAMP - 5, 4)], [(LATER, 24), ("index-zero-entry-middle", 12)]),
+        ([(TIMESTAMP, 3), (0, 0), (TIMESTAMP + 5, 2)], [(HIGHER, 24), ("index-zero-entry-middle", 12)]),
+    ],
+)
+def test_a_time_after_zeros_is_compared_with_the_one_before_them(
+    tmp_path: Path, rows_at_once: int, entries: list[Pair], said: list[tuple[str, int]]
+) -> None:
+    found = _of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)
+    assert sorted((one.code, one.start) for one in found) == sorted(said)
+
+
 def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
     data = time_index_of(entries=[(TIMESTAMP, 3), *((TIMESTAMP - 9, 3) for _ in range(5))])
     found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)

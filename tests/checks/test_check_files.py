@@ -17,7 +17,7 @@ from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import records
 from tests.builders.compression import Codec
-from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
+from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
@@ -290,26 +290,6 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
 
 
-@each(
-    ("data", "severity", "forecast"),
-    [
-        *((partition_metadata(), None, ""), (partition_metadata(version=1), "info", "ignore")),
-        (partition_metadata(version=-1), "error", "offline"),
-        (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
-        *((partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"), (b"", "error", "die")),
-        *((b"version: 0\n", "error", "die"), (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline")),
-        (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
-        (b"version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
-    ],
-)
-def test_partition_metadata_is_rated_by_what_brokers_do(tmp_path: Path, data: bytes, severity: str | None, forecast: str) -> None:
-    path = tmp_path / "partition.metadata"
-    path.write_bytes(data)
-    found = findings_of(path, is_pedantic=True)
-    told = [(one.code, one.severity, one.end, one.broker_forecast.partition(" ")[0]) for one in found if one.code != "file-empty"]
-    assert told == ([] if severity is None else [("partition-metadata-bad", severity, len(data), forecast)])
-
-
 # --- names and leftovers
 
 
@@ -475,23 +455,18 @@ def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, 
     assert len(findings_of(other, "snapshot-gap-metadata")) == 1
 
 
-def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
-    control = batch(records=[records.snapshot_header_record()], is_control=True)
-    bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=UNKNOWN)])
-    directory = _metadata_log(tmp_path, {0: [control, bad]})
-    (found,) = findings_of(directory, "metadata-record-undecodable", level="deep")
-    assert (found.severity, found.start, found.end, found.offset_first) == ("warning", len(control), len(control + bad), 2)
-    assert findings_of(directory, "metadata-record-undecodable") == []
-
-
-def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
+def test_each_record_that_cannot_be_decoded_is_counted_but_no_control_record(tmp_path: Path) -> None:
     values = [UNKNOWN, NO_OP, UNKNOWN]
-    batches = [batch(base_offset=3 * number, records=[record(value=value) for value in values]) for number in range(4)]
-    directory = _metadata_log(tmp_path, {0: batches})
-    found = findings_of(directory, "metadata-record-undecodable", "finding-flood", level="deep", max_findings=3)
-    assert [(one.code, one.offset_first) for one in found[:3]] == [("metadata-record-undecodable", row) for row in (0, 2, 3)]
-    (rest,) = found[3:]
-    assert (rest.found, rest.start, rest.end) == ("5", len(batches[0]), sum(map(len, batches)))
+    pieces = [batch(records=[records.snapshot_header_record()], is_control=True)]
+    pieces += [batch(base_offset=offset, records=[record(value=value) for value in values]) for offset in (1, 4, 7, 10)]
+    directory = _metadata_log(tmp_path, {0: pieces})
+    codes = "metadata-record-undecodable", "finding-flood"
+    *found, rest = findings_of(directory, *codes, level="deep", max_findings=3)
+    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces) + 1)]
+    expected = [(codes[0], "warning", starts[row], starts[row + 1], offset) for row, offset in ((1, 1), (1, 3), (2, 4))]
+    assert [(one.code, one.severity, one.start, one.end, one.offset_first) for one in found] == expected
+    assert (rest.found, rest.start, rest.end) == ("5", starts[2], starts[-1])
+    assert findings_of(directory, *codes) == []
 
 
 # --- compressed payloads

@@ -210,6 +210,13 @@ def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_o
     assert codes_of(found) == ["last-offset-delta-negative", "offset-regression"]
 
 
+def test_an_offset_that_is_there_before_damage_comes_again_after_it(tmp_path: Path) -> None:
+    for first, codes in ((2, []), (3, []), (1, ["offset-duplicate"]), (0, ["offset-duplicate"])):
+        again = batch(records=[record(value=b"another")] * 3, base_offset=first)
+        found = of_log(tmp_path, _log(0, 1), _log(2)[:-1] + b"?", again)
+        assert [one.code for one in found if one.code != "crc-mismatch"] == codes
+
+
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
     found = of_log(tmp_path, _epochs(3), b"no batch " * 20, _batch(5, epoch=3), _batch(6, epoch=-1))
     assert [(one.code, one.severity) for one in found] == [("garbage-region", "error"), ("leader-epoch-negative", "info")]

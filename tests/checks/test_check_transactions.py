@@ -94,6 +94,15 @@ def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | No
         assert found[0].message == says + "6 numbers left out."
 
 
+def test_producers_of_different_epochs_each_continue_their_own_sequences(tmp_path: Path) -> None:
+    """Near the highest sequence, where batches are followed one by one."""
+    near = 0x7F000000
+    other: dict[str, Any] = {"producer_id": 8, "producer_epoch": 1}
+    pieces = [_data(0, near), _data(1, near, **other), _data(2, near + 1), _data(3, near + 1, **other), _data(4, near + 2)]
+    found = _of(tmp_path, [*pieces, _data(5, near + 9, **other)])
+    assert [(one.code, one.offset_first, one.expected) for one in found] == [("sequence-gap", 5, str(near + 2))]
+
+
 @pytest.mark.parametrize("back", [1, 5, 6])
 @pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
 def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back: int) -> None:
@@ -396,6 +405,24 @@ def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -
         (([_entry(8), _entry(9, opened=3)], []), ([_entry(opened=39)], []), ([_entry(opened=40)], ["no open transaction"]))
     ):
         assert [one.expected for one in _snapshot_of(tmp_path / str(number), entries, start=40)] == expected
+
+
+@each(("noted", "right"), [(4, "4"), (6, None), (5, None), (3, None), (-1, None)])
+def test_a_snapshot_shows_that_one_bit_of_the_last_offset_is_wrong(tmp_path: Path, noted: int, right: str | None) -> None:
+    batches = [*(_data(row, row) for row in range(4)), _data(6, 4), _plain(7)]
+    entry = producer_entry(producer_id=7, last_sequence=4, last_offset=noted)
+    directory = write_partition(tmp_path, segments={0: batches, 8: [_data(8, 5)]}, producer_snapshots={8: [entry]})
+    found = findings_of(directory, "uncovered-header-rot", "snapshot-disagrees")
+    assert told_values(found) == [("uncovered-header-rot", "error", *place(batches, 4), right, "6")] * bool(right)
+
+
+def test_a_snapshot_of_another_partition_has_the_last_offset_of_another_producer(tmp_path: Path) -> None:
+    entry = producer_entry(producer_id=7, last_sequence=3, last_offset=0)
+    for number, (first, whose) in enumerate(((_plain(0), "no producer"), (_data(0, 0, producer_id=9), "producer 9"))):
+        segments = {0: [first, _data(1, 0)], 2: [_data(2, 1)]}
+        (found,) = findings_of(write_partition(tmp_path / str(number), segments=segments, producer_snapshots={2: [entry]}))
+        assert (found.code, found.expected, found.found) == ("snapshot-disagrees", "last sequence 0", "last sequence 3")
+        assert f" The batch with its last offset, 0, is of {whose} in {LOG}: " in found.message
 
 
 def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> None:

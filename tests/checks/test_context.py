@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from unittest import mock
 
 from kdump.binary.source import NoSource
@@ -67,3 +69,13 @@ def test_only_the_end_of_a_log_that_grows_is_still_to_be_written(
     assert [row.severity for row in rows if isinstance(row, Finding)] == [severity]
     places = ((0, 9), (0, 10), (12, 13), (20, 30), (21, 30))  # what touches unreadable bytes is in doubt, too
     assert [context.is_unreadable(*place) for place in places] == [False, True, True, True, False]
+
+
+def test_a_file_that_has_grown_is_growing_whenever_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for size, grows in ((0, False), (1, True)):
+        path.write_bytes(b"")
+        with LiveSource(str(path)) as source:
+            path.write_bytes(bytes(size))
+            os.utime(path, (0, 0))
+            assert source.is_growing() == grows

@@ -11,7 +11,10 @@ import kdump
 from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
+from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.rules.witnesses import highest_known, last_offsets
 from kdump.checks.settings import Settings
+from kdump.formats.tree import PartitionFiles
 from kdump.mending.recover import recover
 from kdump.tables import Row
 from tests.builders.cluster_metadata import config, replicas, topic
@@ -203,6 +206,8 @@ def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int 
     _remove(directory, 0)
     _note(tmp_path, "log-start", ("orders", 2, 0), *([("orders", 3, log_start)] if log_start is not None else []))
     assert _told(directory) == told
+    says = "log-start-offset-checkpoint says 10: if that is so, they were deleted, and nothing is missing."
+    assert {one.message.endswith(says) for one in findings_of(directory, "segments-not-local")} <= {True}
     (directory / file_name(0, ".log.swap")).write_bytes(_batch(0))  # a start puts it in its place
     assert _told(directory) == []
     assert b"the file is removed" not in run_here("check", tmp_path)[1]
@@ -239,11 +244,11 @@ def _write_properties(log_directory: Path, node: str = "1", cluster: str = "abc"
     (log_directory / "meta.properties").write_text("".join(f"{line}\n" for line in lines))
 
 
-def _with_gap(log_directory: Path, topic_id: str = ORDERS, **others: Any) -> Path:
+def _with_gap(log_directory: Path, **others: Any) -> Path:
     """A partition that lacks the offsets 2 to 4."""
     log_directory.mkdir(exist_ok=True)
     directory = _partition(log_directory, {0: [_batch(0), _batch(1), _batch(5)]}, **others)
-    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
     return directory
 
 
@@ -274,6 +279,11 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
         assert BY.format(tmp_path, len(configs)) in message
     assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
     found, message = _gap(directory, cleanup_policy="compact")
+    assert (found, "__cluster_metadata" in message) == ("info", False)
+    (directory / "partition.metadata").unlink()
+    assert _gap(directory)[0] == severity
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=OTHER))  # of a topic that had this name before
+    found, message = _gap(directory)
     assert (found, "__cluster_metadata" in message) == ("info", False)
 
 
@@ -379,6 +389,43 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     _note(tmp_path, "replication", ("orders", 3, 20))
     (found,) = findings_of(directory, "high-watermark-beyond-end")
     assert (found.offset_first, found.offset_last) == (0, 19)
+
+
+def test_indexes_of_later_segments_attest_what_the_newest_log_lacks(tmp_path: Path) -> None:
+    directory = _thirty(tmp_path, index_interval_bytes=0)
+    _remove(directory, 20, ".log")
+    assert _cut_off(directory) == [(20, 29)]
+    (directory / file_name(15, ".index")).write_bytes(b"")  # which knows of no offset that is not there
+    for suffix in (".timeindex", ".index"):
+        assert _cut_off(directory) == [(20, 29)]
+        _remove(directory, 20, suffix)
+    assert _cut_off(directory) == []
+
+
+def test_a_log_ends_where_its_empty_newest_segment_starts(tmp_path: Path) -> None:
+    _partition(tmp_path, {0: _ten(0), 10: []})
+    for noted, codes in ((10, []), (11, ["high-watermark-beyond-end"])):
+        _note(tmp_path, "replication", ("orders", 3, noted))
+        found = run_here("check", "--output", "ndjson", tmp_path)[1].decode()
+        assert [code for code in ("high-watermark-beyond-end", "epochs-beyond-log") if code in found] == codes
+
+
+def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: []})
+    for path, data, known in (
+        (directory / file_name(0, ".log"), b"", -1),
+        (directory / file_name(0, ".index"), index_of(entries=[(3, 100), (7, 200)]), 7),
+        (directory / file_name(0, ".timeindex"), time_index(entries=[(TIMESTAMP, 8)]), 8),
+        (directory / file_name(12, ".snapshot"), producer_snapshot(entries=[]), 11),
+        (tmp_path / "recovery-point-offset-checkpoint", checkpoint(entries=[("orders", 3, 15), ("orders", 2, 99)]), 14),
+        (tmp_path / "replication-offset-checkpoint", checkpoint(entries=[("orders", 3, 18)]), 17),
+        (tmp_path / "replication-offset-checkpoint", checkpoint(entries=[("orders", 3, 1)]), 14),
+    ):
+        path.write_bytes(data)
+        facts = PartitionFacts(str(directory), PartitionFiles(str(directory)), Settings(now=0), lambda _: None)
+        assert highest_known(facts, 0) == known, path.name
+    (directory / file_name(0, ".log")).write_bytes(b"".join(_ten(0)))  # of which the entries do not lead to any batch
+    assert last_offsets(facts, 0) == set()
 
 
 def test_a_log_that_a_start_puts_in_place_is_not_lost(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,19 +24,13 @@ MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and on
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "read", "counts"),
-    [
-        *((name, kdump.check, (50, 150, 350)) for name in ("many snapshots", "many indexes without logs", "many deleted files")),
-        ("many segments", forecast, (50, 100, 200)),
-    ],
-)
-def test_many_files_take_as_long_as_there_are_files(name: str, read: Any, counts: tuple[int, int, int], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
+def test_many_files_take_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY[name], count, tmp_path / str(count)).parent
-        return work_of(lambda: list(read(path))).lines
+        return work_of(lambda: list(kdump.check(path))).lines
 
-    assert_linear(steps, *counts)
+    assert_linear(steps, 50, 150, 350)
 
 
 @pytest.mark.slow
@@ -78,17 +71,6 @@ def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(a
 
 
 @pytest.mark.slow
-def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_files(tmp_path: Path) -> None:
-    def steps(count: int) -> int:
-        path = written(MANY["many segments"], count, tmp_path / str(count)).parent
-        for base_offset in range(10, count + 10):
-            (path / f"{base_offset:020}.snapshot").write_bytes(producer_snapshot())
-        return work_of(lambda: list(kdump.check(path))).lines
-
-    assert_linear(steps, 40, 80, 160)
-
-
-@pytest.mark.slow
 @each("digits", [20, 200], share=2)
 @each("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
 def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[str, ...], digits: int, tmp_path: Path) -> None:
@@ -103,6 +85,7 @@ def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[
         path.mkdir(parents=True)
         for base_offset in range(0, 10 * count, 10):
             (path / f"{base_offset:0{digits}d}.log").write_bytes(batch_of(b"", base_offset=base_offset, count=0))
+            (path / f"{base_offset + 5:020}.snapshot").write_bytes(producer_snapshot())
         return work_of(lambda: run_over(path)).lines
 
     assert_linear(steps, 50, 100, 200)

@@ -10,7 +10,7 @@ import pytest
 
 import kdump
 from kdump.checks.finding import Finding
-from kdump.checks.missing_offsets import _HIGHEST, MissingOffsets, _believed
+from kdump.checks.missing_offsets import _HIGHEST, MissingOffsets, _believed, _merged
 from kdump.checks.packed_ints import PackedInts
 from kdump.cli.commands import main
 from tests.builders.files import offset_index
@@ -238,6 +238,12 @@ def test_offsets_of_damaged_headers_are_believed_if_there_is_room(gap: tuple[int
 
 def test_a_header_with_fewer_records_than_offsets_may_have_fewer() -> None:
     assert [_believed((5, 9), records, [(5, 10)], 9) for records in (4, 5)] == [((5, 9), True), ((5, 9), False)]
+    assert _believed((5, 5), 1, [(5, 5)], 9) == ((5, 5), False)
+
+
+def test_ranges_that_overlap_are_one_and_those_that_touch_are_not() -> None:
+    ranges = [(0, 4), (2, 3), (4, 9), (10, 11), (11, 11), (13, 13)]
+    assert [list(column) for column in _merged(ranges)] == [[0, 10, 13], [9, 11, 13]]
 
 
 def test_a_single_batch_with_a_wrong_offset_has_none_of_those_of_damaged_ones(tmp_path: Path, capfd: Capture) -> None:

@@ -3,12 +3,15 @@
 import random
 import struct
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from kdump.binary import kernel
 from kdump.checks import record_reader
+from kdump.checks.rules.records import fields
 from tests import kernels
 from tests.builders.compression import CODEC_IDS
 from tests.builders.records import Record, batch, encode_record, record, varint
@@ -36,12 +39,49 @@ def ordinary(chance: random.Random) -> list[Record]:
     ]
 
 
+def odd_record(chance: random.Random, row: int) -> bytes:
+    """A record of many forms, which readers accept."""
+
+    def number(value: int, size: int = 5) -> bytes:
+        shortest = varint(value)
+        kind = chance.randrange(12)
+        if kind == 0:
+            return varint(value, size_in_bytes=chance.randrange(len(shortest), size + 1))
+        if kind == 1 and chance.random() < 0.1:  # bits that nobody reads
+            longest = varint(value, size_in_bytes=size)
+            return longest[:-1] + bytes([longest[-1] | (0x70 if size == 5 else 0x7E)])
+        return shortest
+
+    def sized(lowest: int) -> bytes:
+        size = chance.choice((lowest, 0, 1, 3, -2 if lowest else 0))
+        return number(size) + b"\xffab"[: max(size, 0)]
+
+    headers = b"".join(sized(0) + sized(-1) for _ in range(chance.choice((0, 0, 0, 1, 2, 5))))
+    count = 0
+    at = 0
+    while at < len(headers):  # the builder of numbers may have changed their sizes, not how many there are
+        for _ in range(2):
+            size, at = kernel.read_varint(headers, at, len(headers))
+            at += max(size, 0)
+        count += 1
+    attributes = bytes([chance.choice((0, 0, 0, 1))])
+    body = attributes + number(row, 10) + number(row) + sized(-1) + sized(-1) + number(count) + headers
+    return number(len(body)) + body
+
+
+def odd_records(chance: random.Random) -> list[Record | bytes]:
+    """Odd records among ordinary ones, or alone."""
+    share = chance.choice((0.1, 0.6, 1))
+    rows = range(chance.randrange(1, 30))
+    return [odd_record(chance, row) if chance.random() < share else encode_record(Record(key=b"k"), row=row) for row in rows]
+
+
 def peculiar(chance: random.Random) -> bytes:
     """A batch with one peculiarity, with a CRC that fits."""
     records: list[Record | bytes] = list(ordinary(chance))
     at = chance.randrange(len(records))
     settings: dict[str, object] = {}
-    match chance.randrange(19):
+    match chance.randrange(22):
         case 0:
             records[at] = record(key=b"k", attributes=chance.choice((1, 0x80, -1)) & 0xFF)
         case 1:
@@ -85,6 +125,8 @@ def peculiar(chance: random.Random) -> bytes:
             settings["is_transactional"] = True
         case 17:
             records = []
+        case 18 | 19 | 20:
+            records = odd_records(chance)
         case _:
             plain = bytearray(
                 b"".join(encode_record(one, row=row, base_timestamp=TIME) for row, one in enumerate(ordinary(chance)))
@@ -111,11 +153,33 @@ def logs() -> Iterator[bytes]:
 
 def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
     codes = codes_however_read(logs(), tmp_path)
+
     assert {
         *("record-attributes-set", "varint-noncanonical", "header-bytes-odd", "key-length-bad", "record-offset-order"),
         *("last-offset-delta-mismatch", "max-timestamp-mismatch", "base-timestamp-odd", "timestamp-negative"),
         *("timestamp-overflow", "key-missing-compacted", "record-count-too-high", "record-count-too-low"),
     } <= codes
+
+
+def odd_logs() -> Iterator[bytes]:
+    for seed in range(LOGS // 2):
+        chance = random.Random(seed)
+        records = [odd_records(chance) for _ in range(6)]
+        firsts = accumulate(map(len, records), initial=0)
+        yield b"".join(
+            batch(records=some, base_offset=first, codec=chance.choice(CODECS))
+            for some, first in zip(records, firsts, strict=False)
+        )
+
+
+def test_as_many_odd_fields_are_counted_with_both_kernels(tmp_path: Path) -> None:
+    with (
+        mock.patch.object(record_reader, "_MAX_HEADERS_OF_PART", 3),
+        mock.patch.object(record_reader, "_MAX_HELD_HEADERS", 2),
+        mock.patch.object(fields, "_MOST_AT_ONCE", 2),
+    ):
+        codes = codes_however_read(odd_logs(), tmp_path)
+    assert {"record-attributes-set", "varint-noncanonical", "key-length-bad", "header-bytes-odd", "finding-flood"} <= codes
 
 
 def miscounted(chance: random.Random) -> bytes:

@@ -25,6 +25,7 @@ from kdump.verdicts import kept, starts
 from kdump.verdicts.ranges import Ranges
 from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.report import Report
+from kdump.verdicts.unreadable import UnreadableOffsets
 from kdump.verdicts.verdict import Verdict, may_fail_to_start
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
@@ -146,6 +147,31 @@ def test_clean_names_what_it_does_not_count() -> None:
     ]
 
 
+@each(
+    ("code", "words"),
+    [
+        ("meta-properties-missing", "a log directory without meta.properties"),
+        ("index-orphan", "segments of which only indexes are left"),
+        ("cluster-id-missing", "a broker with KRaft, which does not start without a cluster.id"),
+        ("partition-missing", "partitions that only checkpoints name"),
+        ("file-not-recognized", "files that are not Kafka's"),
+        ("txn-open", "an open transaction, at which read-committed consumers wait"),
+    ],
+)
+def test_what_nobody_knows_to_be_wrong_is_excepted(code: str, words: str) -> None:
+    verdict = _verdict(_report(path="/data/a-0/x"), _finding(code, "info", path="/data/x"))
+    assert (verdict.text, verdict.exit_code) == (f"fine, except for {words}", 0)
+    verdict = _verdict(_report())
+    verdict.add_findings(code, "warning", 1)
+    assert verdict.text == ("fine" if code == "txn-open" else f"fine, except for {words}")
+
+
+def test_a_log_directory_without_any_of_its_partitions_was_not_examined() -> None:
+    verdict = _verdict(_report(path="/data/a-0/x"), *(_finding("partition-missing", "info", path=f"/{of}/x") for of in "cb"))
+    assert (verdict.text, verdict.exit_code, verdict.is_complete) == ("not examined", 3, False)
+    assert verdict.reasons[:2] == [f"not examined: /{of}: it has none of its partitions" for of in "bc"]
+
+
 @each(("count", "last"), [(19, "no"), (20, "no"), (21, "1"), (1040, "1,020")])
 def test_reasons_have_an_end(count: int, last: str) -> None:
     verdict = Verdict()
@@ -230,6 +256,9 @@ def test_ranges_that_overlap_or_touch_are_one_in_any_order() -> None:
         ranges, numbers = _ranges(*added), sorted({number for first, last in added for number in range(first, last + 1)})
         assert [number for first, last in ranges.merged() for number in range(first, last + 1)] == numbers
         assert ranges.total == len(numbers)
+        for first, last in pairs[::3]:
+            held = [number in numbers for number in range(first, last + 1)]
+            assert (ranges.hold(first, last), ranges.touch(first, last)) == (all(held), any(held))
         assert len(_ranges(*added)) == 1 + sum(later > one + 1 for one, later in pairwise(numbers))
 
 
@@ -284,6 +313,13 @@ def test_a_torn_end_is_damage_after_a_clean_stop_and_where_a_broker_will_cut_it(
     (found,) = [finding for finding in kdump.check(partition) if finding.code in STARTS]
     assert found.code == "start-leaves-damage"
     assert found.message.startswith(f"After a crash with all below offset 4 flushed: {NEWEST} is cut at byte ")
+
+
+@each(("folder", "log", "told"), [("ticket", "x.log", ""), ("orders-3", "x.log", "fails"), ("ticket", LOG, "trims")])
+def test_a_folder_of_logs_under_other_names_has_no_start(folder: str, log: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / log).write_bytes(b"".join(_batches(0, 1))[:-5])
+    assert {start.verdict for start in kdump.check(tmp_path / folder).starts} == {told} - {""}
 
 
 def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(partition: Path, capfd: Capture) -> None:
@@ -357,10 +393,27 @@ def test_damage_after_which_nothing_is_found_hides_more(code: str, resync: str, 
         assert verdict.text == f"unreadable ({text})"
 
 
+@each(
+    ("changed", "count"),
+    [
+        *(({}, 3), ({"severity": "warning"}, 3), ({"severity": "info"}, 0), ({"file_type": "index"}, 0), ({"skipped": 0}, 0)),
+        *(({"skipped": 61, "resync": resync}, count) for resync, count in (("by-scan", 3), ("by-length", 0))),  # a header alone
+        ({"skipped": 62, "resync": "by-length"}, 3),
+    ],
+)
+def test_offsets_are_unreadable_where_a_check_stepped_over_records_of_a_log(changed: dict[str, object], count: int) -> None:
+    unreadable = UnreadableOffsets()
+    unreadable.add(_finding(**{"skipped": 9, "offset_first": 5, "offset_last": 7, "resync": "by-scan", **changed}))  # type: ignore[arg-type]  # of any column
+    assert (unreadable.total, unreadable.is_least) == (count, False)
+
+
 def test_what_can_be_read_least_of_is_the_first_reason() -> None:
     lost = {"few": 1, "many": 9, "some": 5}
-    verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=0, offset_last=lost[name]) for name in lost))
+    verdict = _verdict(*(_finding(path=f"/{name}/x", skipped=9, offset_first=1, offset_last=lost[name]) for name in lost))
     assert [reason.split(": ")[1] for reason in verdict.reasons] == ["/many", "/some", "/few"]
+    assert verdict.text == "unreadable (15 records)"
+    verdict.add(_finding(path="/some/x", skipped=9))
+    assert verdict.text == "unreadable (at least 15 records)", "of one of three partitions, more is not known"
 
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
@@ -381,7 +434,16 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
         assert not other.lacks_indexes_only, code
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
-    assert bool(found) == (watcher.fails or is_doubtful)
+    assert {type(row) for row in found} == ({Start} if watcher.fails or is_doubtful else set())
+
+
+def _reported(partition: Path, rows: list[Any]) -> list[object]:
+    """What is reported of a partition whose starts are these."""
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+        starts.report(_job(partition), Settings(now=current_time()), starts.Watcher(found.append), None)
+    return found
 
 
 @each("stop", ["clean", "unclean"])
@@ -391,13 +453,9 @@ def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop
     for row in rows:
         row.outcome, row.consumers_stop_at = "keep", 3
         if row.after == stop:
-            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 6]], 100
-    found: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-        starts.report(_job(partition), Settings(now=current_time()), starts.Watcher(found.append), None)
-    (finding,) = (row for row in found if isinstance(row, Finding))
-    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 6)
+            row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
+    (finding,) = (row for row in _reported(partition, rows) if isinstance(row, Finding))
+    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
 
 def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
@@ -460,8 +518,10 @@ def _owned(path: Path, log_start: str | None = None) -> None:
         (lambda path: (path / "x").write_bytes(b""), False),
         (lambda path: (path / "x").mkdir(), False),
         (lambda path: (path / file_name(9, ".index")).write_bytes(b""), False),
+        (lambda path: (path / file_name(4, ".txnindex")).write_bytes(b""), False),
+        (lambda path: [one.unlink() for one in path.glob("*.*")], False),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
-        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[OPEN])), False),
+        (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[producer_entry(), OPEN])), False),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
         (_owned, True),
@@ -480,16 +540,6 @@ def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
         assert _is_kept(path) == is_kept
     finally:
         path.chmod(0o700)
-
-
-def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = starts.forecasts_of(str(partition))
-    for row in rows:
-        row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
-    monkeypatch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-    monkeypatch.setattr(kept, "by_every_start", lambda _: False)
-    (finding,) = kdump.check(partition)
-    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
 
 def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition: Path, capfd: Capture) -> None:
@@ -572,6 +622,7 @@ def unreadable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: Capture) -> None:
     assert kdump.verdict(unreadable).words == ["unreadable"]
+    assert [start.verdict for start in kdump.check(unreadable).starts] == ["safe"] * 3
     assert main(["check", str(unreadable)]) == 1
     assert "\nVerdict: unreadable (" in capfd.readouterr().out
 
@@ -583,16 +634,6 @@ def test_a_check_that_reads_no_records_calls_nothing_clean(unreadable: Path, for
     out = shown.partition('"results":')[2] or shown  # the rules of SARIF before it speak of the log cleaner
     assert "headers and CRCs intact; " in out and " records not read (--level deep)" in out
     assert not any(clean in out for clean in ('"fine', ": fine", "   fine", '"recordsNotRead":0,'))
-
-
-def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: Capture) -> None:
-    assert main(["forecast", str(unreadable)]) == 0
-    out = _shown(capfd)
-    assert "The CRCs of all batches match; records were not read: kdump check reads all." in out
-    assert out.endswith("Verdict: nothing lost at start; records not read (kdump check). Exit status 0.")
-    assert main(["forecast", "--output", "ndjson", str(unreadable)]) == 0
-    summary = json.loads(capfd.readouterr().out.splitlines()[-1])
-    assert summary["verdict"] == "nothing lost at start; records not read (kdump check)"
 
 
 def test_recover_calls_nothing_verified_that_nobody_can_read(unreadable: Path, tmp_path: Path, capfd: Capture) -> None:
@@ -642,6 +683,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(name: str, tmp_
         ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
         ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
         ("version: 0\n", "die", "the file ends before line 2"),
+        ("version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
         ("\n", "offline", "line 1 of the file is not a name with a value"),
         ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
         ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
@@ -662,7 +704,9 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
     fails = outcome != "keep"
     assert [finding.code for finding in errors] == ["partition-metadata-bad"] * fails
     assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
-    assert [finding.broker_forecast for finding in errors] == [outcome] * fails
+    assert [(one.broker_forecast, one.end) for one in errors] == [(outcome, len(text.encode()))] * fails
+    infos = [one.broker_forecast for one in kdump.check(directory / "a-0" / "partition.metadata") if one.severity == "info"]
+    assert infos == ["ignore"] * text.startswith("version: 1")
     assert _exit_codes(directory, capfd) == (fails, fails)
     assert kdump.verdict(directory).words == (["does not start"] if fails else ["fine"])
 
@@ -797,6 +841,7 @@ def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp
     log = path / "a-0" / file_name(0, ".log")
     log.write_bytes(log.read_bytes()[:65] + b"\xff" + log.read_bytes()[66:])  # which only a start after a crash reads
     assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
+    assert starts.forecasts_of(str(path / "b-0")), "of a partition that was named itself nothing else says it"
 
 
 def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: Capture) -> None:
@@ -922,12 +967,14 @@ def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_fi
     rows = starts.forecasts_of(str(partition))
     for row in rows:
         row.outcome, row.consumers_stop_at, row.damaged_batches = "keep", 3, 1
-    found: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
-        job = Job(Job.PARTITION, str(partition), str(partition))
-        starts.report(job, Settings(now=current_time()), starts.Watcher(found.append), None)
-    assert next(row.after for row in found if isinstance(row, Start)) == ("clean" if is_clean else "unclean")
+    shown = "clean" if is_clean else "unclean"
+    assert next(row.after for row in _reported(partition, rows) if isinstance(row, Start)) == shown
+    for row in rows:
+        if row.after == shown:
+            row.consumers_stop_at, row.damaged_batches = None, 0
+    finding, start, *_ = _reported(partition, rows)
+    assert isinstance(finding, Finding) and isinstance(start, Start), "it is sound, and hides none that is not"
+    assert (finding.code, start.after == shown) == ("start-leaves-damage", False)
 
 
 def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:

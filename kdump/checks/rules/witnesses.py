@@ -157,7 +157,7 @@ def highest_known(partition: PartitionFacts, base_offset: int) -> int:
     """The highest offset known to snapshots, the indexes of a segment, and what was flushed or committed; -1 if none is."""
     ends = {partition.files.newest_snapshot or 0}
     ends |= {partition.checkpointed_offset(name)[1] or 0 for name in (RECOVERY_POINTS, HIGH_WATERMARKS)}
-    return max(last_offsets(partition, base_offset) | {end - 1 for end in ends}, default=-1)
+    return max(last_offsets(partition, base_offset) | {end - 1 for end in ends})
 
 
 def _last_entries(partition: PartitionFacts, base_offset: int) -> list[LastEntry]:

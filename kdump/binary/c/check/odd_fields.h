@@ -1,5 +1,5 @@
 /* Counts the fields of records that readers accept, but no client writes (`count_odd_fields`), so that a file full of them takes no longer
-   than others once they are no longer reported one by one. tests/checks/test_odd_fields.py compares this with the rule. */
+   than others once they are no longer reported one by one. tests/checks/test_ordinary_records.py compares this with the rule. */
 
 #pragma once
 

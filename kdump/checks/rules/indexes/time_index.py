@@ -135,7 +135,7 @@ class _Check:
         """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
         facts = log.facts
         latest = facts.max_timestamps.highest(NO_TIMESTAMP)
-        if latest <= max(self.latest, NO_TIMESTAMP):
+        if latest <= self.latest:
             return
         row = facts.max_timestamps.index(latest)
         if not self.context.source.size and log.is_legacy(row):

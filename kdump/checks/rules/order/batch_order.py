@@ -224,7 +224,7 @@ class BatchOrder(SegmentRule):
         if self._break is None:
             return False
         before, first = self._break
-        if batch.first != before.last + 1 or not before.last < batch.first:
+        if batch.first != before.last + 1:
             return False
         self._break = None
         if (original := self._original_of(first, last.end)) is not None:
@@ -246,8 +246,6 @@ class BatchOrder(SegmentRule):
         suspect, self._suspect = self._suspect, None
         if suspect is None:
             return
-        if following is not None and following.first < 0:
-            following = None
         last, before = self._last, self._last_offset
         offsets_fit = before < suspect.first and (following is None or suspect.last < following.first)
         if offsets_fit and self._epochs_fit(suspect, following):
