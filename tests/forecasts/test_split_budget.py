@@ -1,4 +1,4 @@
-"""Starts that split segments more often than they are followed: never safe, and soon given up."""
+"""Starts that split segments: what becomes of them, and where one is given up that splits more than it is followed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 import kdump
 from kdump.forecasts.sentences import sentences, verdict
 from tests.builders.records import batch, record
+from tests.loops import each
 from tests.work import work_of
 
 FAR = 1 << 33
@@ -67,3 +68,23 @@ def test_a_segment_of_a_split_holds_batches_whose_last_offset_it_can_hold(tmp_pa
         path.mkdir()
         (path / f"{0:020d}.log").write_bytes(_batch(0) + middle + last)
         assert {tuple(base for base, _ in row.segments or ()) for row in kdump.forecast(path)} == {bases}
+
+
+NO_PLACE: dict[str, tuple[bytes, str, str]] = {
+    "torn": (bytes(9), "util.NoSuchElementException", "the segment has no batch at byte 138"),
+    "below its base": (
+        batch(base_offset=2 * FAR, records=[record(value=b"v")], last_offset_delta=-1),
+        *("lang.IllegalStateException", "no batch from byte 138 on fits into a segment that starts with it"),
+    ),
+}
+
+
+@each("rest, exception, reason", NO_PLACE.values(), ids=NO_PLACE)
+def test_what_a_split_cannot_place_ends_the_start(tmp_path: Path, rest: bytes, exception: str, reason: str) -> None:
+    """Kafka: `next()` of no batches, and an append of nothing."""
+    path = tmp_path / "t-0"
+    path.mkdir()
+    (path / f"{0:020d}.log").write_bytes(_batch(0) + _batch(FAR) + rest)
+    for row in kdump.forecast(path):
+        assert (row.outcome, row.exception, row.files) == ("die", f"java.{exception}", [])
+        assert row.reason == f"{0:020d}.log: {reason}"
