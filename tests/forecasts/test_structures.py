@@ -236,12 +236,14 @@ def test_of_batches_that_overlap_it_depends_on_the_release_which_is_found(
 
 @each("part", [batch(records=_values(1), base_offset=2), message_set(messages=[OLD], base_offset=2)], ids=("batch", "message"))
 def test_a_batch_counts_when_all_of_it_is_there(tmp_path: Path, part: bytes) -> None:
+    log = _log(tmp_path, *(data for data, _, _ in WRITTEN), part[:-1])
+    assert log.last_batch().position == PLACES[-2]  # type: ignore[union-attr]
     first = batch(records=_values(1))
     for size in range(len(part) + 1):
         log, count = _log(tmp_path, first, part[:size]), 1 + (size == len(part))
         assert len(list(log.batches())) == len(list(log.checked())) == count
         assert log.last_batch().position == (len(first) if count == 2 else 0)  # type: ignore[union-attr]
-    for length in (-1, 0, 13, 14):
+    for length in (-12, -1, 0, 13, 14):
         log = _log(tmp_path, first, part[:8], length.to_bytes(4, "big", signed=True), part[12:26])
         for read in (log.batches, log.checked, lambda log=log: [log.last_batch()]):
             assert _outcome(lambda read=read: list(read())) == ("" if length == 14 else "CorruptRecordException")  # type: ignore[misc]
