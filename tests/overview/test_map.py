@@ -268,26 +268,6 @@ def written(tmp_path: Path) -> Path:
     return write_partition(tmp_path, segments=batches, topic="orders")
 
 
-def test_producers_have_their_transactions_and_runs_between_silences_and_epochs(written: Path) -> None:
-    made = partition_map(written).producers
-    runs = [
-        (run.producer_id, run.what, run.first_offset, run.last_offset, (run.oldest_timestamp or 0) - START, run.batches)
-        for run in sorted(made.runs, key=lambda run: run.first_offset)
-    ]
-    assert runs == [
-        *((1, "committed", 0, 3, 0, 3), (2, "batches", 1, 4, 1000, 2), (1, "aborted", 5, 6, 5000, 2)),
-        *((2, "batches", 7, 7, 122_000, 1), (2, "batches", 8, 8, 123_000, 1), (1, "open", 9, 9, 124_000, 1)),
-    ]
-    one, two = made.producers[1], made.producers[2]
-    assert (one.committed, one.aborted, one.is_open, one.batches, one.last_offset) == (1, 1, True, 6, 9)
-    assert (two.committed, two.aborted, two.is_open, two.batches, two.producer_epoch) == (0, 0, False, 4, 1)
-    assert two.size == 4 * len(_of_producer(2, 1, 1))
-    for more, is_open in ((_marker(1, 10, 93, is_commit=True), False), (_of_producer(1, 10, 93) + _of_producer(2, 11, 94), True)):
-        (written / f"{10:020d}.log").write_bytes(more)
-        made = partition_map(written).producers
-        assert (made.producers[1].is_open, made.producers[2].producer_epoch) == (is_open, 1)
-
-
 def test_a_damaged_batch_is_no_producers_and_a_marker_that_cannot_be_read_ends_its_transaction(written: Path) -> None:
     log = written / f"{0:020d}.log"
     size, marker = len(_of_producer(1, 0, 0)), _marker(1, 3, 3, is_commit=True)
