@@ -1,8 +1,11 @@
 """What is added up and followed for an overview, against plain lists and dicts of what was written."""
 
+import os
 import random
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import kdump
 from kdump.formats import meta_properties
@@ -10,8 +13,10 @@ from kdump.overview.partition_map import partition_map
 from kdump.overview.places import _written_by
 from kdump.overview.row import PartitionSum
 from kdump.overview.space import kind_of
+from kdump.overview.ticket import ticket_of
 from kdump.overview.topics import topic_sums
 from tests.builders.files import write_partition
+from tests.builders.fleets import data, flipped
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 from tests.loops import each
 
@@ -153,3 +158,20 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
     assert opened == [
         (row, epoch, first, at - since) for row, (epoch, first, since) in sorted(begun.items(), key=lambda one: one[1][1])
     ]
+
+
+@each("most, drawn, whole", [(1, 1, 2), (2, 2, 2), (3, 3, 2), (4, 3, 2), (5, 5, 2), (20, 5, 5)])
+def test_a_page_draws_the_worst_partitions_with_their_replicas_and_reads_all_of_those(
+    most: int, drawn: int, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sound ones, too, where there are few; of partitions of three segments, the second is read of those with damage."""
+    monkeypatch.setattr("kdump.overview.ticket._MOST_DRAWN", most)
+    for name, damaged in (("a/u", 0), ("a/t", 0), ("a/w", 0), ("b/t", 1), ("b/v", 2)):
+        batches = [data(offset) for offset in range(4)]
+        batches[1:3] = [flipped(one) if row < damaged else one for row, one in enumerate(batches[1:3])]
+        write_partition(tmp_path / name[0], topic=name[2:], segments={0: batches[:1], 1: batches[1:3], 3: batches[3:]})
+    made = ticket_of([str(tmp_path)], "full")
+    found = [os.path.relpath(one.path, tmp_path) for one in made.maps]
+    assert found == ["b/v-0", "b/t-0", "a/t-0", "a/u-0", "a/w-0"][:drawn]
+    assert sum(one.is_read_whole for one in made.overview.partitions) == whole
+    assert (made.exit_code, sorted(os.path.relpath(path, tmp_path) for path in made.starts)) == (1, ["b/t-0", "b/v-0"])
