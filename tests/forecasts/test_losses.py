@@ -101,16 +101,6 @@ def _lost_offsets(folder: Path) -> list[list[list[int]]]:
     return [row.lost_offsets for row in _rows(folder)]
 
 
-def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> None:
-    """Each alone would go through all ranges, of which there is one more for each."""
-    folder = _interleaved(tmp_path / "t-0", 3000)
-    with mock.patch.object(losses, "_less", side_effect=losses._less) as less:
-        lost = _lost_offsets(folder)
-    assert [1, 1] in lost[0]
-    assert not {offset for first, last in lost[0] for offset in range(first, last + 1)} & set(range(0, 6000, 2))
-    assert less.call_count <= 2
-
-
 def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
     one, two = _batches((0, 1))
     other = batch(records=[record(key=b"k", value=b"w")])

