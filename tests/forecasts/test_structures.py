@@ -22,7 +22,7 @@ from kdump.forecasts.sorted_ints import SortedInts
 from kdump.releases.broker_startup import StartRules
 from tests.builders.files import producer_entry, producer_snapshot
 from tests.builders.fleets import flipped
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.records import Record, batch, message, message_set, record, wrapper
 from tests.loops import each
 
 RULES = StartRules("4.3.1")
@@ -190,7 +190,7 @@ def _log(folder: Path, *parts: bytes) -> LogReader:
     return LogReader(Directory.of(str(folder)), File(str(path), path.stat().st_size))
 
 
-def _values(count: int, size: int = 1) -> list[bytes]:
+def _values(count: int, size: int = 1) -> list[Record]:
     return [record(value=bytes(size))] * count
 
 
@@ -245,8 +245,8 @@ def test_a_batch_counts_when_all_of_it_is_there(tmp_path: Path, part: bytes) -> 
         assert log.last_batch().position == (len(first) if count == 2 else 0)  # type: ignore[union-attr]
     for length in (-12, -1, 0, 13, 14):
         log = _log(tmp_path, first, part[:8], length.to_bytes(4, "big", signed=True), part[12:26])
-        for read in (log.batches, log.checked, lambda log=log: [log.last_batch()]):
-            assert _outcome(lambda read=read: list(read())) == ("" if length == 14 else "CorruptRecordException")  # type: ignore[misc]
+        outcome = "" if length == 14 else "CorruptRecordException"
+        assert [_outcome(list, log.batches()), _outcome(list, log.checked()), _outcome(log.last_batch)] == [outcome] * 3
 
 
 def test_every_byte_of_a_batch_is_checked_however_large_it_is(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from tests.loops import each
 
 
 def _sum(**fields: Any) -> PartitionSum:
-    made = PartitionSum(**dict.fromkeys(PartitionSum.column_names) | {"topic": "t", "is_read_whole": True} | fields)
+    values: dict[str, Any] = dict.fromkeys(PartitionSum.column_names) | {"topic": "t", "is_read_whole": True} | fields
+    made = PartitionSum(**values)
     made.measured, made.uncompressed = fields["codecs"].get("gzip", 0), 3 * fields["codecs"].get("gzip", 0)
     return made
 

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -420,8 +421,7 @@ def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_a
 
 
 def _found(code: str, path: str, severity: str = "error", first: int | None = None) -> Finding:
-    place: tuple[Any, ...] = (path, "log", 0, 9, first, first, None, None, None, None)
-    return Finding(code, severity, *place, 1, "none", 0, "keep", f"{code} here.")
+    return Finding(code, severity, path, "log", 0, 9, first, first, None, None, None, None, 1, "none", 0, "keep", f"{code} here.")
 
 
 def _waits(path: str, producer: int, first: int, open_for_ms: int | None, *, is_certain: bool = True) -> OpenTransaction:
@@ -441,7 +441,7 @@ def _open(first: int, producer: int, seconds: int, doubt: str = "", which: str =
 
 
 UNSURE = _open(5, 7, 10, ", and a marker may be in what was not read")
-WAITING: list[tuple[list[Row], list[tuple[str, int, str]]]] = [
+WAITING: Sequence[tuple[Sequence[Row], Sequence[tuple[str, int, str]]]] = [
     *(([_waits("a-0", 7, 5, ms)], []) for ms in (None, 0, 9_999)),
     ([_waits("a-0", 7, 5, 10_000)], [("a-0", 1, _open(5, 7, 10))]),
     ([_waits("a-0", 7, 5, 10_999, is_certain=False)], [("a-0", 1, UNSURE)]),
