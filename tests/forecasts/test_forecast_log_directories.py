@@ -216,9 +216,10 @@ def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, tex
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
     log = _broker(tmp_path, {}, {"node_id": "2"}) / "d1/orders-0/00000000000000000000.log"
     log.write_bytes(_batch(0) + _batch(1)[:-1] + b"?")
+    (tmp_path / "d1" / CHECKPOINTS[0]).write_text("nonsense\n")  # which is not looked at, either
     row = next(iter(kdump.forecast(tmp_path, after="unclean")))
     assert (row.outcome, row.bytes_lost, row.lost_records, row.files, row.segments) == ("die", 0, 0, [], None)
-    assert not row.is_safe
+    assert (row.is_safe, row.bad_checkpoint) == (False, "")
 
 
 # --- whose log directory it is
@@ -689,6 +690,8 @@ def test_a_file_that_the_broker_may_not_open_as_it_does_takes_the_log_directory_
     assert second.outcome == "keep"
     path.with_name("00000000000000000000.log").write_bytes(b"torn")
     assert {row.outcome for row in kdump.forecast(path.parent, after="unclean")} == {"offline" if refused else "cut"}
+    (path.parent / "partition.metadata").write_bytes(b"")
+    assert {row.outcome for row in kdump.forecast(path.parent, after="unclean")} == {"die"}
 
 
 @each(
