@@ -106,6 +106,7 @@ NESTED = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  
 CODEC_5 = _with_length(_batch(1), 3 * SIZE + 90)[:22] + b"\x05" + _batch(1)[23:]
 OLD = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
 EPOCHS = [_of_epoch(0, 7), _claiming(_of_epoch(1, 7), 2 * SIZE), _of_epoch(2, 6), _of_epoch(3, 7)]
+CLAIMS_TWO = _claiming(_batch(641), 3 * SIZE)
 WRAPPER = wrapper(messages=[message(value=b"v")], base_offset=3)
 
 
@@ -114,6 +115,7 @@ STATUSES: dict[str, tuple[list[bytes], str]] = {
     "nothing is looked for inside if the length is right": ([_batch(0), NESTED], "i-"),
     "an unknown codec does not lead over batches to zeros": ([_batch(0), CODEC_5, *_log(4)[2:], bytes(1000)], "i-ss-"),
     "claims one of a lower leader epoch": (EPOCHS, "idi"),
+    "of those it claims, the last goes on from it": ([_batch(0), CLAIMS_TWO, *map(_batch, (643, 642, 650))], "i-si"),
     "found, in doubt until offsets go on": ([_batch(100), b"garbage" * 9, *map(_batch, (5, 6, 101, 102))], "i-sssi"),
     "old messages": ([OLD[0], b"\xff" * 50, OLD[1], b"\xff" * 50, OLD[2], b"\xff" * 50, WRAPPER], "i-s-s-s"),
     "it or the next one has a wrong header: they claim one offset": ([_batch(0), MAGIC_3, _batch(1), _batch(3)], "idsi"),
