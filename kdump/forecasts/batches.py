@@ -47,6 +47,7 @@ LARGEST_CODEC = 7
 _UP_TO_MAGIC = Struct(">qi4xb")  # offset, length, magic
 _SMALL_WINDOW = 1 << 11
 _LOWEST_MAGIC = -0x80
+_CODEC_COUNT = 5
 _MAX_WRAPPER_SIZE = 128 << 20
 _FEW_PASSED = 32  # batches, after which it is kept where an offset was found: wrappers are decompressed for that
 
@@ -100,6 +101,9 @@ class Batch:
         message = message_set.Message(self.offset, data)
         if not message.codec:
             return self.offset
+        if message.codec >= _CODEC_COUNT:
+            reason = f"codec {message.codec} of the message at byte {self.position:,} does not exist"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT, file=self._log.name)
         try:
             return message_set.unwrap(message).first_offset()
         except CorruptData as fault:
