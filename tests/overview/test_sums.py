@@ -70,12 +70,6 @@ def test_a_topic_is_the_sum_of_its_partitions_in_service(changes: dict[str, Any]
     assert [one.topic for one in others] == [name for name in ("a", "z") if changes.get("topic") == name]
 
 
-def test_where_nothing_is_compressed_nothing_is_saved() -> None:
-    (plain,) = topic_sums("place", [_sum(**ONE | {"codecs": {"none": 40}})])
-    (empty,) = topic_sums("place", [_sum(**ONE | {"codecs": {}})])
-    assert [(one.codec, one.codec_share, one.saving) for one in (plain, empty)] == [("none", 1.0, None), (None, None, None)]
-
-
 @each(
     "values, magics, said",
     [
