@@ -434,7 +434,6 @@ def test_of_several_metadata_logs_of_one_node_beside_a_directory_none_decides(tm
 def test_metadata_with_a_later_gap_is_not_safe(
     tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str, segments: int
 ) -> None:
-    """It may be between segments."""
     *others, last = offsets
     path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, others)) + _batch(last) * (segments == 1))
     if segments == 2:
