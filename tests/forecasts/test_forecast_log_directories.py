@@ -572,7 +572,7 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
     ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
     ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
     ({"cleaner-offset-checkpoint": b"0\n1\norders 0 10\n"}, "it was cleaned up to offset 10: offsets", True),
-    ({f"orders-0/{10:020}.snapshot": b""}, f"{10:020}.snapshot is of offset 10: offsets", True),
+    ({f"orders-0/{10:020}.snapshot": b"", CHECKPOINTS[2]: b"0\n1\norders 0 5\n"}, "snapshot is of offset 10: offsets", True),
     ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
 ]
 
