@@ -53,7 +53,6 @@ def test_ranges_that_are_too_many_close_their_narrowest_gaps(ranges: list[tuple[
 
 
 def test_the_extent_of_a_log_is_that_of_all_its_batches_whatever_their_order(tmp_path: Path) -> None:
-    """Where wrappers are, which say only their last offset, it may be larger."""
     old = wrapper(messages=[message(value=b"v")] * 2, base_offset=21)
     logs = [*_batches((7, 3, 5)), bytes(40)], [*_batches((12, 19, 15))], [*_batches([20]), b"\xff" * 50, old, *_batches([23])]
     folder = _written(

@@ -71,7 +71,6 @@ NO_PLACE: dict[str, tuple[bytes, str, str]] = {
 
 @each("rest, exception, reason", NO_PLACE.values(), ids=NO_PLACE)
 def test_what_a_split_cannot_place_ends_the_start(tmp_path: Path, rest: bytes, exception: str, reason: str) -> None:
-    """Kafka: `next()` of no batches, and an append of nothing."""
     path = tmp_path / "t-0"
     path.mkdir()
     (path / f"{0:020d}.log").write_bytes(_batch(0) + _batch(FAR) + rest)
