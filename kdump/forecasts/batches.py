@@ -126,7 +126,7 @@ class LogReader:
 
     @property
     def path(self) -> str:
-        return self.file.path or ""
+        return self.file.path
 
     @property
     def name(self) -> str:

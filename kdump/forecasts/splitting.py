@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from kdump.forecasts.settings import Settings
     from kdump.forecasts.split_budget import SplitBudget
 
-_CHUNK_SIZE = 1 << 20
-
 
 class _NewSegment(Declared):
     """A new segment: a run of batches of the old one, from `start` up to `end`."""
@@ -27,6 +25,9 @@ class _NewSegment(Declared):
 
 def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings, budget: SplitBudget) -> list[int]:
     """Replace one segment by several. Returns the base offset of the old one if no new segment has it.
+
+    Their indexes stay without entries: a broker makes some, but loads or recovers again all segments in which it may look for an
+    offset.
 
     Raises BrokerException if there is nothing to split, or if a batch cannot be read; TooManySplits, with nothing changed, if
     the budget does not have so many segments.
@@ -53,9 +54,7 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
         directory.files[name] = File(old.path, new_segment.end - new_segment.start, old.start + new_segment.start, is_copy=True)
         for suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
             directory.files[name_of(new_segment.base_offset, suffix)] = File()
-        new = Segment(directory, new_segment.base_offset, settings)
-        _index(new, settings)
-        segments.add(new)
+        segments.add(Segment(directory, new_segment.base_offset, settings))
     is_replaced = any(new_segment.base_offset == segment.base_offset for new_segment in new_segments)
     return [segment.base_offset] if is_known and not is_replaced else []
 
@@ -76,28 +75,3 @@ def _next_segment(segment: Segment, position: int) -> _NewSegment:
         reason = f"no batch from byte {position:,} on fits into a segment that starts with it"
         raise BrokerException(reason, ILLEGAL_STATE, file=segment.log.name)
     return new_segment
-
-
-def _index(segment: Segment, settings: Settings) -> None:
-    """Index entries as written by appends of at most 1 MiB."""
-    offset_index = segment.offset_index
-    offset_index.reset(settings.max_index_size)
-    if segment.size < _CHUNK_SIZE:
-        return  # the first append gets no entry
-    start = end = since_entry = 0
-    last_offset = segment.base_offset
-    for batch in segment.log.batches():
-        if end > start and end + batch.size - start >= _CHUNK_SIZE:
-            since_entry = _append(segment, last_offset, start, end, since_entry, settings)
-            start = end
-        end += batch.size
-        last_offset = batch.last_offset()
-    if end > start:
-        _append(segment, last_offset, start, end, since_entry, settings)
-
-
-def _append(segment: Segment, last_offset: int, start: int, end: int, since_entry: int, settings: Settings) -> int:
-    if since_entry > settings.index_interval:
-        segment.offset_index.append(last_offset, start)
-        since_entry = 0
-    return since_entry + end - start

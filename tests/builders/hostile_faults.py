@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from .hostile import HOSTILE, SEED, Hostile, log
+from .hostile import SEED, Hostile, log
 from .records import batch, message, message_set, record
 
 Fault: TypeAlias = Callable[[random.Random, bytearray], bytes]
@@ -105,5 +105,3 @@ FAULTS = (
     _kind("broken messages with bytes after them", 30_000, _broken_before_more, whole=_MESSAGE, records=1),
 )
 """Each fault alone is common; thousands of them are not."""
-
-LOGS = (*(one for one in HOSTILE if one.suffix == ".log"), *FAULTS)

@@ -216,9 +216,10 @@ def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, tex
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
     log = _broker(tmp_path, {}, {"node_id": "2"}) / "d1/orders-0/00000000000000000000.log"
     log.write_bytes(_batch(0) + _batch(1)[:-1] + b"?")
+    (tmp_path / "d1" / CHECKPOINTS[0]).write_text("nonsense\n")  # which is not looked at, either
     row = next(iter(kdump.forecast(tmp_path, after="unclean")))
     assert (row.outcome, row.bytes_lost, row.lost_records, row.files, row.segments) == ("die", 0, 0, [], None)
-    assert not row.is_safe
+    assert (row.is_safe, row.bad_checkpoint) == (False, "")
 
 
 # --- whose log directory it is
@@ -426,10 +427,17 @@ def test_of_several_metadata_logs_of_one_node_beside_a_directory_none_decides(tm
     [
         *(((0, 1, 5), None, "offsets 2 to 4"), ((0, 1, 3), None, "offset 2"), ((0, 1, 5), 5, "")),
         *(((0, 1, 5), 4, "offsets 2 to 4"), ((0, 1), None, "")),
+        *(((0, 3, 4, 9), 3, "offsets 5 to 8"), ((0, 3, 4, 9), 2, "offsets 1 to 2"), ((0, 3, 4, 9), 9, "")),
     ],
 )
-def test_metadata_with_a_later_gap_is_not_safe(tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str) -> None:
-    path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
+@each("segments", [1, 2])
+def test_metadata_with_a_later_gap_is_not_safe(
+    tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str, segments: int
+) -> None:
+    *others, last = offsets
+    path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, others)) + _batch(last) * (segments == 1))
+    if segments == 2:
+        (path / f"{last:020}.log").write_bytes(_batch(last))
     if snapshot is not None:
         (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(SNAPSHOT_HEADER)
     row = _only(path)
@@ -472,14 +480,16 @@ def test_a_node_does_not_start_without_what_belongs_to_its_metadata_log(
     assert ("if all other voters are up: move" in run.stdout) == (start > 0 and fails)
 
 
-@each("tail", [b"", _batch(2)[:-1]])
-def test_a_metadata_log_that_ends_before_its_newest_snapshot_is_dropped(tmp_path: Path, tail: bytes) -> None:
+@each("tail, end", [(b"", 9), (_batch(2)[:-1], 9), (b"", 3), (b"", 2)])
+def test_a_metadata_log_that_ends_before_its_newest_snapshot_is_dropped(tmp_path: Path, tail: bytes, end: int) -> None:
     path = write_partition(tmp_path, segments={0: [_batch(0), _batch(1) + tail]}, topic="__cluster_metadata")
-    (path / SNAPSHOT).write_bytes(SNAPSHOT_HEADER)
+    (path / f"{end:020}-0000000001.checkpoint").write_bytes(SNAPSHOT_HEADER)
     for row in kdump.forecast(path):
         is_cut = row.outcome == "cut"  # which is said as of any log
-        assert (row.log_end, row.is_sound, row.end_differs) == (2 if is_cut else 9, not tail, False)
-        assert "the log ends at offset 2, before its newest snapshot: the start drops it" in row.conditions[-1]
+        assert (row.log_end, row.is_sound, row.end_differs) == (2 if is_cut else end, not tail, False)
+        is_dropped = "the log ends at offset 2, before its newest snapshot: the start drops it" in row.conditions[-1]
+        assert is_dropped == (end > 2)
+        assert is_cut or end == 2 or (row.log_start, row.data_end, row.segments) == (end, end, [[end, 0]])
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
@@ -562,7 +572,7 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
     ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
     ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
     ({"cleaner-offset-checkpoint": b"0\n1\norders 0 10\n"}, "it was cleaned up to offset 10: offsets", True),
-    ({f"orders-0/{10:020}.snapshot": b""}, f"{10:020}.snapshot is of offset 10: offsets", True),
+    ({f"orders-0/{10:020}.snapshot": b"", CHECKPOINTS[2]: b"0\n1\norders 0 5\n"}, "snapshot is of offset 10: offsets", True),
     ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
 ]
 
@@ -679,6 +689,8 @@ def test_a_file_that_the_broker_may_not_open_as_it_does_takes_the_log_directory_
     assert second.outcome == "keep"
     path.with_name("00000000000000000000.log").write_bytes(b"torn")
     assert {row.outcome for row in kdump.forecast(path.parent, after="unclean")} == {"offline" if refused else "cut"}
+    (path.parent / "partition.metadata").write_bytes(b"")
+    assert {row.outcome for row in kdump.forecast(path.parent, after="unclean")} == {"die"}
 
 
 @each(

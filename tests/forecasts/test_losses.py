@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.forecasts import losses
-from kdump.forecasts.directory import File
+from kdump.forecasts.damage import WalkedLogs
+from kdump.forecasts.directory import Directory, File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
 from tests.builders.fleets import flipped
@@ -31,6 +33,37 @@ def test_what_is_covered_is_taken_from_the_ranges(ranges: list[tuple[int, int]],
     left = losses._less(losses._merged(ranges), losses._merged(covered))
     assert left == losses._merged(left)
     assert _offsets(left) == _offsets(ranges) - _offsets(covered)
+
+
+@given(OFFSETS, st.integers(1, 6))
+def test_ranges_that_are_too_many_close_their_narrowest_gaps(ranges: list[tuple[int, int]], most: int) -> None:
+    wanted = losses._merged(ranges)
+    while len(wanted) > most:
+        gaps = [after[0] - before[1] for before, after in pairwise(wanted)]
+        row = gaps.index(min(gaps))
+        wanted[row : row + 2] = [(wanted[row][0], wanted[row + 1][1])]
+    assert losses._fewer(losses._merged(ranges), most) == wanted
+    with mock.patch.object(losses, "_MAX_RANGES", most):
+        added: list[tuple[int, int]] = []
+        for new in filter(lambda new: new[0] <= new[1], ranges):
+            losses._add(added, new)
+            assert len(added) <= 2 * most
+        assert _offsets(added) >= _offsets(ranges)
+        assert len(ranges) > 2 * most or _offsets(added) == _offsets(ranges)
+
+
+def test_the_extent_of_a_log_is_that_of_all_its_batches_whatever_their_order(tmp_path: Path) -> None:
+    old = wrapper(messages=[message(value=b"v")] * 2, base_offset=21)
+    logs = [*_batches((7, 3, 5)), bytes(40)], [*_batches((12, 19, 15))], [*_batches([20]), b"\xff" * 50, old, *_batches([23])]
+    folder = _written(
+        tmp_path / "t-0", {f"{base:020}.log": b"".join(parts) for base, parts in zip((0, 10, 20), logs, strict=True)}
+    )
+    directory = Directory.of(str(folder))
+    intact = losses.IntactBatches(WalkedLogs(directory))
+    one, other, (first, last) = (intact.extent_of(directory.files[name]) for name in directory.names())
+    assert (one, other, first <= 20, last >= 23) == ((3, 7), (12, 19), True, True)
+    lowest, highest = intact.extent_of(File())
+    assert lowest > highest, "nothing has no offsets"
 
 
 @given(OFFSETS, st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted))
@@ -65,16 +98,6 @@ def _rows(folder: Path) -> list[Forecast]:
 
 def _lost_offsets(folder: Path) -> list[list[list[int]]]:
     return [row.lost_offsets for row in _rows(folder)]
-
-
-def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> None:
-    """Each alone would go through all ranges, of which there is one more for each."""
-    folder = _interleaved(tmp_path / "t-0", 3000)
-    with mock.patch.object(losses, "_less", side_effect=losses._less) as less:
-        lost = _lost_offsets(folder)
-    assert [1, 1] in lost[0]
-    assert not {offset for first, last in lost[0] for offset in range(first, last + 1)} & set(range(0, 6000, 2))
-    assert less.call_count <= 2
 
 
 def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Starts that split segments more often than they are followed: never safe, and soon given up."""
+"""Starts that split segments: what becomes of them, and where one is given up that splits more than it is followed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import kdump
 from kdump.forecasts.sentences import sentences, verdict
 from tests.builders.records import batch, record
-from tests.work import work_of
+from tests.loops import each
 
 FAR = 1 << 33
 
@@ -49,15 +49,6 @@ def test_splits_that_a_partition_may_need_are_followed(tmp_path: Path) -> None:
     assert {(len(row.segments or ()), row.is_safe) for row in large} == {(1_600, True)}
 
 
-@pytest.mark.slow
-def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_path: Path) -> None:
-    def work(count: int) -> int:
-        path = _segments(tmp_path / f"t-{count}", count)
-        return work_of(lambda: list(kdump.forecast(path))).nanoseconds
-
-    assert work(1_200) < 5 * work(300)
-
-
 def test_a_segment_of_a_split_holds_batches_whose_last_offset_it_can_hold(tmp_path: Path) -> None:
     most = (1 << 31) - 1
     for count, bases in ((2, (0, 2 * most)), (3, (0, most - 1, 2 * most))):
@@ -67,3 +58,22 @@ def test_a_segment_of_a_split_holds_batches_whose_last_offset_it_can_hold(tmp_pa
         path.mkdir()
         (path / f"{0:020d}.log").write_bytes(_batch(0) + middle + last)
         assert {tuple(base for base, _ in row.segments or ()) for row in kdump.forecast(path)} == {bases}
+
+
+NO_PLACE: dict[str, tuple[bytes, str, str]] = {
+    "torn": (bytes(9), "util.NoSuchElementException", "the segment has no batch at byte 138"),
+    "below its base": (
+        batch(base_offset=2 * FAR, records=[record(value=b"v")], last_offset_delta=-1),
+        *("lang.IllegalStateException", "no batch from byte 138 on fits into a segment that starts with it"),
+    ),
+}
+
+
+@each("rest, exception, reason", NO_PLACE.values(), ids=NO_PLACE)
+def test_what_a_split_cannot_place_ends_the_start(tmp_path: Path, rest: bytes, exception: str, reason: str) -> None:
+    path = tmp_path / "t-0"
+    path.mkdir()
+    (path / f"{0:020d}.log").write_bytes(_batch(0) + _batch(FAR) + rest)
+    for row in kdump.forecast(path):
+        assert (row.outcome, row.exception, row.files) == ("die", f"java.{exception}", [])
+        assert row.reason == f"{0:020d}.log: {reason}"

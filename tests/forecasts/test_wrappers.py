@@ -3,43 +3,15 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 import kdump
 from kdump.forecasts import wrappers
-from kdump.forecasts.forecast import forecast
-from kdump.formats import message_set
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.fleets import flipped
 from tests.builders.records import encode_message, message, wrapper
 from tests.loops import each
-
-BASE = 1000
-COUNT = 200
-
-
-def _log(folder: Path) -> Path:
-    """Wrappers of magic 0 in a segment whose base offset is above the offsets in all but the last of them."""
-    folder.mkdir()
-    inside = [message(value=b"v", magic=0)] * 2
-    wrappers = [
-        wrapper(messages=inside, magic=0, offset=BASE + 2 * number + 1, inner_offsets=[2 * number, 2 * number + 1])
-        for number in range(COUNT)
-    ]
-    last = BASE + 2 * COUNT
-    wrappers.append(wrapper(messages=inside, magic=0, offset=last + 1, inner_offsets=[last, last + 1]))
-    (folder / f"{BASE:020}.log").write_bytes(b"".join(wrappers))
-    return folder
-
-
-def test_what_a_start_found_among_wrappers_is_not_searched_again_for_the_next(tmp_path: Path) -> None:
-    folder = _log(tmp_path / "t-0")
-    with mock.patch.object(message_set, "unwrap", side_effect=message_set.unwrap) as unwrapped:
-        starts = list(forecast(str(folder)))
-    assert len(starts) >= 2
-    assert COUNT < unwrapped.call_count < 2 * COUNT
 
 
 def _wrapped(first: int, count: int, magic: int, codec: Codec = "gzip", *, kept: Sequence[int] = ()) -> bytes:

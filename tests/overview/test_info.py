@@ -259,6 +259,8 @@ def test_no_transaction_hangs_for_certain_where_its_marker_may_be_in_damage(tmp_
     written = [data(0), _begun(1, 1), flipped(_begun(2, 2)), data(3), data(4, at=TIMESTAMP + HOUR)]
     found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level="full").transactions
     assert [(one.producer_id, one.is_certain, one.is_hanging) for one in found] == [(1, False, False)]
+    path = write_partition(tmp_path, topic="end", segments={0: [_begun(0, 1), data(1, at=TIMESTAMP + HOUR), b"\xff" * 300]})
+    assert [(one.is_certain, one.is_hanging) for one in kdump.info(path).transactions] == [(False, False)]
 
 
 def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
 from tests.support import without_modules
-from tests.work import work_of
 
 CASES = Path("golden_outputs/cases")
 COUNT = 100  # batches of a segment
@@ -142,7 +141,6 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     assert held == ["damaged"] * len(damaged)
 
 
-@pytest.mark.slow
 def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
     for row, offset in ((0, 0), (3, 30)):
@@ -153,8 +151,6 @@ def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
     extents = scale.extents(made.segments[0], spans)
     assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
     assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [0, 10, 30, 40]
-    many = [MapSpan("log", "sound", row, row + 1, None, None, None, None) for row in range(10_000)]
-    assert work_of(lambda: scale.place(9_999, many, [(0, 1)] * 10_000)).lines < 100, "each mark is placed"
 
 
 def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
@@ -266,26 +262,6 @@ def written(tmp_path: Path) -> Path:
         ],
     }
     return write_partition(tmp_path, segments=batches, topic="orders")
-
-
-def test_producers_have_their_transactions_and_runs_between_silences_and_epochs(written: Path) -> None:
-    made = partition_map(written).producers
-    runs = [
-        (run.producer_id, run.what, run.first_offset, run.last_offset, (run.oldest_timestamp or 0) - START, run.batches)
-        for run in sorted(made.runs, key=lambda run: run.first_offset)
-    ]
-    assert runs == [
-        *((1, "committed", 0, 3, 0, 3), (2, "batches", 1, 4, 1000, 2), (1, "aborted", 5, 6, 5000, 2)),
-        *((2, "batches", 7, 7, 122_000, 1), (2, "batches", 8, 8, 123_000, 1), (1, "open", 9, 9, 124_000, 1)),
-    ]
-    one, two = made.producers[1], made.producers[2]
-    assert (one.committed, one.aborted, one.is_open, one.batches, one.last_offset) == (1, 1, True, 6, 9)
-    assert (two.committed, two.aborted, two.is_open, two.batches, two.producer_epoch) == (0, 0, False, 4, 1)
-    assert two.size == 4 * len(_of_producer(2, 1, 1))
-    for more, is_open in ((_marker(1, 10, 93, is_commit=True), False), (_of_producer(1, 10, 93) + _of_producer(2, 11, 94), True)):
-        (written / f"{10:020d}.log").write_bytes(more)
-        made = partition_map(written).producers
-        assert (made.producers[1].is_open, made.producers[2].producer_epoch) == (is_open, 1)
 
 
 def test_a_damaged_batch_is_no_producers_and_a_marker_that_cannot_be_read_ends_its_transaction(written: Path) -> None:

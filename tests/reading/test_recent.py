@@ -20,21 +20,3 @@ def test_recent_bytes_are_those_of_the_file_at_any_position(tmp_path: Path) -> N
             position = chance.choice((position, position + chance.randrange(100), chance.randrange(3100)))
             count = chance.choice((0, 1, 61, 100, 199, 500))
             assert recent.read(position, count) == data[position : position + count]
-
-
-def test_bytes_a_little_before_and_after_the_last_ones_come_from_memory() -> None:
-    reads = 0
-
-    class Counting:
-        size = 100_000
-
-        def read(self, position: int, count: int) -> bytes:
-            nonlocal reads
-            reads += 1
-            return bytes(min(count, self.size - position))
-
-    recent = RecentBytes(Counting(), ReadTuning(near_bytes=1000))
-    for position in range(500, 90_000, 50):
-        recent.read(position, 1000)
-        recent.read(position - 200, 61)
-    assert reads < 90_000 / 1000

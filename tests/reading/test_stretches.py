@@ -14,11 +14,11 @@ from kdump.checks.jobs import jobs
 from kdump.checks.rules.timestamps.batch_timestamps import BatchTimestamps
 from kdump.checks.settings import Settings
 from kdump.reading.items import Section
-from kdump.reading.stretches import Stretches, summarize_stretch
+from kdump.reading.stretches import Stretches
 from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.builders.records import TIMESTAMP, batch, record
 from tests.support import opened
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason=str(kernels.why_no_c()))
@@ -82,45 +82,11 @@ def test_a_stretch_keeps_its_bytes_until_the_next(largest: int) -> None:
         assert stretches.at(position) is None and previous is not None and previous.kept is None
 
 
-def test_a_stretch_for_whose_bytes_there_is_no_room_keeps_none() -> None:
-    log = _batches(40)
-    with opened(log) as source:
-        window = bytearray(10 * SIZE)
-        assert summarize_stretch(source, 0, 40 * SIZE, window, 100)[1] is False
-        assert summarize_stretch(source, 30 * SIZE, 40 * SIZE, window, 100)[1] is True
-        assert window == log[30 * SIZE :]
-
-
-def test_a_batch_of_more_than_a_mebibyte_is_in_no_stretch() -> None:
-    tuning = ReadTuning(stretch_bytes=4 << 20)
-    for size, count in ((1 << 20, 2), ((1 << 20) + 1, None)):
-        room = size - len(batch(records=[record(value=bytes(1 << 19))])) + (1 << 19)
-        large = batch(records=[record(value=bytes(room))], base_offset=1)
-        assert len(large) == size
-        with opened(_batches(1) + large) as source:
-            for keeps_bytes in (False, True):
-                chunk = Stretches(source, 0, tuning=tuning, keeps_bytes=keeps_bytes).at(0)
-                assert (None if chunk is None else len(chunk)) == count
-
-
 @pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])
 def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) -> None:
     tuning = ReadTuning(stretch_bytes=3 * SIZE)
     with opened(_batches(6)[: 5 * SIZE + 20] + damage) as source:
         assert _extents(source, tuning) == [(0, 2, 3 * SIZE)]
-
-
-def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
-    old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
-    for data in (_batches(3), b"".join(old)):
-        with opened(data) as source:
-            stretches = Stretches(source, 0, keeps_bytes=True)
-            chunk = stretches.at(0)
-            assert chunk is not None and chunk.kept is not None and bytes(chunk.kept) == data
-            headers = chunk.headers_only()
-            stretches.at(len(data))
-            assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
-            assert (headers.window, headers.starts, headers.is_legacy) == (b"", [0, 0, 0], chunk.is_legacy)
 
 
 def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +103,3 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
     for job in jobs(str(path)):
         run(job, Settings(now=TIMESTAMP), rows.append)
     assert [(row.code, row.start) for row in rows if isinstance(row, Finding)] == [("file-shrank", 0)]
-
-
-def test_old_messages_keep_their_bytes_where_headers_are_wanted() -> None:
-    old = b"".join(message_set(messages=[message(value=bytes(1 << 19))], base_offset=offset) for offset in range(6))
-    tuning = ReadTuning(stretch_bytes=2 << 20)
-    with opened(old) as source:
-        stretches = Stretches(source, 0, tuning=tuning, fills_headers=True)
-        chunk = stretches.at(0)
-        assert chunk is not None and chunk.header_columns is None and chunk.kept is not None
-        assert bytes(chunk.kept) == old[: chunk.summary.end]
-        assert chunk.summary.end > 2 << 20

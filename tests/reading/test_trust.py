@@ -41,10 +41,14 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
     [
         (0, None, [0, (1, 3, 0, 10), 4, 9], "iiii"),
         (10, None, [9, 10], "si"),
+        *((0, None, [0, 9, 1], "isi"), (0, None, [0, 3, 2, 3], "isii"), (0, None, [0, 1, 9], "iii")),
+        *((0, None, [0, 1, 2, 1, 3], "iiisi"), (0, None, [5, 0, 1, 2], "siii"), (0, None, [0, 1, 2, 2, 3], "iiisi")),
+        (0, None, [0, 1, 5, 3, 6], "iisii"),  # either may be wrong; only the third has room where it should be
         (0, 10, [0, (5, 10, 0, 10), 6, 10, 8], "isisi"),
         (0, None, [0, (3, 2, 0, 10), 3], "isi"),  # the last offset is before the first
         (0, 1 << 40, [0, SEGMENT_REACH - 1, SEGMENT_REACH], "iis"),
         (None, None, [0, SEGMENT_REACH], "ii"),
+        (0, None, [0, 1, 2, 3, 1, 2, 3], "iiiisii"),  # the first of a run that goes back
         (0, None, [50, 51, 5, 6, 7], "ssiii"),  # two against three
         (0, None, [*range(50, 60), 5, 6, 7], "iiiiiiiiiisii"),  # offsets go back and ascend: the first is out of line
         (0, None, [50, 51, 5, 6, 52], "iissi"),
