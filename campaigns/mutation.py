@@ -28,6 +28,10 @@ RUN_SECONDS = 3600
 MANY, CASES = 200, 3
 """More failed tests than MANY say only that much is wrong. Single errors are tried with this many failed cases of each test."""
 
+LISTED = ROOT / "campaigns" / "mutation_list.tsv"
+"""The list: a line for each error, with its id, its file in `kdump/`, tests that notice it if no others do, the old text and the
+new one. In the texts, a backslash means what it does in Python."""
+
 KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
 KERNEL_SOURCE = Path("kdump", "binary", "c", "_kernel.c")  # which includes the chapters beside it
 BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared", f"-I{KERNEL_SOURCE.parent}")
@@ -54,6 +58,16 @@ def area_of(file: str) -> str:
     """The package of a module, of a command with its own; `kdump` for the modules beside the packages."""
     folders = file.split("/")[1:-1]
     return "/".join(folders[: 2 if folders[:1] == ["cli"] else 1]) or "kdump"
+
+
+def listed() -> list[Mutation]:
+    """The errors of the list, in the order of their files."""
+    found: list[Mutation] = []
+    for line in LISTED.read_text("ascii").splitlines():
+        name, file, tests, *texts = line.split("\t")
+        old, new = (text.encode().decode("unicode_escape") for text in texts)
+        found.append(Mutation(name, f"kdump/{file}", old, new, tuple(f"tests/{test}" for test in filter(None, tests.split(",")))))
+    return found
 
 
 class CannotTell(Exception):

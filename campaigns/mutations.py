@@ -1,6 +1,6 @@
 """Puts deliberate errors into a copy of the code, those of a package at once, and reports which of them the tests notice.
 
-    python -m campaigns.mutations                                  the list in mutation_list.py
+    python -m campaigns.mutations                                  the list in mutation_list.tsv
     python -m campaigns.mutations --only 'kdump/forecasts/*'       those in some files; with the id of one, only this
     python -m campaigns.mutations --random 10 --seed 1             ten random errors in each package
     python -m campaigns.mutations --random 20 --only 'kdump/checks/rules/*'
@@ -22,8 +22,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 from pathlib import Path
 
-from campaigns.mutation import ROOT, CannotTell, Copy, Mutation, area_of, why_broken
-from campaigns.mutation_list import MUTATIONS
+from campaigns.mutation import ROOT, CannotTell, Copy, Mutation, area_of, listed, why_broken
 
 TESTS = {
     "cli/checking": ("tests/checks/test_check.py", "tests/cli/test_plain_log_command.py", "tests/verdicts"),
@@ -194,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="how many processes for the tests of a package (default 1)")
     parser.add_argument("--without-slow", action="store_true", help="leave out slow tests")
     chosen = parser.parse_args(arguments)
-    known = MUTATIONS if chosen.random is None else random_mutations(chosen.random, chosen.seed, chosen.only)
+    known = listed() if chosen.random is None else random_mutations(chosen.random, chosen.seed, chosen.only)
     mutations = [one for one in known if fnmatch.fnmatch(one.file, chosen.only) or one.id == chosen.only]
     broken = {one: why for one in mutations if (why := why_broken(one))}
     mutations = [one for one in mutations if one not in broken]

@@ -1,7 +1,7 @@
 """The tests that `-m quick` runs, beside all of `test_quick.py`: those that notice most, of each module a few.
 
 `quick.txt` lists them below their modules. A test belongs there if it notices errors that no other does
-(`campaigns/mutation_list.py` names such), and takes less than half a second of processor time. All together, with what it takes
+(`campaigns/mutation_list.tsv` names such), and takes less than half a second of processor time. All together, with what it takes
 to collect them, must take less than 60 seconds.
 """
 
