@@ -183,6 +183,12 @@ def last_entry(source: Source, fields: Fields) -> Values:
     return _entry(0, 0, 0, data[data.rfind(b"\n") + 1 :], fields).values
 
 
+def fault_of(source: Source, fields: Fields) -> CorruptData | None:
+    """The first thing that is wrong with a checkpoint; None if all of it can be read."""
+    found = TextCheckpoint(source, fields).stretches()
+    return next((line.fault for line in found if isinstance(line, Line) and line.fault is not None), None)
+
+
 def entry_of(source: Source, topic: str, partition: int) -> Line | None:
     """The entry of one partition, found without parsing all others; None if it is missing or malformed."""
     wanted = f"\n{topic} {partition} ".encode("utf-8", "surrogateescape")

@@ -215,6 +215,7 @@ class Copy:
         """The leader epochs and their first offsets by the checkpoint of the partition."""
         try:
             with Source(os.path.join(self.folder, tree.LEADER_EPOCHS)) as source:
+                self.not_read += faults_in(source, text_checkpoint.EPOCH_FIELDS)
                 entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).entries()
                 return sorted({(int(epoch), int(start)) for epoch, start in entries})
         except Unreadable as error:
@@ -520,6 +521,12 @@ class Copy:
                     self._note_bad_ranges(source)
             except Unreadable as error:
                 self.not_read.append(str(error))
+
+
+def faults_in(source: Source, fields: text_checkpoint.Fields) -> list[str]:
+    """What keeps a checkpoint from being read as a whole: it may lack what would decide."""
+    fault = text_checkpoint.fault_of(source, fields)
+    return [] if fault is None else [f"{source.path}: {fault.message}"]
 
 
 class _Near:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
-from kdump.formats import tree
+from kdump.formats import text_checkpoint, tree
 from kdump.formats.partition_metadata import text_of, topic_id_of
 from kdump.formats.record_selection import owners
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
 from kdump.output.text.grep import gap_line
 from kdump.reading.items import DAMAGED
-from kdump.searching.copies import Copy
+from kdump.searching.copies import Copy, faults_in
 from kdump.searching.fate import Occurrence, Verdict
 from kdump.searching.file_search import FileSearch, FileSettings
 from kdump.searching.grep import as_bytes
@@ -58,6 +60,11 @@ class Whereabouts:
                 if item.topic is not None and item.partition is not None and item.kind == "log":
                     folder = os.path.dirname(item.path)
                     self._logs.setdefault((item.topic, item.partition), {}).setdefault((path, folder), []).append(item)
+        folders = {folder for copies in self._logs.values() for _, folder in copies}
+        for directory in sorted({tree.parent(folder) for folder in folders}):
+            for name in (text_checkpoint.LOG_START_OFFSETS, text_checkpoint.CLEANER_OFFSETS):
+                with suppress(Unreadable), Source(os.path.join(directory, name)) as source:  # which each copy says
+                    self.not_read += faults_in(source, text_checkpoint.OFFSET_FIELDS)
 
     def __iter__(self) -> Iterator[Fate]:
         answers = self._of_offset(*self._offset) if self._offset is not None else self._of_key(self._key or b"")

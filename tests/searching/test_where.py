@@ -387,6 +387,18 @@ def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
     assert f"not everything could be read: {failing}: " in out and "nput/output error" in out
 
 
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_an_answer_is_not_certain_if_a_checkpoint_may_lack_what_decides(name: str, tmp_path: Path) -> None:
+    copy = _partition(tmp_path / "one", _batch(0))
+    texts = {"": True, "0\n0\n": True, "\0" * 20: False, "0\n2\n": False, "0\n1\na 0 x\n": False, "1\n0\n": False}
+    for text, is_certain in texts.items():
+        (copy / name).write_text(text)
+        found = kdump.where("a-0@0", copy)
+        (fate,) = found
+        assert (text, fate.answer, found.is_certain) == (text, "present", is_certain)
+        assert (f"not everything could be read: {copy / name}: " in fate.evidence) is not is_certain
+
+
 def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> None:
     whole = getattr(os, function)
 
