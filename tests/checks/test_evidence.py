@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 import kdump
+from kdump.binary.source import Source
 from kdump.checks.check import run
+from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
-from kdump.checks.rules.witnesses import highest_known, last_offsets
+from kdump.checks.rules.witnesses import after, highest_known, last_offsets
 from kdump.checks.settings import Settings
 from kdump.formats.tree import PartitionFiles
 from kdump.mending.recover import recover
@@ -459,6 +461,17 @@ def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: 
     _remove(directory, 20)
     (directory / file_name(10, ".log")).write_bytes(b"".join(_ten(10)))
     assert {one.code for one in findings_of(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
+
+
+def test_indexes_of_a_log_that_has_grown_since_it_was_opened_attest_nothing(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)}, index_interval_bytes=0)
+    log = directory / file_name(0, ".log")
+    facts = PartitionFacts(str(directory), PartitionFiles(str(directory)), Settings(now=0), lambda _: None)
+    with Source(str(log)) as source:
+        context = FileContext(source, str(log), "log", facts.settings, lambda _: None, base_offset=0, partition=facts)
+        assert [one.name for one in after(context, 4)] == [file_name(0, ".index")]
+        log.write_bytes(log.read_bytes() + b"".join(_ten(10)))
+        assert after(context, 4) == []
 
 
 # --- a newest segment that is cut or emptied
