@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import shutil
+import struct
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -691,3 +693,42 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
         assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
     (other / "meta.properties").unlink()
     assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+
+
+WITH_ALL_FILES = (
+    "restart-crc-and-snapshot/orders-0",
+    "restart-txnindex-order/orders-0",
+    "restart-swap-one/orders-0",
+    "magic1-gzip-0.10.2.2",
+)
+
+
+def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Path) -> None:
+    """Random bytes in every file of directories that contain one file of each kind."""
+    chance = random.Random(8)
+    for case in WITH_ALL_FILES:
+        source = directories / case
+        for number in range(12):
+            copy = tmp_path / f"{number}-{Path(case).name}"
+            shutil.copytree(source, copy)
+            for file in copy.iterdir():
+                data = bytearray(file.read_bytes())
+                for _ in range(chance.randrange(1, 5)):
+                    if data:
+                        data[chance.randrange(len(data))] = chance.randrange(256)
+                file.write_bytes(bytes(data))
+            before = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()}
+            for release in ("2.8.2", "4.3.1"):
+                for row in kdump.forecast(copy, recovery_point="zero", broker=release):
+                    assert row.outcome in ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
+            assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()} == before
+            shutil.rmtree(copy)
+
+
+def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
+    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would require a checksum over this many bytes
+    claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
+    large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
+    path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.log_end, row.lost_records, row.is_safe) == ("cut", 1, 3, False)

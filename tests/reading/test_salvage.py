@@ -568,3 +568,31 @@ def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:
 def test_a_batch_leads_to_the_next_or_to_less_than_a_header(rest: bytes, known: int) -> None:
     with opened(_batch(0) + rest) as source:
         assert search.evidence(source, 0, source.read(0, 61)) == known
+
+
+_HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)
+_DERAILED = batch(records=[record(value=_batch(0))], crc=1, attributes=0x100)
+
+HOSTILE = {
+    "zeros": bytes(MEBIBYTE),
+    "0x02": b"\x02" * MEBIBYTE,
+    "0x01": b"\x01" * MEBIBYTE,
+    "headers": _HEADER * (MEBIBYTE // 2 // len(_HEADER)),
+    "headers with batches between": (_HEADER * 9 + _batch(1)) * (MEBIBYTE // 4 // (10 * len(_HEADER))),
+    "batches that lead nowhere": _DERAILED * (MEBIBYTE // 4 // len(_DERAILED)),
+}
+TIMES_READ = 400
+"""As often may a byte be read: 220 times is the most seen, and 1,900 and more where the search has no budget."""
+
+
+@pytest.mark.slow
+@each("name", HOSTILE)
+def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
+    tuning = ReadTuning(free_tries=1 << 12, free_crc_bytes=MEBIBYTE)  # what any file may take would hide the rest here
+    data = HOSTILE[name]
+    with opened(data) as source, bytes_read() as total:
+        end = 0
+        for item in walk(source, tuning=tuning):
+            end = item.end if isinstance(item, Damage) else item.chunk.batches["position"][-1] + item.chunk.batches["size"][-1]
+    assert end == len(data)
+    assert len(data) <= total() < TIMES_READ * len(data)
