@@ -363,6 +363,7 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
         ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
         ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
         ([_batch(0), _claiming(_batch(5), 2 * SIZE), _batch(6), _batch(9)], [(5, 6)]),
+        ([_batch(0), _with_length(_batch(1), SIZE + 40), _batch(2), _batch(3)], [(1, 2)]),  # only its length is wrong
         (
             [_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)],
             [(1, 6)],
