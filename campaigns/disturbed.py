@@ -392,8 +392,9 @@ def holds(runs: Runs, count: int, chance: random.Random) -> Iterator[Hold]:
     counted = functools.cache(lambda call: runs.run(call=call).calls)
     names = [f"{base:020}{suffix}" for base in (0, 400, 800) for suffix in (".log", ".log", ".index", ".timeindex")]
     for _ in range(count):
-        call = chance.choice(CALLS)
-        number = chance.randint(1, counted(call) or 1)
+        while not counted(call := chance.choice(CALLS)):
+            pass  # the command does not make it
+        number = chance.randint(1, counted(call))
         yield Hold(call, number, chance.choice([*CHANGES]), chance.choice(names), chance.randrange(1 << 30))
 
 

@@ -20,7 +20,7 @@ from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kdump.checks.finding import Emit
     from kdump.checks.live_source import LiveSource
@@ -176,8 +176,9 @@ def _check_open_file(
         )
         file_object.check_before_reading(context, source)
         try:
-            _check_contents(context, source, suffix, emit)
-            if file_check(suffix, name) is None and suffix not in (*_LOGS, file_name.SWAP):
+            check_rest = file_check(suffix, name)
+            _check_contents(context, source, suffix, check_rest, emit)
+            if check_rest is None and suffix not in (*_LOGS, file_name.SWAP):
                 _check_unrecognized(context, others, is_named=root is None)
         except CheckAborted:
             pass  # the source knows why, and says so at the end
@@ -203,9 +204,10 @@ def _can_be_listed(path: str) -> bool:
         return False
 
 
-def _check_contents(context: FileContext, source: LiveSource, suffix: str, emit: Emit) -> None:
-    """Check a file by what its suffix or name says it is. Raises CheckAborted, Unreadable."""
-    name = os.path.basename(context.path)
+def _check_contents(
+    context: FileContext, source: LiveSource, suffix: str, check_rest: Callable[[FileContext], None] | None, emit: Emit
+) -> None:
+    """Check a file by what its suffix says it is; `check_rest` is for what is not in batches. Raises CheckAborted, Unreadable."""
     is_foreign = suffix == file_name.LOG and foreign_segments.check_file(context)  # which is not examined
     if suffix in _LOGS and not is_foreign:
         context.segment = segment.check(context)
@@ -213,9 +215,8 @@ def _check_contents(context: FileContext, source: LiveSource, suffix: str, emit:
             context.partition.segments[context.base_offset] = context.segment
     if source.is_stopped:
         return
-    if name.endswith(file_name.LOG + file_name.SWAP):
+    if context.path.endswith(file_name.LOG + file_name.SWAP):
         _check_swapped_log(context, emit)
-    check_rest = file_check(suffix, name)
     if check_rest is not None and not source.is_stopped:
         check_rest(context)
 
