@@ -224,7 +224,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     from kdump.spark.session import embedded
 
     link_spark(tmp_path_factory.mktemp("spark-home"))
-    with embedded(master="local[2]", conf={"spark.driver.memory": "768m", "spark.sql.shuffle.partitions": "2"}) as session:
+    of_few_rows = {"spark.driver.memory": "768m", "spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}
+    with embedded(master="local[2]", conf=of_few_rows) as session:
         yield session
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java in tests: to compile what runs for seconds costs more than it saves."""
+_QUESTIONS_AS_THEY_ARE = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+JAVA_OPTIONS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_QUESTIONS_AS_THEY_ARE}"
+"""For Java in tests: to compile what runs for seconds, or a question to few rows, costs more than it saves."""
 
 
 _JAVA_OF_PACKAGE = """\

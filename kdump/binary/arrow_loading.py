@@ -11,11 +11,13 @@ from kdump.binary.loading import loading
 from kdump.errors import UsageError
 
 _ARROW_ADDRESSES = 192 << 20  # its libraries take 130 MiB, and each thread has a stack
+_MEMORY_POOL = "ARROW_DEFAULT_MEMORY_POOL"  # read when Arrow is loaded
 _M_ARENA_MAX = -8  # of mallopt
 
 
 def require_arrow(what: str) -> None:
     """Load Arrow for a command line that asks for these files. Raises UsageError if it is not installed; else as `load_arrow`."""
+    os.environ.setdefault(_MEMORY_POOL, "system")  # its own keeps some 30 MiB more
     try:
         load_arrow()
     except ImportError as missing:
@@ -53,7 +55,7 @@ def _save_addresses() -> None:
     """Let Arrow and all threads share the memory of the C library. By default each reserves addresses, up to 128 MiB."""
     import ctypes
 
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # read when Arrow is loaded
+    os.environ.setdefault(_MEMORY_POOL, "system")
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 

@@ -67,7 +67,7 @@ def read(task: Task, options: Options, on_report: OnReport = ignore, *, makes_su
     elif may_crash(options):
         from kdump.pipeline.reader_process import read_in_process
 
-        batches = read_in_process(slices, options, partial(slice_rows, makes_sums=makes_sums), built, on_report)
+        batches = read_in_process(slices, options, partial(_joined_rows, makes_sums=makes_sums), built, on_report)
     elif options.table in NATIVE_TABLES:
         batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
@@ -122,9 +122,15 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of one slice of records."""
     report = SliceReport(file_slice.path)
-    for columns, count in joined_records(slice_rows(file_slice, options, report)):
+    for columns, count in _joined_rows(file_slice, options, report):
         yield built(columns, count, options)
     on_report(report)
+
+
+def _joined_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, makes_sums: bool = False) -> Rows:
+    """As `slice_rows`, with parts of few rows joined."""
+    parts = slice_rows(file_slice, options, report, makes_sums=makes_sums)
+    return (joined_records if options.table in NATIVE_TABLES else joined)(parts, options.batch_rows)
 
 
 def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, makes_sums: bool = False) -> Rows:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from kdump.checks.catalogue import FAULTS
 from kdump.output.arrow.files import TableFile
 from kdump.pipeline.earlier_scan import VERSION
+from kdump.pipeline.fleet import written
 from kdump.pipeline.kept import FINDINGS
 from kdump.pipeline.scan_files import FLEET_FILE, MANIFEST, TABLES_FILE
 
@@ -80,14 +81,14 @@ def _told(folder: str, table: str, file: str) -> dict[str, Any]:
 
 def _with_future(folder: str, now: int) -> set[str]:
     """The partitions that hold timestamps after `now`."""
-    table = pq.read_table(os.path.join(folder, _SEGMENTS), columns=["path", "maxTimestamp"])
+    table = written.table(folder, _SEGMENTS, ["path", "maxTimestamp"])
     ahead = table.filter(pc.greater(table["maxTimestamp"], now))
     return {os.path.dirname(path) for path in ahead["path"].to_pylist()}
 
 
 def _unexamined(folder: str) -> set[str]:
     """The paths of findings that say that something was not examined, and the directories of these."""
-    table = pq.read_table(os.path.join(folder, FINDINGS), columns=["path", "code"])
+    table = written.table(folder, FINDINGS, ["path", "code"])
     codes = [code for code in pc.unique(table["code"]).to_pylist() if FAULTS[code].leaves_unexamined]
     paths = table.filter(pc.is_in(table["code"], pa.array(codes, pa.string())))["path"].to_pylist()
     return {*paths, *map(os.path.dirname, paths)}

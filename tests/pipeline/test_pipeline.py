@@ -164,8 +164,39 @@ def test_records_that_come_one_by_one_are_joined_unless_they_hold_much() -> None
     few, many = ({"key": [None], "value": [bytes(size)], "headers": [[]]} for size in (1, 70_000))
     packed, with_header = {"value": Packed((None, b"", b""))}, {"headers": [[(b"k", b"v")]]}
     parts: list[dict[str, Any]] = [few, few, few, many, few, few, packed, packed, with_header, with_header]
-    assert [count for _, count in joined_records((part, 1) for part in parts)] == [3, 1, 2, 1, 1, 1, 1]
-    assert [count for _, count in joined_records((few, 40) for _ in range(3))] == [40, 40, 40]
+    assert [count for _, count in joined_records(((part, 1) for part in parts), 100)] == [3, 1, 2, 1, 1, 1, 1]
+    assert [count for _, count in joined_records(((part, 1) for part in parts), 2)] == [2, 1, 1, 2, 1, 1, 1, 1]
+    assert [count for _, count in joined_records(((few, 40) for _ in range(3)), 100)] == [40, 40, 40]
+
+
+@pytest.mark.parametrize("isolated", ["true", "false"])
+def test_batches_that_are_read_one_by_one_are_not_made_tables_one_by_one(tmp_path: Path, isolated: str) -> None:
+    """As behind damage; one with a header, or with many records, is left as it was read."""
+    wrong = bytearray(batch(records=[record()]))
+    wrong[-1] ^= 1
+    held: list[list[dict[str, Any]]] = [[{"key": b"k" * (number % 3), "value": None}] * (1 + number % 2) for number in range(70)]
+    held[20], held[40] = [{"key": b"h", "value": b"v", "headers": [(b"n", b"v")]}], [{"key": None, "value": b"v"}] * 9
+    starts = list(accumulate(map(len, held), initial=0))
+    sound = (
+        batch(base_offset=start, records=[record(offset_delta=delta, **one) for delta, one in enumerate(records)])
+        for start, records in zip(starts, held, strict=False)
+    )
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *(data + wrong for data in sound))
+
+    def counted(*given: Any) -> Any:
+        with (tmp_path / "built").open("a") as file:  # also by another process
+            file.write("x")
+        return built(*given)
+
+    with mock.patch.object(reading, "built", counted):
+        rows = _rows("records", tmp_path, isolated=isolated, unreadable="skip")
+    expected = [(one["key"], one["value"], one.get("headers", [])) for records in held for one in records]
+    found = _picked(rows, "key", "value", "headers")
+    assert [(key, value, [tuple(pair.values()) for pair in headers]) for key, value, headers in found] == [
+        (key, value, [(name.decode(), data) for name, data in headers]) for key, value, headers in expected
+    ]
+    assert [row["offset"] for row in rows] == list(range(len(expected)))
+    assert len((tmp_path / "built").read_text()) < 10
 
 
 def test_zeros_at_the_end_are_no_damaged_range(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def summary_of_tables(
     folder: str, tables: Sequence[str], failing: Sequence[str], level: str, incomplete: Sequence[str] = ()
 ) -> ScanSummary:
     """The summary of a scan of this level, from the tables in a folder."""
-    files = _columns(folder, "files", ["size", "path"])
-    segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
-    findings = _columns(folder, "findings", ["topic", "code", "severity", "brokerForecast"])
+    files = written.table(folder, "files", ["size", "path"])
+    segments = written.table(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
+    findings = written.table(folder, "findings", ["topic", "code", "severity", "brokerForecast"])
     found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
     failing_starts = Counter(
         code
@@ -84,10 +84,6 @@ def _unreadable(folder: str) -> Unreadable:
 def _row_count(directory: str) -> int:
     parts = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".parquet")]
     return sum(pq.ParquetFile(part).metadata.num_rows for part in parts)
-
-
-def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
-    return pq.read_table(os.path.join(folder, table), columns=columns)
 
 
 def _worst(folder: str) -> list[dict[str, Any]]:

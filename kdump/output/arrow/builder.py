@@ -157,18 +157,21 @@ def joined(
         if held and (not is_held or held_rows + count > rows or not _are_alike(held[0][0], columns)):
             yield _together(held), held_rows
             held, held_rows = [], 0
-        if is_held:
-            held.append((columns, count))
-            held_rows += count
-        else:
+        if not is_held:
             yield columns, count
+            continue
+        held.append((columns, count))
+        held_rows += count
+        if held_rows == rows:
+            yield _together(held), held_rows
+            held, held_rows = [], 0
     if held:
         yield _together(held), held_rows
 
 
-def joined_records(parts: Iterable[tuple[dict[str, Any], int]]) -> Iterator[tuple[dict[str, Any], int]]:
+def joined_records(parts: Iterable[tuple[dict[str, Any], int]], rows: int) -> Iterator[tuple[dict[str, Any], int]]:
     """The same columns of records, joined where batches were read one by one, and hold little."""
-    return joined(parts, MOST_HELD, _have_few_bytes)
+    return joined(parts, min(rows, MOST_HELD), _have_few_bytes)
 
 
 def _have_few_bytes(columns: dict[str, Any]) -> bool:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _OF_BATCH = [name for name in RecordDetails.column_names if name in record_batch.RecordBatch.column_names]
 """The columns of a record that are those of its batch."""
 
+_FEW_RECORDS = 8
+"""So many cost less as objects, which can be joined with others, than as arrays of their own."""
+
 UNREADABLE = "damaged"
 """The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""
 
@@ -95,7 +98,10 @@ def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collectio
     if not isinstance(made, RecordColumns):
         columns: Columns = {**made}
     else:  # a column that is read as values costs an object for each
-        columns = {name: Packed(made.buffers(name)) for name in RECORD_COLUMNS if name in wanted}
+        is_small = len(records) <= _FEW_RECORDS
+        columns = {
+            name: list(made[name]) if is_small else Packed(made.buffers(name)) for name in RECORD_COLUMNS if name in wanted
+        }
         columns["crc"] = columns["isvalid"] = Constant(None)
         if made.largest <= max_value_bytes:
             return {**columns, "is_key_truncated": Constant(False), "is_value_truncated": Constant(False)}
