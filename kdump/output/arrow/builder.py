@@ -183,7 +183,11 @@ def _have_few_bytes(columns: dict[str, Any]) -> bool:
 
 def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether both have the same columns, and the same of them are packed."""
-    return one.keys() == other.keys() and all(isinstance(one[name], Packed) == isinstance(other[name], Packed) for name in one)
+    return one.keys() == other.keys() and _packed_in(one) == _packed_in(other)
+
+
+def _packed_in(columns: dict[str, Any]) -> list[str]:
+    return [name for name, values in columns.items() if type(values) is Packed]
 
 
 def _together(parts: list[tuple[dict[str, Any], int]]) -> dict[str, Any]:
@@ -192,9 +196,16 @@ def _together(parts: list[tuple[dict[str, Any], int]]) -> dict[str, Any]:
     for name, first in parts[0][0].items():
         if isinstance(first, Packed):
             made[name] = Packed(b"".join([columns[name].buffers for columns, _ in parts]))
+        elif isinstance(first, Constant) and _has_all(first.value, [columns[name] for columns, _ in parts]):
+            made[name] = first
         else:
             made[name] = list(chain.from_iterable(_spread(columns[name], count) for columns, count in parts))
     return made
+
+
+def _has_all(value: object, columns: Iterable[Any]) -> bool:
+    """Whether this is the value of all rows of these columns."""
+    return all(type(values) is Constant and values.value is value for values in columns)
 
 
 def _spread(values: Any, count: int) -> Iterable[Any]:
