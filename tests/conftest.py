@@ -1,5 +1,6 @@
 """Settings of all tests: which are quick, in which process they run, through which kernel."""
 
+import gc
 import os
 import shutil
 import sys
@@ -78,6 +79,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in _quick(items):
         item.add_marker("quick")
     items.sort(key=_place)
+
+
+def pytest_collection_finish() -> None:
+    """Keep Python from looking for garbage in what was collected, again and again, also in each fork, which then copies it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_of_share(item: pytest.Item) -> bool:

@@ -150,7 +150,7 @@ def _options(case: FaultCase) -> list[str]:
     return words
 
 
-@each("command", ["check", "forecast"], share=8)
+@each("command", ["check", "forecast"], share=16)
 @each("case", ONE_OF_EACH_CODE, ids=str)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
     case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -273,7 +273,7 @@ def _log_directory(root: Path, checkpoint: str = "", *, node: int = 1) -> Path:
     return root
 
 
-@each("command", ["check", "forecast"], share=2)
+@each("command", ["check", "forecast"], share=5)
 @each("damage", DAMAGES)
 @each("name", [PARTITION, "copy of it"])
 def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(

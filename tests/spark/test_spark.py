@@ -35,7 +35,6 @@ from kdump.spark.brief_errors import BriefRefusal, brief_errors, with_brief_erro
 from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
-from tests.loops import of_all_cases
 from tests.sessions import ROOT, why_no_spark
 from tests.support import HANG, wait_until, with_interrupts
 
@@ -593,7 +592,8 @@ def _has_written(_: int, folder: Path) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
-@pytest.mark.parametrize("has_come_so_far", [of_all_cases(_has_java), _has_written])
+@pytest.mark.all_cases  # sessions of their own
+@pytest.mark.parametrize("has_come_so_far", [_has_java, _has_written])
 def test_an_interrupt_of_a_scan_at_any_time_leaves_nothing(tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]) -> None:
     _write_log(tmp_path / "data" / "a-0", batch(records=[record(value=b"v" * 20)] * 1000) * 1500)
     command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--records", "--engine", "spark"]
@@ -611,6 +611,7 @@ def test_an_interrupt_of_a_scan_at_any_time_leaves_nothing(tmp_path: Path, has_c
     assert list((tmp_path / "tmp").glob("kdump-spark-*")) == []
 
 
+@pytest.mark.all_cases  # a session of its own
 def test_a_session_that_does_not_stop_is_ended_silently() -> None:
     """As where an interrupt comes on a busy machine; PySpark's thread for accumulators is still connected to Java."""
     script = """if True:

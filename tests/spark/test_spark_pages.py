@@ -71,6 +71,7 @@ for line in (
 """
 
 
+@pytest.mark.all_cases  # a session of its own
 def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, tmp_path: Path) -> None:
     """By the Python of an environment that is not activated."""
     text = (ROOT / "docs" / "spark-sessions.md").read_text()
