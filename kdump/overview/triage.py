@@ -317,14 +317,7 @@ def _left_out(scanned: dict[str, int]) -> dict[str, int]:
 
 def _events(triage: Triage) -> Iterable[TriageEvent]:
     """What was found, folded: the worst first."""
-    stops = {place.path: place.stop for place in triage.overview.places}
-    worst: dict[str, Start] = {}  # of each partition, after the stop that its log directory shows
-    later: dict[str, Start] = {}  # after the other one
-    for start in triage.starts:
-        shown = stops.get(tree.parent(start.path), stops.get(start.path))
-        starts = later if shown in STOPS and shown != start.after else worst
-        if start.path not in starts or _badness(start) > _badness(starts[start.path]):
-            starts[start.path] = start
+    worst, later = _worst_starts(triage)
     failing: dict[str, list[Start]] = {}
     stray: list[Start] = []
     for start in worst.values():
@@ -350,6 +343,19 @@ def _events(triage: Triage) -> Iterable[TriageEvent]:
         if start.verdict in LOSING and (path not in worst or _badness(start)[:2] > _badness(worst[path])[:2]):
             yield _loss(start, row.ALSO)
     yield from _others(triage)
+
+
+def _worst_starts(triage: Triage) -> tuple[dict[str, Start], dict[str, Start]]:
+    """The worst start of each partition after the stop that its log directory shows, and after the other one."""
+    stops = {place.path: place.stop for place in triage.overview.places}
+    worst: dict[str, Start] = {}
+    later: dict[str, Start] = {}
+    for start in triage.starts:
+        shown = stops.get(tree.parent(start.path), stops.get(start.path))
+        starts = later if shown in STOPS and shown != start.after else worst
+        if start.path not in starts or _badness(start) > _badness(starts[start.path]):
+            starts[start.path] = start
+    return worst, later
 
 
 def _loss(start: Start, heading: str = LOSES_AT_START) -> TriageEvent:

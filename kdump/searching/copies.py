@@ -409,24 +409,12 @@ class Copy:
             self._note_unreadable(batch, first, CorruptData("record-count-too-low", HOLLOW_MESSAGE), is_served=look.is_served)
             return
         known = len(self.sightings)
-        unread = first
-        seen: set[int] = set()
-        is_read = True
-        inner_first: int | None = None
-        for part in past_bad_batches(source, chunk):
-            if isinstance(part, UnreadableBatch):
-                is_read = False
-                self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
-                continue
-            offsets = part.records["offset"]
-            if chunk.is_legacy and inner_first is None and offsets:
-                inner_first = offsets[0]
-            unread = max([unread, *(offset + 1 for offset in offsets)])
-            seen.update(self._note_part(part, chunk, batch, look))
-        if inner_first is not None:
-            self._judge_wrapper(look, inner_first)
-        is_relative = inner_first is not None and _is_relative(chunk, 0)
-        look.wrapper = Wrapper(batch, look.expected, inner_first or 0) if is_relative else None
+        seen, is_read, lowest = self._note_parts(source, chunk, batch, first, look)
+        wrapper: Wrapper | None = None
+        if chunk.is_legacy and lowest is not None:
+            self._judge_wrapper(look, lowest)
+            wrapper = Wrapper(batch, look.expected, lowest) if _is_relative(chunk, 0) else None
+        look.wrapper = wrapper
         unseen = [offset for offset in look.between(first, batch.last) if offset not in seen] if is_read else []
         if (unseen or seen) and chunk.is_legacy and is_cut(source, chunk, 0):
             for sighting in self.sightings[known:]:
@@ -437,6 +425,26 @@ class Copy:
             count = header[RECORD_COUNT]
             is_thinned = count <= header[LAST_OFFSET_DELTA]
             self.holes += [Hole(offset, batch, count, is_thinned) for offset in unseen]
+
+    def _note_parts(
+        self, source: TolerantSource, chunk: Chunk, batch: Batch, first: int, look: _Look
+    ) -> tuple[set[int], bool, int | None]:
+        """Note the parts of the only batch of a chunk. Returns their wanted offsets, whether all were read, and the first one."""
+        unread = first
+        seen: set[int] = set()
+        is_read = True
+        found: int | None = None
+        for part in past_bad_batches(source, chunk):
+            if isinstance(part, UnreadableBatch):
+                is_read = False
+                self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
+                continue
+            offsets = part.records["offset"]
+            if found is None and offsets:
+                found = offsets[0]
+            unread = max([unread, *(offset + 1 for offset in offsets)])
+            seen.update(self._note_part(part, chunk, batch, look))
+        return seen, is_read, found
 
     def _note_part(self, part: RecordChunk, chunk: Chunk, batch: Batch, look: _Look) -> list[int]:
         """Note the wanted records in a part of the only batch of a chunk. Returns their offsets."""

@@ -243,9 +243,13 @@ class Verdict:
         else:
             return ""
         sighting = next((sighting for _, sighting in self._current), None)
-        if sighting is None or sighting.key is None:
-            if sighting is None:
-                self._evidence.append("without an older copy nobody knows its key, or whether a newer record replaced it")
+        if sighting is None:
+            self._evidence.append("without an older copy nobody knows its key, or whether a newer record replaced it")
+        return fates.COMPACTED if sighting is None else self._why_cleaned(sighting, checkpoint, hole, cleaned)
+
+    def _why_cleaned(self, sighting: Sighting, checkpoint: int, hole: Hole | None, cleaned: Sequence[Copy]) -> str:
+        """Whether the cleaner removed what another copy has: from a hole, or in a gap of copies that are `cleaned` beyond it."""
+        if sighting.key is None:
             return fates.COMPACTED
         occurrences = self._occurrences_of(sighting.key)
         later = [one.offset for one in occurrences if one.is_intact and self._offset < one.offset < checkpoint]

@@ -91,11 +91,8 @@ class Places:
             return
         if item.state in (discovery.NOT_REGULAR, discovery.LINK_OUTSIDE):
             if item.kind in _LOGS or self._is_proof:
-                why = (
-                    "is a link that leads out of this directory"
-                    if item.state == discovery.LINK_OUTSIDE
-                    else "is not a regular file"
-                )
+                is_link = item.state == discovery.LINK_OUTSIDE
+                why = "is a link that leads out of this directory" if is_link else "is not a regular file"
                 self.unsearched.append(Unsearched(item.path, f"file-{item.state}", why))
             return
         if item.kind == "log" and item.base_offset is None and (why := _foreign(item.path)):

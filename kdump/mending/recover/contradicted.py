@@ -104,19 +104,25 @@ def _moved(
         return piece
     if one.start != (0 if before is None else before.end) or one.end != (one.log.size if following is None else following.start):
         return piece
-    shift = last - one.last
-    is_between = (before is None or before.last < one.first + shift) and (following is None or last < following.first)
-    is_free = is_between if said.is_assumed else _may_move(one, shift, before, following)
-    if one.start != position or not (is_free or is_between):
+    if one.start != position or not _is_moved_or_noted(one, last - one.last, before, following, said):
         return piece
+    found += [one] if head is None else [head, one]
+    return rest
+
+
+def _is_moved_or_noted(one: Piece, shift: int, before: Piece | None, following: Piece | None, said: Contradiction) -> bool:
+    """Move a batch to where it may be, or note a doubt about its offset, if what is said fits between those around it."""
+    is_between = (before is None or before.last < one.first + shift) and (following is None or one.last + shift < following.first)
+    is_free = is_between if said.is_assumed else _may_move(one, shift, before, following)
+    if not (is_free or is_between):
+        return False
     if shift and is_free:
         one.move(shift, said.reason)
         one.is_assumed, one.is_sure = said.is_assumed, False
     else:
         one.note(f"its offset, {one.stated:,}, is kept, but one bit of it may be wrong: {said.reason}")
         one.is_assumed = True
-    found += [one] if head is None else [head, one]
-    return rest
+    return True
 
 
 def _may_move(one: Piece, shift: int, before: Piece | None, after: Piece | None) -> bool:

@@ -22,7 +22,7 @@ from kdump.reading.trust import MOST_FOLLOWING, SEGMENT_REACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.mending.recover.pieces import Log
     from kdump.reading.trust import Extent
@@ -115,16 +115,11 @@ class _Resolution:
         placed: list[Piece] = []
         strays: list[Piece] = []
         self._pieces = list(self._without_gaps_out_of_line())
-        wrong = {
-            id(piece)
-            for _, pieces in groupby(self._pieces, key=lambda piece: id(piece.log))
-            for piece in runs.out_of_place(list(pieces))
-        }
+        wrong = set(map(id, _of_each_log(self._pieces, runs.out_of_place)))
         for piece in self._pieces:
             piece.is_sure = piece.is_sure and id(piece) not in wrong
-        for _, pieces in groupby((piece for piece in self._pieces if not piece.is_nested), key=lambda piece: id(piece.log)):
-            for piece in runs.out_of_line(list(pieces)):
-                piece.is_sure = False
+        for piece in _of_each_log((piece for piece in self._pieces if not piece.is_nested), runs.out_of_line):
+            piece.is_sure = False
         neighbours = self._neighbours()
         for piece in self._pieces:
             before, after = neighbours[id(piece)]
@@ -133,12 +128,7 @@ class _Resolution:
             fits = fits and id(piece) not in wrong and is_inside
             (placed if piece.is_sure or fits else strays).append(piece)
         # of batches that are not beyond doubt, each may fit between those that are, and contradict the others
-        out = {
-            id(piece)
-            for _, pieces in groupby(placed, key=lambda piece: id(piece.log))
-            for piece in runs.out_of_line(list(pieces))
-            if not piece.is_sure
-        }
+        out = {id(piece) for piece in _of_each_log(placed, runs.out_of_line) if not piece.is_sure}
         if out:
             out.update(map(id, strays))
             strays = [piece for piece in self._pieces if id(piece) in out]
@@ -609,6 +599,12 @@ class _Resolution:
                 )
                 _put_epoch_right(piece, true, note)
         return chain
+
+
+def _of_each_log(pieces: Iterable[Piece], rule: Callable[[Sequence[Piece]], Iterator[Piece]]) -> Iterator[Piece]:
+    """The pieces that a rule names, which is asked for each log; the pieces of one follow each other."""
+    for _, group in groupby(pieces, key=lambda piece: id(piece.log)):
+        yield from rule(list(group))
 
 
 def _is_near(piece: Piece) -> bool:

@@ -45,20 +45,23 @@ def add_steps(steps: Steps, rows: list[Forecast]) -> None:
         steps.recover(path)
     if not steps.is_brief:
         steps.look(f"kdump check {shell_word(path)}", "what is damaged, and where")
-    helps = False
-    for row in rows:
-        if not row.is_safe and row.remedy is not None:
-            _add_remedy(steps, row.remedy, path)
-            helps = True
+    remedies = [row.remedy for row in rows if not row.is_safe and row.remedy is not None]
+    for remedy in remedies:
+        _add_remedy(steps, remedy, path)
+    _add_way_out(steps, rows, has_remedy=bool(remedies))
+
+
+def _add_way_out(steps: Steps, rows: list[Forecast], *, has_remedy: bool) -> None:
+    """Say what avoids a start that loses something: a clean stop, or another replica if there is no remedy."""
     clean = next((row for row in rows if row.after == CLEAN and row.is_safe), None)
     if clean is not None:
         end_by_itself = "stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing"
         stays = clean.consumers_stop_at
         damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
         steps.note(end_by_itself + damage)
-    elif not helps and not steps.is_brief:
+    elif not has_remedy and not steps.is_brief:
         condition = "if all other voters are up" if rows[0].is_of_metadata else "with a healthy replica"
-        steps.note(f"{condition}: move {path} away while the broker is stopped, so that it is replicated again")
+        steps.note(f"{condition}: move {rows[0].path} away while the broker is stopped, so that it is replicated again")
 
 
 def _add_remedy(steps: Steps, remedy: Remedy, path: str) -> None:

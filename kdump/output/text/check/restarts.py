@@ -39,13 +39,8 @@ _DESTROYING = (fault_kind.DIE, fault_kind.WIPE, fault_kind.CUT, fault_kind.SPLIT
 def write_restarts(out: ReportWriter, directories: Collection[Directory], folds: Folds, *, is_crowded: bool) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
     names_directories = len(directories) > 1
-
-    def is_likely(one: Directory, word: str) -> bool:
-        """Whether a finding says so, and no simulated start knows better."""
-        is_refuted = names_directories and one.starts and not _does_something(one) and word in _DESTROYING
-        return word in one.restarts and not is_refuted
-
-    told_of = (one for one in directories if any(is_likely(one, word) for word in _ORDER) or _does_something(one))
+    likely = {id(one): _likely(one, is_alone=not names_directories) for one in directories}
+    told_of = (one for one in directories if likely[id(one)] or _does_something(one))
     ranked = worst_first(directory for directory in told_of if directory.counts)
     if is_crowded:
         told = _told_files(folds)
@@ -61,13 +56,16 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory], folds:
     if any(start.recovery_point_is_assumed and start.after != CLEAN for directory in forecast for start in directory.starts):
         out.wrapped(_ASSUMED, 2)
     for word in () if is_crowded else _ORDER:
-        found = [
-            directory
-            for directory in ranked
-            if is_likely(directory, word) and (word == fault_kind.BLIND or directory not in forecast)
-        ]
+        others = ranked if word == fault_kind.BLIND else [directory for directory in ranked if directory not in forecast]
+        found = [directory for directory in others if word in likely[id(directory)]]
         if found:
             _write_likely(out, word, found)
+
+
+def _likely(directory: Directory, *, is_alone: bool) -> set[str]:
+    """What findings make likely of a directory, and no simulated start knows better."""
+    is_refuted = not is_alone and directory.starts and not _does_something(directory)
+    return {word for word in _ORDER if word in directory.restarts and not (is_refuted and word in _DESTROYING)}
 
 
 def _told_files(folds: Folds) -> list[tuple[str, str]]:
