@@ -12,10 +12,14 @@ from typing import Any
 from kdump.forecasts import sentences
 from kdump.forecasts.batches import LogReader, find
 from kdump.forecasts.directory import Directory, File, Snapshots
+from kdump.forecasts.events import Events
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset
+from kdump.forecasts.forecast import Request, uneventful
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
+from kdump.forecasts.known_end import KnownEnd
 from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.producer_state import OpenFrom, ProducerStates
+from kdump.forecasts.recovery import Cut
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings
 from kdump.forecasts.sorted_ints import SortedInts
@@ -271,6 +275,153 @@ def test_every_byte_of_a_batch_is_checked_however_large_it_is(tmp_path: Path) ->
 def test_a_wrapper_that_cannot_be_opened_has_no_first_offset(tmp_path: Path, fields: Any, exception: str) -> None:
     last = _log(tmp_path, wrapper(**{"messages": [OLD] * 2, **fields})).last_batch()
     assert last is not None and _outcome(last.first_offset) == exception
+
+
+# --- what is said of a start
+
+BASES = [0, 5, 7, 9]
+FIRST, SECOND, THIRD, LAST = (f"{base:020}.log" for base in BASES)
+WHOLE = "nothing is lost; the log goes from offset 0 to 9."
+QUIET = f"Nothing is scanned, {WHOLE} | nothing is lost"
+REBUILT = f"the index is rebuilt. | Nothing else is scanned, {WHOLE} | 1 segment scanned to rebuild the index; nothing is lost"
+DIES: dict[str, Any] = {"outcome": "die", "exception": "java.lang.Odd"}
+DIED, NOT_STARTED = "The broker does not start (Odd): why. |", " | the broker does not start: why"
+UNDONE = "What happens to files before that is not undone:"
+SET_ASIDE = (
+    "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty: why."
+)
+NONE_AMONG, DELETED = "go; no intact record is among them. |", "deleted: why. | 7 bytes go; no intact record is among them. |"
+GOES = [{"name": f"{row}.index", "change": "deleted", "newName": None} for row in range(10)]
+GOES.append({"name": "x", "change": "renamed", "newName": "x.deleted"})
+SPLITS: dict[str, Any] = {"outcome": "split", "split": [5, 5]}
+CUT: dict[str, Any] = {"cut": {0: Cut(1050, 1, "bad")}, "segments_gone": [SECOND, THIRD, LAST], "bytes_lost": 1201}
+RESCANNED: dict[str, Any] = {"rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")}, "bytes_lost": 9}
+LOST: dict[str, Any] = {"lost_records": 1, "lost_offsets": [[1, 1], [3, 4], [6, 6], [8, 9], [11, 11], [13, 14]]}
+SAID: list[tuple[dict[str, Any], str]] = [  # of a row and its events, the sentences and the summary
+    ({}, QUIET),
+    ({"scanned": [5]}, f"1 segment is scanned, from offset 5 on, {WHOLE} | scanned from offset 5 on; nothing is lost"),
+    ({"scanned": [5, 7]}, f"2 segments are scanned, from offset 5 on, {WHOLE} | scanned from offset 5 on; nothing is lost"),
+    ({"outcome": "rescan", "rescanned": {5: "it is odd"}}, f"{SECOND} is scanned because it is odd; {REBUILT}"),
+    (
+        {"outcome": "delete", "also": ["rescan"], "rescanned": dict.fromkeys(BASES, "it is odd")},
+        f"{FIRST}, {SECOND}, {THIRD}, ... are scanned because it is odd; {REBUILT.replace('1 segment', '4 segments')}",
+    ),
+    ({"rescanned": {5: "it comes anyway"}}, REBUILT.partition(" | ")[2]),
+    (DIES, DIED + NOT_STARTED[2:]),
+    (DIES | {"bytes_lost": 1, "consumers_stop_at": 3}, f"{DIED} {UNDONE} | 1 byte goes{NONE_AMONG[2:-2]}{NOT_STARTED}"),
+    (DIES | {"segments_gone": [FIRST], "split": [5]}, f"{DIED} {UNDONE}{NOT_STARTED}"),
+    (
+        {"outcome": "offline"},
+        f"The log directory goes offline, and with it the broker if it has no other: why.{NOT_STARTED}",
+    ),
+    (
+        {"outcome": "offline", "is_only_unserved": True},
+        "The broker starts, and serves no replica of the log directory, and perhaps not all others: why."
+        " | no replica of the log directory is served: why",
+    ),
+    ({"outcome": "stray"}, f"{SET_ASIDE} | the directory is marked -stray, and its log is not served: why"),
+    (
+        {"outcome": "stray", "was_never_written": True},
+        f"{SET_ASIDE} | Nothing is lost: nothing was ever written to it."
+        " | the directory is marked -stray; nothing was ever written to it: why",
+    ),
+    (
+        CUT | {"deleted_behind_cut": BASES[1:]},
+        f"{FIRST} is cut at byte 1,050 (1 byte goes): bad. | All later segments are deleted: 3 segments, {SECOND} to {LAST}."
+        f" | 1,201 bytes {NONE_AMONG} {FIRST} is cut at byte 1,050; 3 segments deleted; no intact record is lost",
+    ),
+    (
+        {
+            "cut": {0: Cut(0, 50, "bad")},
+            "wiped": {0: "odd"},
+            "deleted_behind_cut": [5],
+            "bytes_lost": 50,
+            "losses_may_be_more": True,
+        },
+        f"{FIRST} is emptied, down to byte 0: odd. | All later segments are deleted: 1 segment, {SECOND}."
+        " | 50 bytes go. Too many of them look like headers of batches and are none, so the search among them was cut short: more"
+        f" intact records may be lost. | {FIRST} is cut at byte 0; intact records may be lost",
+    ),
+    ({"deleted_all": [5], "bytes_lost": 7}, f"The only segment is {DELETED} no intact record is lost"),
+    ({"deleted_all": BASES, "bytes_lost": 7}, f"All 4 segments are {DELETED} no intact record is lost"),
+    (SPLITS, f"{SECOND} is split in place, because its offsets overflow. | {QUIET}"),
+    (SPLITS | {"split": BASES}, f"{FIRST}, {SECOND}, {THIRD}, ... are split in place, because their offsets overflow. | {QUIET}"),
+    ({"swapped_in": [5]}, f"{SECOND} is put into place, from an unfinished swap. | {QUIET}"),
+    (
+        RESCANNED | {"rescanned": {0: "it is odd"}},
+        f"{FIRST} is scanned because it is odd, and cut at byte 50 (7 bytes go): bad. Later segments stay; a gap in the offsets"
+        f" may remain. | {SECOND} is scanned, and cut at byte 60 (2 bytes go): worse. | 9 bytes {NONE_AMONG} 1 segment scanned"
+        f" to rebuild the index; {FIRST} is cut at byte 50; {SECOND} is cut at byte 60; no intact record is lost",
+    ),
+    ({"files": GOES}, f"Deleted: {', '.join(f'{row}.index' for row in range(8))} and 3 more. | {QUIET}"),
+    ({"files": GOES[8:], "split": [5]}, f"Deleted: 8.index, 9.index. | {QUIET}"),
+    (
+        LOST | {"bytes_lost": -4, "consumers_stop_at": 7, "damaged_batches": 1},
+        "Lost for good: 1 intact record, offset 1, offsets 3 to 4, offset 6, offsets 8 to 9, 2 more ranges, 0 bytes."
+        " | 1 damaged batch stays: consumers stop at offset 7."
+        " | 1 intact record lost, offsets 1, 3 to 4, 6, 8 to 9 and 2 more ranges",
+    ),
+    (
+        {"lost_records": 1200, "bytes_lost": 7, "consumers_stop_at": 0},
+        "Lost for good: 1,200 intact records, whose offsets other batches also have, 7 bytes."
+        " | Bytes that are not a batch stay: consumers stop at offset 0. | 1,200 intact records lost",
+    ),
+    (
+        {"consumers_stop_at": 1007, "damaged_batches": 2},
+        f"2 damaged batches stay: consumers stop at offset 1,007. | {QUIET}; damage stays: consumers stop at offset 1,007",
+    ),
+    (
+        {"end_differs": True, "data_end": 1012},
+        "The log ends at offset 9, though there is data up to 1,011: new records get offsets 9 to 1,011 a second time, and the"
+        " old records there can no longer be fetched reliably. | the log ends at offset 9, though its data ends at 1,012",
+    ),
+    (
+        {"end_differs": True, "data_end": 5},
+        "The log ends at offset 9, after its data, which ends at 5. | the log ends at offset 9, though its data ends at 5",
+    ),
+    (
+        {"is_doubtful": True, "conditions": ["it is odd", "no"]},
+        "It is odd. | No. | it depends, and the worse is assumed: it is odd",
+    ),
+    ({"log_end": None}, "Nothing is lost; the directory is waiting to be deleted. | nothing is lost"),
+    (
+        {"log_end": None, "path": "t-0.a-stray"},
+        "Nothing is lost; a broker set the directory aside, and does not serve its log. | nothing is lost",
+    ),
+    ({"is_of_metadata": True}, f"{QUIET}; records are not replayed"),
+]
+ONCE = "the log ends at offset {}, but it once ended at 12: {}, now in no intact batch here, {} to new records a second time"
+for _end, *_range in ((9, "offsets 9 to 11", "go"), (11, "offset 11", "goes")):
+    _said = ONCE.format(_end, *_range)
+    SAID.append(({"log_end": _end, "known_end": KnownEnd(12, "it once ended at 12")}, f"T{_said[1:]}. | {_said}"))
+
+
+@each("fields, said", SAID, ids=range(len(SAID)))
+def test_what_is_said_of_a_start(fields: dict[str, Any], said: str) -> None:
+    row = uneventful("orders-0", Request(), "unclean")
+    row.log_start, row.log_end, row.data_end, row.segments, row.segments_before, row.reason = 0, 9, 9, [[0, 9], [5, 9]], 2, "why"
+    row.events = Events()
+    for name, value in fields.items():
+        setattr(row.events if hasattr(row.events, name) else row, name, value)
+    assert [*sentences.sentences(row), sentences.summary(row)] == said.split(" | ")
+
+
+@each(
+    "after, points, is_assumed, said",
+    [
+        *(("clean", [0], True, "a clean stop"), ("clean", [5], False, "a clean stop")),
+        ("unclean", [0], False, "a crash with nothing flushed"),
+        ("unclean", [0], True, "a crash with nothing flushed (no checkpoint here)"),
+        ("unclean", [1005], False, "a crash with all below offset 1,005 flushed"),
+        ("unclean", [5], True, "a crash with all flushed (no checkpoint here)"),
+        ("unclean", [0, 5], True, "a crash, whatever was flushed (no checkpoint here)"),
+    ],
+)
+def test_a_stop_is_named_with_what_was_flushed(after: str, points: list[int], is_assumed: bool, said: str) -> None:
+    rows = [uneventful("orders-0", Request(), after) for _ in points]
+    for row, point in zip(rows, points, strict=True):
+        row.recovery_point, row.recovery_point_is_assumed = point, is_assumed
+    assert sentences.stop(rows) == said
 
 
 # --- which start is worse

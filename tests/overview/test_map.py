@@ -12,17 +12,18 @@ import pytest
 
 import kdump
 from kdump.binary.java_strings import escaped
+from kdump.checks.finding import Start
 from kdump.cli import commands
 from kdump.output.html.picture import svg_of
 from kdump.output.rows.columns import width_of
 from kdump.output.text.map import write_maps
 from kdump.output.text.style import ReportStyle
 from kdump.overview.map_rows import AXES, PLOTS, MapMark, MapSegment, MapSpan
-from kdump.overview.map_scale import MapScale
-from kdump.overview.partition_map import PartitionMap, partition_map
+from kdump.overview.map_scale import MapScale, drawn_segments
+from kdump.overview.partition_map import PartitionMap, _cuts, partition_map
 from tests.builders import redpanda
-from tests.builders.files import write_partition
-from tests.builders.records import Record, batch, transaction_marker
+from tests.builders.files import write_log, write_partition
+from tests.builders.records import Record, batch, message, message_set, transaction_marker
 from tests.loops import each
 from tests.support import without_modules
 
@@ -141,16 +142,38 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     assert held == ["damaged"] * len(damaged)
 
 
-def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
-    spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
+@each("axis, last", [("offset", 45), ("time", 40)])
+def test_what_has_no_offsets_or_times_lies_between_those_before_and_after_it(axis: str, last: int) -> None:
+    """The scale of times begins ten milliseconds earlier, with another log; nothing says when a log ends."""
+    spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(5)]
     for row, offset in ((0, 0), (3, 30)):
-        spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, None, None)
-    made = PartitionMap("p")
-    made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, None, [])]
-    scale = MapScale([made], "offset", 40)
+        spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, 1000 + offset, 1009 + offset)
+    made, before = PartitionMap("p"), 10 * (axis == "time")
+    made.segments = [MapSegment("p", "log", 0, 45, 5, 2, 1000, 1034 + before, None, [])]
+    made.segments.append(MapSegment("p", "more", 45, None, 1, 1, 990, 991, None, []))
+    scale = MapScale([made], axis, 45 + before)
     extents = scale.extents(made.segments[0], spans)
-    assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
-    assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [0, 10, 30, 40]
+    shifted = [(start + before, end + before) for start, end in ((0, 10), (10, 30), (30, 30), (30, 40), (40, last))]
+    assert extents == shifted
+    assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [before + place for place in (0, 10, 30, last)]
+
+
+@each(
+    "most, drawn",
+    [(6, {3, 6}), (7, {3, 6, 8}), (8, {3, 4, 6, 8}), (9, {3, 4, 6, 7, 8}), (11, {3, 4, 6, 7, 8}), (12, set(range(12)))],
+)
+def test_of_many_segments_one_of_each_kind_of_odd_ones_is_drawn_first(most: int, drawn: set[int]) -> None:
+    """An epoch that begins is nothing odd, and where a crash cuts is no other kind of note."""
+    made = PartitionMap("p")
+    notes = {6: ["a crash now cuts it at byte 1"], 7: ["a crash now cuts it at byte 2"]}
+    for row in range(12):
+        log = f"log-{row}"
+        made.segments.append(MapSegment("p", log, row, row + 1, 9, 1, None, None, None, notes.get(row, [])))
+        status = "damaged" if row in (3, 4, 8) else "sound"
+        made.spans[log] = [MapSpan(log, status, 0, 9, None, None, None, None)]
+        marks = {5: ("epoch", "3"), 8: ("finding", "crc-mismatch")}
+        made.marks[log] = [MapMark(log, *marks[row], 0, 9, None, "")] if row in marks else []
+    assert drawn_segments(made, most) == drawn | {0, 1, 10, 11}
 
 
 def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
@@ -215,7 +238,7 @@ def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, ca
     assert sys.stdout is not None
 
 
-def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path) -> None:
+def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count, size = 3, 800_000
     batches = [batch(base_offset=offset, records=[Record(value=bytes(size))]) for offset in range(count)]
     path = write_partition(tmp_path, segments={0: batches}, topic="orders")
@@ -228,6 +251,13 @@ def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path) -> 
     (segment,) = partition_map(path).segments
     assert segment.indexed_to == 1000 and any("the index leads to byte 1,000" in note for note in segment.notes)
     assert "the index leads to byte 1,000" in "\n".join(_drawn(path))
+    quarter = count * len(batches[0]) // 4  # the rest is long if it is longer than this, too
+    for rest, is_long in ((quarter, False), (quarter + 1, True)):
+        for least, is_shown in ((0, is_long), (rest, False), (rest - 1, is_long)):
+            monkeypatch.setattr("kdump.overview.partition_map._LONG_SCAN", least)
+            index.write_bytes(struct.pack(">ii", 1, count * len(batches[0]) - rest))
+            notes = partition_map(path).segments[0].notes
+            assert any("is found by reading" in note for note in notes) == is_shown, (rest, least)
     index.unlink()
     assert partition_map(path).segments[0].indexed_to is None
 
@@ -274,6 +304,8 @@ def test_a_damaged_batch_is_no_producers_and_a_marker_that_cannot_be_read_ends_i
     made = partition_map(written).producers
     assert (set(made.producers), made.producers[1].is_open, made.producers[2].batches) == ({1, 2}, True, 3)
     assert [run.what for run in made.runs if run.producer_id == 1] == ["ended", "aborted", "open"]
+    waiting = [mark for marks in partition_map(written).marks.values() for mark in marks if mark.role == "readers"]
+    assert [(mark.what, mark.offset) for mark in waiting] == [("txn-open", 9)]
 
 
 @each("plot", PLOTS)
@@ -336,8 +368,37 @@ def test_a_segment_that_a_crash_deletes_goes_from_its_first_batch_on(partition: 
     log = partition / f"{0:020d}.log"
     data = log.read_bytes()
     log.write_bytes(data[: 98 * SIZE] + b"\xff" * SIZE + data[99 * SIZE :])
-    made = partition_map(partition)
-    assert {span.status for span in made.spans[str(partition / f"{COUNT:020d}.log")]} == {"goes"}
+    assert {span.status for span in partition_map(partition).spans[str(partition / f"{COUNT:020d}.log")]} == {"goes"}
+    (partition / f"{COUNT:020d}.timeindex").write_bytes(b"x")
+    notes = [segment.notes for segment in partition_map(partition).segments]
+    assert notes[0] == [f"a crash now cuts it at byte {98 * SIZE:,}"]
+    assert notes[1] == ["timeindex: timeindex-size-misaligned", "a crash now deletes it"]
     (partition / f"{COUNT:020d}.log").unlink()
     (segment,) = partition_map(partition).segments
     assert segment.end_offset == 98, "the last batch is only salvaged"
+
+
+def test_the_worst_start_after_a_crash_says_what_goes() -> None:
+    """By bytes, then by records; logs that are not left are gone."""
+    logs = [(0, "a.log"), (7, "b.log")]
+    rows = [("unclean", 5, 9, [[0, 1]]), ("unclean", 6, 1, [[0, 2]]), ("unclean", 6, 3, [[7, 3]]), ("clean", 9, 9, [[0, 4]])]
+    starts: list[Start] = []
+    for (after, size, records, left), cuts in zip(rows, ({0: 1, 7: 0}, {0: 2, 7: 0}, {0: 0, 7: 3}, {0: 0, 7: 3}), strict=True):
+        starts.append(Start("p", "4.3.1", after, 0, False, "loss", records, size, None, "why"))
+        starts[-1].segments_left = left
+        assert _cuts(starts, logs) == _cuts(starts[::-1], logs) == cuts
+    starts[2].segments_left = None
+    assert (_cuts(starts, logs), _cuts(starts[3:], logs)) == ({}, {})
+
+
+def test_messages_lie_at_their_offsets_and_a_log_alone_at_the_one_in_its_name(tmp_path: Path) -> None:
+    times = (START, -1, START - 5)
+    old = [message_set(messages=[message(timestamp=time)], base_offset=7 + row) for row, time in enumerate(times)]
+    made = partition_map(write_log(tmp_path, *old, base_offset=7))
+    (segment,), spans = made.segments, made.spans[made.path]
+    assert (segment.base_offset, segment.end_offset, segment.batches) == (7, 10, 3)
+    assert (segment.oldest_timestamp, segment.newest_timestamp) == (START - 5, START)
+    assert [(span.first_offset, span.last_offset) for span in spans] == [(row, row) for row in (7, 8, 9)]
+    assert [(span.oldest_timestamp, span.newest_timestamp) for span in spans] == [
+        *((START, START), (None, None), (START - 5, START - 5))
+    ]

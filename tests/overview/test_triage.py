@@ -16,7 +16,7 @@ import pytest
 
 import golden_outputs
 import kdump
-from kdump.checks.finding import Finding, Start
+from kdump.checks.finding import FileReport, Finding, Start
 from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
@@ -24,7 +24,7 @@ from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.triage import write_screen
 from kdump.output.triage import add_commands
-from kdump.overview.row import OpenTransaction, Place
+from kdump.overview.row import OpenTransaction, PartitionSum, Place
 from kdump.overview.triage import NextStarts, Triage, _events, triage_of
 from kdump.tables import Row
 from tests.builders.brokers import write_broken_broker
@@ -197,8 +197,11 @@ def test_a_topic_id_that_is_missing_is_copied_and_a_malformed_file_is_moved_away
 
 
 def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
-    (broker.parent / "empty").mkdir()
-    for path in ("nowhere", "empty"):
+    for name in ("empty", "other"):
+        (broker.parent / name).mkdir()
+    (broker.parent / "other/notes.txt").write_text("not Kafka's")
+    assert [_triage(level, path).exit_code for level in LEVELS for path in ("empty", "other")] == [3] * 8
+    for path in ("nowhere", "empty", "other"):
         triage = _triage("headers", "kafka", path)
         is_said = any(line.startswith("NOT LOOKED AT") and path in line for line in _screen(triage))
         assert (triage.exit_code, is_said, main(["check", "kafka", path])) == (3, True, 3)
@@ -208,7 +211,7 @@ def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypa
     (broker / ".kafka_cleanshutdown").unlink()
     monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", 100)
     triage = _triage()
-    assert len(triage.left) == 2
+    assert (len(triage.left), triage.summary.partitions_not_forecast, triage.starts) == (2, 2, [])
     assert "starts of 2 partitions not forecast (--level quick)" in triage.verdict.text
     assert _triage("quick").left == []
     for point, logs in ((0, 2), (5, 2), (10, 1), (20, 1)):
@@ -412,6 +415,7 @@ def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_a
     triage = kdump.triage(broker)
     (event,) = (one for one in triage.events if "malformed" in one.message)
     assert (event.heading, event.path, event.places) == ("does not start", str(broker / "recovery-point-offset-checkpoint"), 1)
+    assert event.codes == [one.code for one in triage.findings if one.path == event.path] != []
     add_commands(triage)
     assert event.commands[0].startswith("mkdir -p KEEP && mv ") and "recovery-point-offset-checkpoint" in event.commands[0]
     assert event.commands[0].endswith("then scans each log from its start, and cuts it at damage: mend that first")
@@ -465,6 +469,51 @@ def test_who_waits_longest_is_said_once_and_who_waits_for_ever_before(
     rows: list[Row], events: list[tuple[str, int, str]]
 ) -> None:
     assert [(path, places, message) for _, path, places, message in _seen(*rows)] == events
+
+
+LARGE: dict[str, Any] = dict.fromkeys(PartitionSum.column_names)
+LARGE |= {"path": "e-0", "broken_at": "e-0/1.log, byte 5", "size": (64 << 20) + 1, "read_bytes": 0}
+NOT_CHECKED = PartitionSum(**LARGE)
+
+
+def _unread(path: str, first: int, last: int, code: str = "crc-mismatch", certainty: str = "exact") -> Finding:
+    found = _found(code, path, first=first)
+    found.offset_last, found.offset_certainty, found.skipped, found.resync = last, certainty, 9, "by-length"
+    return found
+
+
+def test_what_cannot_be_read_is_one_event_of_each_partition_the_most_records_first() -> None:
+    """One of a start is about the partition itself; with as many records, what has more findings comes first."""
+    found = _seen(
+        *(_unread("a-0/1.log", 5, 6), _found("start-leaves-damage", "b-0"), _unread("c-0/1.log", 1, 1)),
+        *(
+            _unread("c-0/1.log", 3, 3, "garbage-region"),
+            _unread("d-0/1.log", 10, 19),
+            _unread("f-0/1.log", 5, 9, certainty="among"),
+        ),
+        *(_unread("d-0/1.log", 30, 1030), _unread("d-0/1.log", 50, 60), _unread("d-0/1.log", 2000, 2000), NOT_CHECKED),
+        Start("b-0", "4.3.1", "clean", 0, False, "damage", 0, 0, 1200, "why"),
+    )
+    assert [(heading, places) for heading, _, places, _ in found] == [("unreadable", 1)] * 6
+    assert [(path, message) for _, path, _, message in found] == [
+        ("d-0", "1,012 records cannot be read: offsets 10 to 19, 30 to 1,030 and 1 more range. crc-mismatch here."),
+        ("c-0", "At least 2 records cannot be read: offsets 1, 3. crc-mismatch here."),
+        ("a-0", "2 records cannot be read: offsets 5 to 6. crc-mismatch here."),
+        ("f-0", "At least 1 record cannot be read, among offsets 5 to 9. crc-mismatch here."),
+        ("b-0", "Consumers stop at offset 1,200. start-leaves-damage here."),
+        ("e-0", "Perhaps: there is no sound batch at e-0/1.log, byte 5."),
+    ]
+
+
+@each("level, words, size", [("headers", ["not examined"], 0), ("quick", ["headers intact"], 78)])
+def test_what_is_too_large_to_check_for_where_headers_end_is_not_examined(level: str, words: list[str], size: int) -> None:
+    triage = Triage(level)
+    for path, of_file, unread in (("a-0/1.log", 100, 30), ("a-0/1.index", 8, 0)):
+        values: dict[str, Any] = dict.fromkeys(FileReport.column_names, 0)
+        values |= {"path": path, "file_type": "log", "size": of_file, "bytes_not_examined": unread}
+        triage.take(FileReport(**values))
+    triage.take(NOT_CHECKED)
+    assert (triage.verdict.words[:1], triage.summary.read_bytes) == (words, size)
 
 
 def test_what_else_is_wrong_is_one_event_for_each_fault_errors_first() -> None:
