@@ -8,20 +8,27 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
-from kdump.forecasts import sentences
+import pytest
+
+from kdump.errors import CorruptData, UsageError
+from kdump.forecasts import circumstances, sentences, wrappers
 from kdump.forecasts.batches import LogReader, find
 from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.events import Events
 from kdump.forecasts.exceptions import BrokerException, InvalidOffset
-from kdump.forecasts.forecast import Request, uneventful
+from kdump.forecasts.forecast import Request, _go_offline, uneventful
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.known_end import KnownEnd
 from kdump.forecasts.leader_epochs import LeaderEpochs
+from kdump.forecasts.neighbours import Failure
+from kdump.forecasts.permissions import Denial
 from kdump.forecasts.producer_state import OpenFrom, ProducerStates
 from kdump.forecasts.recovery import Cut
+from kdump.forecasts.row import Forecast
 from kdump.forecasts.segment import Segment, Segments
-from kdump.forecasts.settings import Settings
+from kdump.forecasts.settings import Settings, config_of
 from kdump.forecasts.sorted_ints import SortedInts
 from kdump.releases.broker_startup import StartRules
 from tests.builders.files import producer_entry, producer_snapshot
@@ -396,13 +403,19 @@ for _end, *_range in ((9, "offsets 9 to 11", "go"), (11, "offset 11", "goes")):
     SAID.append(({"log_end": _end, "known_end": KnownEnd(12, "it once ended at 12")}, f"T{_said[1:]}. | {_said}"))
 
 
-@each("fields, said", SAID, ids=range(len(SAID)))
-def test_what_is_said_of_a_start(fields: dict[str, Any], said: str) -> None:
+def _row(fields: dict[str, Any]) -> Forecast:
+    """A start of a log from 0 to 9, with these fields of its own and of its events."""
     row = uneventful("orders-0", Request(), "unclean")
     row.log_start, row.log_end, row.data_end, row.segments, row.segments_before, row.reason = 0, 9, 9, [[0, 9], [5, 9]], 2, "why"
     row.events = Events()
     for name, value in fields.items():
         setattr(row.events if hasattr(row.events, name) else row, name, value)
+    return row
+
+
+@each("fields, said", SAID, ids=range(len(SAID)))
+def test_what_is_said_of_a_start(fields: dict[str, Any], said: str) -> None:
+    row = _row(fields)
     assert [*sentences.sentences(row), sentences.summary(row)] == said.split(" | ")
 
 
@@ -424,27 +437,188 @@ def test_a_stop_is_named_with_what_was_flushed(after: str, points: list[int], is
     assert sentences.stop(rows) == said
 
 
+# --- what happens before and after the log is loaded
+
+CHANGED: dict[str, Any] = {"outcome": "cut", "also": ["delete"], "bytes_lost": 7, "lost_records": 3, "lost_offsets": [[1, 3]]}
+CHANGED |= {"segments_gone": ["5.log"], "files": [{"name": "5.log"}], "end_differs": True, "cut": {0: Cut(5, 7, "bad")}}
+EFFECTS = ("bytes_lost", "lost_records", "lost_offsets", "segments_gone", "files")
+CHECKPOINT = SimpleNamespace(path="d/recovery-point-offset-checkpoint", fault=CorruptData("x", "odd"))
+ENTERED: dict[str, Callable[[Any], None]] = {
+    "fail": lambda row: circumstances._fail(row, "java.lang.Odd", "since"),
+    "double": lambda row: circumstances._fail_as_duplicate(row, "b/orders-0"),
+    "aside": lambda row: circumstances._set_aside(row, "since"),
+    "deny": lambda row: circumstances._deny(row, Denial("since", True, True)),
+    "die": lambda row: circumstances._fail_before_loading(row, Failure("die", "java.lang.Odd", "since")),
+    "offline": lambda row: circumstances._fail_before_loading(row, Failure("offline", "java.lang.Odd", "since")),
+    "checkpoint": lambda row: _go_offline(row, CHECKPOINT),  # type: ignore[arg-type]  # all that it asks for
+}
+DOUBLE = "another directory of this broker has the partition, too: b/orders-0"
+MALFORMED = "recovery-point-offset-checkpoint is malformed: odd"
+
+
+@each(
+    "how, before, words, exception, reason, keeps_effects",
+    [
+        *(
+            ("fail", word, f"die {also}".split(), "java.lang.Odd", "since", True)
+            for word, also in (("cut", "cut delete"), ("keep", "delete"))
+        ),
+        ("fail", "die", ["die", "delete"], None, "why", True),
+        ("double", "offline", ["die", "offline", "delete"], "java.lang.IllegalStateException", DOUBLE, True),
+        *(
+            ("aside", word, f"stray {also}".split(), None, "since", True)
+            for word, also in (("cut", "cut delete"), ("keep", "delete"))
+        ),
+        *(("deny", "cut", ["offline"], None, "since", False), ("deny", "die", ["die", "delete"], None, "why", True)),
+        *(("die", "cut", ["die"], "java.lang.Odd", "since", False), ("die", "die", ["die"], "java.lang.Odd", "since", False)),
+        *(("offline", word, ["offline"], None, "since", False) for word in ("keep", "die")),
+        *(
+            ("checkpoint", word, f"offline {also}".split(), None, MALFORMED, True)
+            for word, also in (("cut", "cut delete"), ("keep", "delete"))
+        ),
+        *(
+            ("checkpoint", "offline", ["offline", "delete"], None, MALFORMED, True),
+            ("checkpoint", "die", ["die", "delete"], None, "why", True),
+        ),
+    ],
+)
+def test_what_fails_around_a_log_is_entered_beside_what_its_start_does(
+    how: str, before: str, words: list[str], exception: str | None, reason: str, keeps_effects: bool, tmp_path: Path
+) -> None:
+    row = _row(CHANGED | {"outcome": before, "path": str(tmp_path)})
+    ENTERED[how](row)
+    assert ([row.outcome, *row.also], row.exception, row.reason) == (words, exception, reason)
+    is_loaded = reason == "why" or how == "checkpoint"
+    assert (row.log_end, row.segments is None, row.end_differs) == ((9, False, True) if is_loaded else (None, True, False))
+    assert [bool(getattr(row, name)) for name in EFFECTS] == [keeps_effects] * 5 == [bool(row.events.cut)] * 5
+
+
+def test_what_is_likely_comes_first_and_stays_in_doubt() -> None:
+    row = _row({"conditions": ["there before"]})
+    for condition, is_likely in (("once", False), ("likely", True), ("perhaps", False)):
+        circumstances._depend(row, condition, is_likely=is_likely)
+    circumstances._deny(row, Denial("it may", False, False))
+    assert (row.conditions, row.is_doubtful) == (["likely", "there before", "once", "perhaps", "it may: its start fails"], True)
+    assert (row.outcome, row.is_denied) == ("keep", False)
+
+
+NO_NUMBERS, EPOCHS_FILE = "does not contain two numbers", "leader-epoch-checkpoint"
+
+
+@each(
+    "text, found",
+    [
+        *(("", -1), ("0\n", -1), ("0\n0\n", -1), ("0\n1\n0 0\n", 0), ("0\n1\n7 9223372036854775807", 7), ("0\n2\n3 0\n2 5\n", 2)),
+        *(("0\n3000\n" + "".join(f"{row} {row}\n" for row in range(3000)), 2999), ("0\r\n1\r\n+4 \t5\r\n", 4)),
+        *(("1\n0\n", f"{EPOCHS_FILE} has version 1"), ("x\n0\n", f"a line of {EPOCHS_FILE} is not a number")),
+        *(
+            (f"0\n2\n0 0\n{line}\n", f"line 4 of {EPOCHS_FILE} {NO_NUMBERS}")
+            for line in ("x 5", "5 x", "2147483648 5", f"5 {1 << 63}")
+        ),
+        *(
+            ("0\n1\n5\n", f"line 3 of {EPOCHS_FILE} has 1 words, not two"),
+            ("0\n1\n5 6 7\n", f"line 3 of {EPOCHS_FILE} has more than two words"),
+        ),
+        ("0\n1200\n0 0\n1 1\n", f"{EPOCHS_FILE} says that it has 1,200 epochs, but has 2"),
+        ("0\n1\n0 -1\n", "leader epoch 0 that starts at offset -1 is impossible"),
+        ("0\n2\n-7 1\n0 -1\n", "leader epoch -7 that starts at offset 1 is impossible"),
+        ("0\n2\n-7 1\n", f"{EPOCHS_FILE} says that it has 2 epochs, but has 1"),
+    ],
+    ids=range(20),
+)
+def test_the_last_line_of_leader_epochs_counts_and_what_is_wrong_is_said(text: str, found: int | str, tmp_path: Path) -> None:
+    (tmp_path / EPOCHS_FILE).write_bytes(text.encode())
+    try:
+        assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == found
+    except BrokerException as error:
+        assert error.reason == found
+
+
+@each(
+    "values, interval, size",
+    [
+        *(
+            ({}, 4096, 10 << 20),
+            ({"index.interval.bytes": 0}, 0, 10 << 20),
+            ({"segment.index.bytes": "2147483647"}, 4096, (1 << 31) - 1),
+        ),
+        *(
+            ({"log.index.interval.bytes": 7}, 7, 10 << 20),
+            ({"log.index.size.max.bytes": 7}, 4096, 7),
+            ({"max.index.size": "7"}, 4096, 7),
+        ),
+    ],
+)
+def test_settings_have_their_names_of_topics_and_of_brokers(values: Any, interval: int, size: int) -> None:
+    made = Settings(RULES, is_clean=True, recovery_point=0, config=config_of(values))
+    assert (made.index_interval, made.max_index_size) == (interval, size)
+    for bad in (-1, 1 << 31, "x"):
+        with pytest.raises(UsageError, match=f"max.index.size={bad}: the value must be a number of bytes"):
+            config_of({"max.index.size": bad})
+
+
+@each(
+    "before, most, found",
+    [
+        *((None, 99, (10, 5)), (9, 99, (10, 5)), (5, 99, (10, 5)), (11, 99, (12, 5)), (13, 99, (14, 5)), (14, 99, (10, 5))),
+        *(
+            (None, 0, (14, 1)),
+            (9, 0, (10, 5)),
+            (5, 0, (6, 9)),
+            (11, 0, (12, 3)),
+            (13, 0, (14, 1)),
+            (14, 0, (14, 1)),
+            (20, 0, (14, 1)),
+        ),
+    ],
+)
+def test_what_is_not_opened_has_all_offsets_after_the_batch_before(before: int | None, most: int, found: tuple[int, int]) -> None:
+    """A wrapper of the offsets 10 to 14; an intact batch before it may end later."""
+    data = b"?" + wrapper(messages=[OLD] * 5, base_offset=10, codec="gzip")
+    with mock.patch.object(wrappers, "_MAX_WRAPPER_BYTES", most and len(data)):
+        opened = wrappers.Wrappers().contents(lambda at, count: data[at : at + count], 1, len(data) - 1, 14, before)
+    assert opened == found
+
+
 # --- which start is worse
 
 
-def _start(**fields: Any) -> Any:  # as much of a Forecast as its verdict depends on
-    nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
-    nothing["is_too_short"] = False
-    more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1, "is_set_aside": False}
-    return SimpleNamespace(**{**nothing, **more, **fields})
+BELOW, BEYOND = (KnownEnd(end, "it says so") for end in (9, 10))
+VERDICTS: list[tuple[str, dict[str, Any]]] = [
+    *(("safe", {name: value}) for name, value in (("bytes_lost", -1), ("known_end", BELOW), ("recovery_point", 5))),
+    *(("safe", {"outcome": word}) for word in ("keep", "rescan", "split", "cut", "delete")),
+    *(("safe", {"outcome": "stray", "was_never_written": True}), ("loads", {"is_of_metadata": True})),
+    *(("safe", {"known_end": BEYOND, "data_end": 10}), ("safe", {"known_end": BEYOND, "log_end": 10})),
+    *(("damage", {"consumers_stop_at": offset}) for offset in (0, 5)),
+    ("damage", {"consumers_stop_at": 0, "is_of_metadata": True}),
+    *(("trims", {name: value}) for name, value in (("bytes_lost", 1), ("segments_gone", ["0.log"]), ("outcome", "wipe"))),
+    *(("trims", {"bytes_lost": 1, "known_end": BEYOND}), ("unsure", {"is_doubtful": True, "conditions": ["why"]})),
+    *(("trap", {"known_end": BEYOND}), ("trap", {"known_end": BEYOND, "is_doubtful": True, "bytes_lost": -1})),
+    *(("trap", {"end_differs": True}), ("trap", {"end_differs": True, "is_doubtful": True})),
+    ("trap", {"known_end": BELOW, "segments_before": 0, "log_end": 0}),
+    *(("loss", fields) for fields in ({"lost_records": 1}, {"outcome": "stray"}, {"losses_may_be_more": True, "bytes_lost": 1})),
+    *(("loss", {name: 1, "is_doubtful": True}) for name in ("lost_records", "losses_may_be_more")),
+    *(("fails", {"outcome": word, "lost_records": 5}) for word in ("die", "offline")),
+]
 
 
-def test_starts_that_may_lose_are_worse_and_records_count_before_bytes() -> None:
-    losing: list[dict[str, Any]] = [{"lost_records": 1}, {"is_set_aside": True}, {"losses_may_be_more": True}]
-    assert [sentences.verdict(_start(is_doubtful=True, **fields)) for fields in losing] == [sentences.LOSS] * 3
-    lighter = [
-        _start(),
-        _start(lost_records=1, bytes_lost=900),
-        _start(lost_records=2, bytes_lost=-5),
-        _start(lost_records=2, bytes_lost=70),
-        _start(lost_records=1, consumers_stop_at=0),
-    ]
-    ranks = [sentences.rank(row) for row in lighter]
+@each("word, fields", VERDICTS, ids=range(len(VERDICTS)))
+def test_a_start_is_safe_if_nothing_speaks_against_it(word: str, fields: dict[str, Any]) -> None:
+    row = _row(fields)
+    assert (sentences.verdict(row), row.is_safe) == (word, word in ("safe", "damage", "loads"))
+    assert row.is_sound == (word in ("safe", "loads"))
+    found = sentences.start_of(row)
+    assert (found.verdict, found.message, found.segments_left) == (
+        *(word, sentences.summary(row)),
+        None if row.is_safe else [[0, 9], [5, 9]],
+    )
+
+
+def test_of_starts_that_lose_records_count_before_bytes() -> None:
+    lost: list[dict[str, Any]] = [{}, {"bytes_lost": 900}, {"lost_records": 1, "bytes_lost": 900}]
+    lost += [{"lost_records": 2, "bytes_lost": size} for size in (-5, 70)]
+    lost += [{"lost_records": 1, "consumers_stop_at": 0}, {"outcome": "offline"}]
+    ranks = [sentences.rank(_row(fields)) for fields in lost]
     assert all(before < after for before, after in pairwise(ranks))
 
 
