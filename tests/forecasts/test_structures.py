@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, KdumpError
 from kdump.forecasts import circumstances, sentences, wrappers
 from kdump.forecasts.batches import LogReader, find
 from kdump.forecasts.directory import Directory, File, Snapshots
@@ -46,6 +46,12 @@ def _outcome(append: Callable[..., object], *given: Any, **options: Any) -> str:
     except BrokerException as error:
         return "InvalidOffset" if isinstance(error, InvalidOffset) else error.name.rpartition(".")[2]
     return ""
+
+
+def _raised(call: Callable[..., object], *given: Any) -> str:
+    with pytest.raises(KdumpError) as raised:
+        call(*given)
+    return raised.value.message
 
 
 # --- indexes (AbstractIndex, OffsetIndex, TimeIndex, TransactionIndex)
@@ -287,104 +293,92 @@ def test_a_wrapper_that_cannot_be_opened_has_no_first_offset(tmp_path: Path, fie
 # --- what is said of a start
 
 BASES = [0, 5, 7, 9]
-FIRST, SECOND, THIRD, LAST = (f"{base:020}.log" for base in BASES)
+LOGS = [f"{base:020}.log" for base in BASES]
 WHOLE = "nothing is lost; the log goes from offset 0 to 9."
 QUIET = f"Nothing is scanned, {WHOLE} | nothing is lost"
-REBUILT = f"the index is rebuilt. | Nothing else is scanned, {WHOLE} | 1 segment scanned to rebuild the index; nothing is lost"
-DIES: dict[str, Any] = {"outcome": "die", "exception": "java.lang.Odd"}
-DIED, NOT_STARTED = "The broker does not start (Odd): why. |", " | the broker does not start: why"
-UNDONE = "What happens to files before that is not undone:"
-SET_ASIDE = (
-    "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty: why."
+ASIDE = (
+    "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty: why. | "
 )
-NONE_AMONG, DELETED = "go; no intact record is among them. |", "deleted: why. | 7 bytes go; no intact record is among them. |"
+WRONG_END = "new records get offsets 9 to 1,011 a second time, and the old records there can no longer be fetched reliably."
+NOT_UNDONE = "What happens to files before that is not undone: | "
 GOES = [{"name": f"{row}.index", "change": "deleted", "newName": None} for row in range(10)]
 GOES.append({"name": "x", "change": "renamed", "newName": "x.deleted"})
-SPLITS: dict[str, Any] = {"outcome": "split", "split": [5, 5]}
-CUT: dict[str, Any] = {"cut": {0: Cut(1050, 1, "bad")}, "segments_gone": [SECOND, THIRD, LAST], "bytes_lost": 1201}
-RESCANNED: dict[str, Any] = {"rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")}, "bytes_lost": 9}
-LOST: dict[str, Any] = {"lost_records": 1, "lost_offsets": [[1, 1], [3, 4], [6, 6], [8, 9], [11, 11], [13, 14]]}
+ALL: dict[str, Any] = {"outcome": "cut", "also": ["split", "rescan"], "bytes_lost": 1201, "lost_records": 1200, "files": GOES}
+ALL |= {
+    "swapped_in": [5],
+    "rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")},
+    "segments_gone": LOGS[2:],
+    "split": BASES,
+}
+ALL |= {"rescanned": {0: "it is odd", 7: "it was"}, "cut": {7: Cut(1050, 1, "wrong")}, "deleted_behind_cut": BASES[1:]}
+ALL |= {"lost_offsets": [[1, 1], [3, 4], [6, 6], [8, 9], [11, 11], [13, 14]], "consumers_stop_at": 1007, "damaged_batches": 2}
+OF_ALL = f"""{LOGS[1]} is put into place, from an unfinished swap.
+{LOGS[0]} is scanned because it is odd, and cut at byte 50 (7 bytes go): bad. Later segments stay; a gap in the offsets may \
+remain.
+{LOGS[1]} is scanned, and cut at byte 60 (2 bytes go): worse.
+{LOGS[2]} is scanned because it was; the index is rebuilt.
+{LOGS[0]}, {LOGS[1]}, {LOGS[2]}, ... are split in place, because their offsets overflow.
+{LOGS[2]} is cut at byte 1,050 (1 byte goes): wrong.
+All later segments are deleted: 3 segments, {LOGS[1]} to {LOGS[3]}.
+Deleted: 0.index, 1.index, 2.index, 3.index, 4.index, 5.index, 6.index, 7.index and 2 more.
+Lost for good: 1,200 intact records, offset 1, offsets 3 to 4, offset 6, offsets 8 to 9, 2 more ranges, 1,201 bytes.
+2 damaged batches stay: consumers stop at offset 1,007.
+2 segments scanned to rebuild the index; {LOGS[2]} is cut at byte 1,050; {LOGS[0]} is cut at byte 50; {LOGS[1]} is cut at byte \
+60; 2 segments deleted; 1,200 intact records lost, offsets 1, 3 to 4, 6, 8 to 9 and 2 more ranges"""
+WIPED: dict[str, Any] = {"scanned": [1005], "cut": {0: Cut(0, 50, "bad")}, "wiped": {0: "odd"}, "deleted_behind_cut": [5]}
+OF_WIPED = f"""{LOGS[0]} is emptied, down to byte 0: odd.
+All later segments are deleted: 1 segment, {LOGS[1]}.
+50 bytes go. Too many of them look like headers of batches and are none, so the search among them was cut short: more intact \
+records may be lost.
+scanned from offset 1,005 on; {LOGS[0]} is cut at byte 0; intact records may be lost"""
+FEW: dict[str, Any] = {"outcome": "rescan", "scanned": [5, 7], "rescanned": dict.fromkeys(BASES, "it is odd"), "files": GOES[9:]}
+OF_FEW = f"""{LOGS[0]}, {LOGS[1]}, {LOGS[2]}, ... are scanned because it is odd; the index is rebuilt.
+Deleted: 9.index, x.
+2 segments are scanned, from offset 5 on, {WHOLE}
+scanned from offset 5 on; nothing is lost"""
 SAID: list[tuple[dict[str, Any], str]] = [  # of a row and its events, the sentences and the summary
-    ({}, QUIET),
-    ({"scanned": [5]}, f"1 segment is scanned, from offset 5 on, {WHOLE} | scanned from offset 5 on; nothing is lost"),
-    ({"scanned": [5, 7]}, f"2 segments are scanned, from offset 5 on, {WHOLE} | scanned from offset 5 on; nothing is lost"),
-    ({"outcome": "rescan", "rescanned": {5: "it is odd"}}, f"{SECOND} is scanned because it is odd; {REBUILT}"),
+    *(({}, QUIET), (ALL, OF_ALL), (WIPED | {"losses_may_be_more": True, "bytes_lost": 50}, OF_WIPED), (FEW, OF_FEW)),
     (
-        {"outcome": "delete", "also": ["rescan"], "rescanned": dict.fromkeys(BASES, "it is odd")},
-        f"{FIRST}, {SECOND}, {THIRD}, ... are scanned because it is odd; {REBUILT.replace('1 segment', '4 segments')}",
+        {"rescanned": {5: "it comes"}},
+        f"Nothing else is scanned, {WHOLE} | 1 segment scanned to rebuild the index; nothing is lost",
     ),
-    ({"rescanned": {5: "it comes anyway"}}, REBUILT.partition(" | ")[2]),
-    (DIES, DIED + NOT_STARTED[2:]),
-    (DIES | {"bytes_lost": 1, "consumers_stop_at": 3}, f"{DIED} {UNDONE} | 1 byte goes{NONE_AMONG[2:-2]}{NOT_STARTED}"),
-    (DIES | {"segments_gone": [FIRST], "split": [5]}, f"{DIED} {UNDONE}{NOT_STARTED}"),
+    ({"deleted_all": [5], "bytes_lost": 1}, "The only segment is deleted: why. | 1 byte goes; {0} is among them. | {0} is lost"),
+    ({"deleted_all": BASES, "bytes_lost": 7}, "All 4 segments are deleted: why. | 7 bytes go; {0} is among them. | {0} is lost"),
+    ({"split": [5, 5], "outcome": "split"}, f"{LOGS[1]} is split in place, because its offsets overflow. | {QUIET}"),
     (
-        {"outcome": "offline"},
-        f"The log directory goes offline, and with it the broker if it has no other: why.{NOT_STARTED}",
+        {"lost_records": 1, "bytes_lost": -7, "consumers_stop_at": 0},
+        "Lost for good: 1 intact record, whose offsets other batches also have, 0 bytes."
+        " | Bytes that are not a batch stay: consumers stop at offset 0. | 1 intact record lost",
     ),
     (
-        {"outcome": "offline", "is_only_unserved": True},
-        "The broker starts, and serves no replica of the log directory, and perhaps not all others: why."
-        " | no replica of the log directory is served: why",
+        {"consumers_stop_at": 1007, "damaged_batches": 1},
+        f"1 damaged batch stays: consumers stop at offset 1,007. | {QUIET}; damage stays: consumers stop at offset 1,007",
     ),
-    ({"outcome": "stray"}, f"{SET_ASIDE} | the directory is marked -stray, and its log is not served: why"),
+    (
+        {"outcome": "die", "exception": "java.lang.Odd", "consumers_stop_at": 3},
+        "The broker does not start (Odd): why. | {1}: why",
+    ),
+    (
+        {"outcome": "offline", "segments_gone": LOGS},
+        f"The log directory goes offline, and with it the broker if it has no other: why. | {NOT_UNDONE}{{1}}: why",
+    ),
+    (
+        {"outcome": "offline", "bytes_lost": 1, "is_only_unserved": True},
+        "The broker starts, and serves no replica of the log directory, and perhaps not all others: why. | "
+        f"{NOT_UNDONE}1 byte goes; {{0}} is among them. | no replica of the log directory is served: why",
+    ),
+    ({"outcome": "stray"}, f"{ASIDE}the directory is marked -stray, and its log is not served: why"),
     (
         {"outcome": "stray", "was_never_written": True},
-        f"{SET_ASIDE} | Nothing is lost: nothing was ever written to it."
-        " | the directory is marked -stray; nothing was ever written to it: why",
-    ),
-    (
-        CUT | {"deleted_behind_cut": BASES[1:]},
-        f"{FIRST} is cut at byte 1,050 (1 byte goes): bad. | All later segments are deleted: 3 segments, {SECOND} to {LAST}."
-        f" | 1,201 bytes {NONE_AMONG} {FIRST} is cut at byte 1,050; 3 segments deleted; no intact record is lost",
-    ),
-    (
-        {
-            "cut": {0: Cut(0, 50, "bad")},
-            "wiped": {0: "odd"},
-            "deleted_behind_cut": [5],
-            "bytes_lost": 50,
-            "losses_may_be_more": True,
-        },
-        f"{FIRST} is emptied, down to byte 0: odd. | All later segments are deleted: 1 segment, {SECOND}."
-        " | 50 bytes go. Too many of them look like headers of batches and are none, so the search among them was cut short: more"
-        f" intact records may be lost. | {FIRST} is cut at byte 0; intact records may be lost",
-    ),
-    ({"deleted_all": [5], "bytes_lost": 7}, f"The only segment is {DELETED} no intact record is lost"),
-    ({"deleted_all": BASES, "bytes_lost": 7}, f"All 4 segments are {DELETED} no intact record is lost"),
-    (SPLITS, f"{SECOND} is split in place, because its offsets overflow. | {QUIET}"),
-    (SPLITS | {"split": BASES}, f"{FIRST}, {SECOND}, {THIRD}, ... are split in place, because their offsets overflow. | {QUIET}"),
-    ({"swapped_in": [5]}, f"{SECOND} is put into place, from an unfinished swap. | {QUIET}"),
-    (
-        RESCANNED | {"rescanned": {0: "it is odd"}},
-        f"{FIRST} is scanned because it is odd, and cut at byte 50 (7 bytes go): bad. Later segments stay; a gap in the offsets"
-        f" may remain. | {SECOND} is scanned, and cut at byte 60 (2 bytes go): worse. | 9 bytes {NONE_AMONG} 1 segment scanned"
-        f" to rebuild the index; {FIRST} is cut at byte 50; {SECOND} is cut at byte 60; no intact record is lost",
-    ),
-    ({"files": GOES}, f"Deleted: {', '.join(f'{row}.index' for row in range(8))} and 3 more. | {QUIET}"),
-    ({"files": GOES[8:], "split": [5]}, f"Deleted: 8.index, 9.index. | {QUIET}"),
-    (
-        LOST | {"bytes_lost": -4, "consumers_stop_at": 7, "damaged_batches": 1},
-        "Lost for good: 1 intact record, offset 1, offsets 3 to 4, offset 6, offsets 8 to 9, 2 more ranges, 0 bytes."
-        " | 1 damaged batch stays: consumers stop at offset 7."
-        " | 1 intact record lost, offsets 1, 3 to 4, 6, 8 to 9 and 2 more ranges",
-    ),
-    (
-        {"lost_records": 1200, "bytes_lost": 7, "consumers_stop_at": 0},
-        "Lost for good: 1,200 intact records, whose offsets other batches also have, 7 bytes."
-        " | Bytes that are not a batch stay: consumers stop at offset 0. | 1,200 intact records lost",
-    ),
-    (
-        {"consumers_stop_at": 1007, "damaged_batches": 2},
-        f"2 damaged batches stay: consumers stop at offset 1,007. | {QUIET}; damage stays: consumers stop at offset 1,007",
+        f"{ASIDE}Nothing is lost: {{2}}. | the directory is marked -stray; {{2}}: why",
     ),
     (
         {"end_differs": True, "data_end": 1012},
-        "The log ends at offset 9, though there is data up to 1,011: new records get offsets 9 to 1,011 a second time, and the"
-        " old records there can no longer be fetched reliably. | the log ends at offset 9, though its data ends at 1,012",
+        f"The log ends at offset 9, though there is data up to 1,011: {WRONG_END} | the log ends at offset 9, though {{3}} 1,012",
     ),
     (
         {"end_differs": True, "data_end": 5},
-        "The log ends at offset 9, after its data, which ends at 5. | the log ends at offset 9, though its data ends at 5",
+        "The log ends at offset 9, after its data, which ends at 5. | the log ends at offset 9, though {3} 5",
     ),
     (
         {"is_doubtful": True, "conditions": ["it is odd", "no"]},
@@ -397,10 +391,7 @@ SAID: list[tuple[dict[str, Any], str]] = [  # of a row and its events, the sente
     ),
     ({"is_of_metadata": True}, f"{QUIET}; records are not replayed"),
 ]
-ONCE = "the log ends at offset {}, but it once ended at 12: {}, now in no intact batch here, {} to new records a second time"
-for _end, *_range in ((9, "offsets 9 to 11", "go"), (11, "offset 11", "goes")):
-    _said = ONCE.format(_end, *_range)
-    SAID.append(({"log_end": _end, "known_end": KnownEnd(12, "it once ended at 12")}, f"T{_said[1:]}. | {_said}"))
+OFTEN = ("no intact record", "the broker does not start", "nothing was ever written to it", "its data ends at")
 
 
 def _row(fields: dict[str, Any]) -> Forecast:
@@ -416,81 +407,59 @@ def _row(fields: dict[str, Any]) -> Forecast:
 @each("fields, said", SAID, ids=range(len(SAID)))
 def test_what_is_said_of_a_start(fields: dict[str, Any], said: str) -> None:
     row = _row(fields)
-    assert [*sentences.sentences(row), sentences.summary(row)] == said.split(" | ")
+    assert [*sentences.sentences(row), sentences.summary(row)] == said.format(*OFTEN).replace("\n", " | ").split(" | ")
 
 
-@each(
-    "after, points, is_assumed, said",
-    [
-        *(("clean", [0], True, "a clean stop"), ("clean", [5], False, "a clean stop")),
-        ("unclean", [0], False, "a crash with nothing flushed"),
-        ("unclean", [0], True, "a crash with nothing flushed (no checkpoint here)"),
-        ("unclean", [1005], False, "a crash with all below offset 1,005 flushed"),
-        ("unclean", [5], True, "a crash with all flushed (no checkpoint here)"),
-        ("unclean", [0, 5], True, "a crash, whatever was flushed (no checkpoint here)"),
-    ],
-)
-def test_a_stop_is_named_with_what_was_flushed(after: str, points: list[int], is_assumed: bool, said: str) -> None:
-    rows = [uneventful("orders-0", Request(), after) for _ in points]
-    for row, point in zip(rows, points, strict=True):
-        row.recovery_point, row.recovery_point_is_assumed = point, is_assumed
-    assert sentences.stop(rows) == said
+def test_a_stop_is_named_with_what_was_flushed_and_a_short_log_with_what_is_missing() -> None:
+    for after, is_assumed, points, said in (
+        *(("clean", True, [0], "a clean stop"), ("unclean", False, [0], "a crash with nothing flushed")),
+        ("unclean", False, [1005], "a crash with all below offset 1,005 flushed"),
+        ("unclean", True, [5], "a crash with all flushed (no checkpoint here)"),
+        ("unclean", True, [0, 5], "a crash, whatever was flushed (no checkpoint here)"),
+    ):
+        rows = [_row({"after": after, "recovery_point": point, "recovery_point_is_assumed": is_assumed}) for point in points]
+        assert sentences.stop(rows) == said
+    for end, gone in (
+        (9, "offsets 9 to 11, now in no intact batch here, go"),
+        (11, "offset 11, now in no intact batch here, goes"),
+    ):
+        said = f"the log ends at offset {end}, but it once ended at 12: {gone} to new records a second time"
+        row = _row({"log_end": end, "known_end": KnownEnd(12, "it once ended at 12")})
+        assert [*sentences.sentences(row), sentences.summary(row)] == [f"T{said[1:]}.", said]
 
 
 # --- what happens before and after the log is loaded
 
-CHANGED: dict[str, Any] = {"outcome": "cut", "also": ["delete"], "bytes_lost": 7, "lost_records": 3, "lost_offsets": [[1, 3]]}
-CHANGED |= {"segments_gone": ["5.log"], "files": [{"name": "5.log"}], "end_differs": True, "cut": {0: Cut(5, 7, "bad")}}
-EFFECTS = ("bytes_lost", "lost_records", "lost_offsets", "segments_gone", "files")
-CHECKPOINT = SimpleNamespace(path="d/recovery-point-offset-checkpoint", fault=CorruptData("x", "odd"))
-ENTERED: dict[str, Callable[[Any], None]] = {
-    "fail": lambda row: circumstances._fail(row, "java.lang.Odd", "since"),
-    "double": lambda row: circumstances._fail_as_duplicate(row, "b/orders-0"),
-    "aside": lambda row: circumstances._set_aside(row, "since"),
-    "deny": lambda row: circumstances._deny(row, Denial("since", True, True)),
-    "die": lambda row: circumstances._fail_before_loading(row, Failure("die", "java.lang.Odd", "since")),
-    "offline": lambda row: circumstances._fail_before_loading(row, Failure("offline", "java.lang.Odd", "since")),
-    "checkpoint": lambda row: _go_offline(row, CHECKPOINT),  # type: ignore[arg-type]  # all that it asks for
-}
-DOUBLE = "another directory of this broker has the partition, too: b/orders-0"
-MALFORMED = "recovery-point-offset-checkpoint is malformed: odd"
+EFFECTS = {"bytes_lost": 7, "lost_records": 3, "lost_offsets": [[1, 3]], "segments_gone": ["5.log"], "files": [{"name": "5.log"}]}
+CHECKPOINT: Any = SimpleNamespace(path="d/recovery-points", fault=CorruptData("x", "odd"))
+ENTERED: list[tuple[Callable[[Forecast], None], str, str | None, str, str]] = [  # what it does, word, exception, reason, the rest
+    (lambda row: circumstances._fail(row, "Odd", "since"), "die", "Odd", "since", "only once, effects stay"),
+    (lambda row: circumstances._set_aside(row, "since"), "stray", None, "since", "effects stay"),
+    (lambda row: circumstances._deny(row, Denial("since", True, True)), "offline", None, "since", "only once"),
+    (lambda row: circumstances._fail_before_loading(row, Failure("die", "Odd", "since")), "die", "Odd", "since", ""),
+    (lambda row: circumstances._fail_before_loading(row, Failure("offline", "Odd", "since")), "offline", None, "since", ""),
+    (
+        lambda row: _go_offline(row, CHECKPOINT),
+        "offline",
+        None,
+        "recovery-points is malformed: odd",
+        "only once, effects stay, loaded",
+    ),
+]
 
 
-@each(
-    "how, before, words, exception, reason, keeps_effects",
-    [
-        *(
-            ("fail", word, f"die {also}".split(), "java.lang.Odd", "since", True)
-            for word, also in (("cut", "cut delete"), ("keep", "delete"))
-        ),
-        ("fail", "die", ["die", "delete"], None, "why", True),
-        ("double", "offline", ["die", "offline", "delete"], "java.lang.IllegalStateException", DOUBLE, True),
-        *(
-            ("aside", word, f"stray {also}".split(), None, "since", True)
-            for word, also in (("cut", "cut delete"), ("keep", "delete"))
-        ),
-        *(("deny", "cut", ["offline"], None, "since", False), ("deny", "die", ["die", "delete"], None, "why", True)),
-        *(("die", "cut", ["die"], "java.lang.Odd", "since", False), ("die", "die", ["die"], "java.lang.Odd", "since", False)),
-        *(("offline", word, ["offline"], None, "since", False) for word in ("keep", "die")),
-        *(
-            ("checkpoint", word, f"offline {also}".split(), None, MALFORMED, True)
-            for word, also in (("cut", "cut delete"), ("keep", "delete"))
-        ),
-        *(
-            ("checkpoint", "offline", ["offline", "delete"], None, MALFORMED, True),
-            ("checkpoint", "die", ["die", "delete"], None, "why", True),
-        ),
-    ],
-)
-def test_what_fails_around_a_log_is_entered_beside_what_its_start_does(
-    how: str, before: str, words: list[str], exception: str | None, reason: str, keeps_effects: bool, tmp_path: Path
-) -> None:
-    row = _row(CHANGED | {"outcome": before, "path": str(tmp_path)})
-    ENTERED[how](row)
-    assert ([row.outcome, *row.also], row.exception, row.reason) == (words, exception, reason)
-    is_loaded = reason == "why" or how == "checkpoint"
-    assert (row.log_end, row.segments is None, row.end_differs) == ((9, False, True) if is_loaded else (None, True, False))
-    assert [bool(getattr(row, name)) for name in EFFECTS] == [keeps_effects] * 5 == [bool(row.events.cut)] * 5
+@each("before", ["cut", "keep", "offline", "die"])
+def test_what_fails_around_a_log_is_entered_beside_what_its_start_does(before: str, tmp_path: Path) -> None:
+    for enter, word, exception, reason, rest in ENTERED:
+        row = _row({"outcome": before, "also": ["delete"], "end_differs": True, "cut": {0: 1}, "path": str(tmp_path)} | EFFECTS)
+        enter(row)
+        also = [] if "stay" not in rest else ["delete"] if before == "keep" or before == word == "offline" else [before, "delete"]
+        stays = before == "die" and "once" in rest
+        expected = (None, "why", ["die", "delete"]) if stays else (exception, reason, [word, *also])
+        assert (row.exception, row.reason, [row.outcome, *row.also]) == expected
+        is_loaded = stays or "loaded" in rest
+        assert (row.log_end, row.segments is None, row.end_differs) == ((9, False, True) if is_loaded else (None, True, False))
+        assert [bool(getattr(row, name)) for name in EFFECTS] == [stays or "stay" in rest] * 5 == [bool(row.events.cut)] * 5
 
 
 def test_what_is_likely_comes_first_and_stays_in_doubt() -> None:
@@ -502,82 +471,51 @@ def test_what_is_likely_comes_first_and_stays_in_doubt() -> None:
     assert (row.outcome, row.is_denied) == ("keep", False)
 
 
-NO_NUMBERS, EPOCHS_FILE = "does not contain two numbers", "leader-epoch-checkpoint"
+FILE = "leader-epoch-checkpoint"
+LINES: list[tuple[str, int | str]] = [  # the last epoch, or what is wrong
+    *(("", -1), ("0\n", -1), ("0\n0\n", -1), ("0\n1\n0 0", 0), ("0\n1\n7 9223372036854775807", 7), ("0\n2\n3 0\n2 5\n", 2)),
+    *(("0\n3000\n" + "".join(f"{row} {row}\n" for row in range(3000)), 2999), ("0\r\n1\r\n+4 \t5\r\n", 4)),
+    *(("1\n0\n", f"{FILE} has version 1"), ("x\n0\n", f"a line of {FILE} is not a number")),
+    *((f"0\n2\n0 0\n{line}\n", "does not contain two numbers") for line in ("x 5", "5 x", "2147483648 5", f"5 {1 << 63}")),
+    *((f"0\n2\n0 0\n{line}\n", f"has {what}") for line, what in (("5", "1 words, not two"), ("5 6 7", "more than two words"))),
+    ("0\n1200\n0 0\n1 1\n", f"{FILE} says that it has 1,200 epochs, but has 2"),
+    ("0\n1\n0 -1\n", "leader epoch 0 that starts at offset -1 is impossible"),
+    ("0\n2\n-7 1\n0 -1\n", "leader epoch -7 that starts at offset 1 is impossible"),
+    ("0\n2\n-7 1\n", f"{FILE} says that it has 2 epochs, but has 1"),
+]
 
 
-@each(
-    "text, found",
-    [
-        *(("", -1), ("0\n", -1), ("0\n0\n", -1), ("0\n1\n0 0\n", 0), ("0\n1\n7 9223372036854775807", 7), ("0\n2\n3 0\n2 5\n", 2)),
-        *(("0\n3000\n" + "".join(f"{row} {row}\n" for row in range(3000)), 2999), ("0\r\n1\r\n+4 \t5\r\n", 4)),
-        *(("1\n0\n", f"{EPOCHS_FILE} has version 1"), ("x\n0\n", f"a line of {EPOCHS_FILE} is not a number")),
-        *(
-            (f"0\n2\n0 0\n{line}\n", f"line 4 of {EPOCHS_FILE} {NO_NUMBERS}")
-            for line in ("x 5", "5 x", "2147483648 5", f"5 {1 << 63}")
-        ),
-        *(
-            ("0\n1\n5\n", f"line 3 of {EPOCHS_FILE} has 1 words, not two"),
-            ("0\n1\n5 6 7\n", f"line 3 of {EPOCHS_FILE} has more than two words"),
-        ),
-        ("0\n1200\n0 0\n1 1\n", f"{EPOCHS_FILE} says that it has 1,200 epochs, but has 2"),
-        ("0\n1\n0 -1\n", "leader epoch 0 that starts at offset -1 is impossible"),
-        ("0\n2\n-7 1\n0 -1\n", "leader epoch -7 that starts at offset 1 is impossible"),
-        ("0\n2\n-7 1\n", f"{EPOCHS_FILE} says that it has 2 epochs, but has 1"),
-    ],
-    ids=range(20),
-)
+@each("text, found", LINES, ids=range(len(LINES)))
 def test_the_last_line_of_leader_epochs_counts_and_what_is_wrong_is_said(text: str, found: int | str, tmp_path: Path) -> None:
-    (tmp_path / EPOCHS_FILE).write_bytes(text.encode())
+    (tmp_path / FILE).write_bytes(text.encode())
     try:
         assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == found
     except BrokerException as error:
-        assert error.reason == found
+        assert error.reason.removeprefix(f"line 4 of {FILE} ") == found
 
 
-@each(
-    "values, interval, size",
-    [
-        *(
-            ({}, 4096, 10 << 20),
-            ({"index.interval.bytes": 0}, 0, 10 << 20),
-            ({"segment.index.bytes": "2147483647"}, 4096, (1 << 31) - 1),
-        ),
-        *(
-            ({"log.index.interval.bytes": 7}, 7, 10 << 20),
-            ({"log.index.size.max.bytes": 7}, 4096, 7),
-            ({"max.index.size": "7"}, 4096, 7),
-        ),
-    ],
-)
-def test_settings_have_their_names_of_topics_and_of_brokers(values: Any, interval: int, size: int) -> None:
-    made = Settings(RULES, is_clean=True, recovery_point=0, config=config_of(values))
-    assert (made.index_interval, made.max_index_size) == (interval, size)
-    for bad in (-1, 1 << 31, "x"):
-        with pytest.raises(UsageError, match=f"max.index.size={bad}: the value must be a number of bytes"):
-            config_of({"max.index.size": bad})
+def test_settings_have_their_names_of_topics_and_of_brokers() -> None:
+    for name, value, interval, size in (
+        *(("index.interval.bytes", 0, 0, 10 << 20), ("log.index.interval.bytes", 7, 7, 10 << 20), ("max.index.size", 7, 4096, 7)),
+        *(("segment.index.bytes", "2147483647", 4096, (1 << 31) - 1), ("log.index.size.max.bytes", 7, 4096, 7)),
+    ):
+        made = Settings(RULES, is_clean=True, recovery_point=0, config=config_of({name: value}))
+        assert (made.index_interval, made.max_index_size) == (interval, size)
+        for bad in (-1, 1 << 31, "x"):
+            assert _raised(config_of, {name: bad}) == f"{name}={bad}: the value must be a number of bytes"
 
 
-@each(
-    "before, most, found",
-    [
-        *((None, 99, (10, 5)), (9, 99, (10, 5)), (5, 99, (10, 5)), (11, 99, (12, 5)), (13, 99, (14, 5)), (14, 99, (10, 5))),
-        *(
-            (None, 0, (14, 1)),
-            (9, 0, (10, 5)),
-            (5, 0, (6, 9)),
-            (11, 0, (12, 3)),
-            (13, 0, (14, 1)),
-            (14, 0, (14, 1)),
-            (20, 0, (14, 1)),
-        ),
-    ],
-)
-def test_what_is_not_opened_has_all_offsets_after_the_batch_before(before: int | None, most: int, found: tuple[int, int]) -> None:
+def test_what_is_not_opened_has_all_offsets_after_the_batch_before() -> None:
     """A wrapper of the offsets 10 to 14; an intact batch before it may end later."""
     data = b"?" + wrapper(messages=[OLD] * 5, base_offset=10, codec="gzip")
-    with mock.patch.object(wrappers, "_MAX_WRAPPER_BYTES", most and len(data)):
-        opened = wrappers.Wrappers().contents(lambda at, count: data[at : at + count], 1, len(data) - 1, 14, before)
-    assert opened == found
+    for before, opened, unopened in (
+        *((None, (10, 5), (14, 1)), (9, (10, 5), (10, 5)), (5, (10, 5), (6, 9)), (11, (12, 5), (12, 3)), (13, (14, 5), (14, 1))),
+        *((14, (10, 5), (14, 1)), (20, (10, 5), (14, 1))),
+    ):
+        for most, found in ((len(data), opened), (0, unopened)):
+            with mock.patch.object(wrappers, "_MAX_WRAPPER_BYTES", most):
+                read = wrappers.Wrappers().contents(lambda at, count: data[at : at + count], 1, len(data) - 1, 14, before)
+            assert read == found, before
 
 
 # --- which start is worse
