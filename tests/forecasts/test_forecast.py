@@ -275,6 +275,7 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, ou
     (path / "partition.metadata").write_text(f"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ{padding}\n")
     row = _only(path, after="clean")
     assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
+    assert _only(path, after="unclean", recovery_point="end").recovery_point == 1  # where its data ends, if it is not loaded
 
 
 # --- the command
@@ -539,18 +540,19 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
 @each(
     "batches, offset, count",
     [
-        *(([_batch(10), flipped(_batch(20)), _batch(30)], 20, 1), ([_batch(10), flipped(_batch(35)), _batch(30)], 11, 1)),
-        *(([_batch(10), flipped(_batch(5)), _batch(30)], 11, 1), ([flipped(_batch(0)), _batch(1)], 0, 1)),
-        ([_batch(0), bytes(1024), _batch(15)], 1, 0),
-        ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
-        ([_batch(0), _batch(1)[:-9]], 1, 1),
-        ([_batch(0), _batch(1)], None, 0),
+        *(([_batch(10), flipped(_batch(20)), _batch(30)], 20, 2), ([_batch(10), flipped(_batch(35)), _batch(30)], 11, 2)),
+        *(([_batch(10), flipped(_batch(5)), _batch(30)], 11, 2), ([flipped(_batch(0)), _batch(1)], 0, 2)),
+        ([_batch(0), bytes(1024), _batch(15)], 1, 1),
+        ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 2),
+        ([_batch(0), _batch(1)[:-9]], 1, 2),
+        ([_batch(0), _batch(1)], 1001, 1),
     ],
     ids=["between its neighbors", "above them", "below them", "first", "zeros", "a wrong length", "torn", "sound"],
 )
 def test_consumers_stop_at_the_first_damaged_offset(batches: list[bytes], offset: int | None, count: int, tmp_path: Path) -> None:
     """The offset that the batch claims if it lies between its neighbours, else the one after the previous batch."""
-    row = _only(_partition(tmp_path, (0, batches), (1000, [_batch(1000)])), after="clean")
+    later = [_batch(1000), flipped(_batch(1001)), _batch(1002)]
+    row = _only(_partition(tmp_path, (0, batches), (1000, later)), after="clean")
     assert (row.is_safe, row.consumers_stop_at, row.damaged_batches) == (True, offset, count)
 
 

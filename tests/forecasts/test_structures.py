@@ -17,7 +17,7 @@ from kdump.forecasts import circumstances, sentences, wrappers
 from kdump.forecasts.batches import LogReader, find
 from kdump.forecasts.directory import Directory, File, Snapshots
 from kdump.forecasts.events import Events
-from kdump.forecasts.exceptions import BrokerException, InvalidOffset
+from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, InvalidOffset, StorageFailure
 from kdump.forecasts.forecast import Request, _go_offline, uneventful
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
 from kdump.forecasts.known_end import KnownEnd
@@ -114,11 +114,13 @@ def test_segments_and_snapshots_are_looked_up_as_in_lists() -> None:
             floor, above = segments.floor(start), segments.above(start)
             assert (floor and floor.base_offset) == max((one for one in offsets if one <= start), default=None)
             assert (above and above.base_offset) == min((one for one in offsets if one > start), default=None)
-            for end in range(start, 21):
+            for end in range(21):
+                assert snapshots.outside(start, end) == [one for one in offsets if one <= start or one > end]
+                if end < start:
+                    continue
                 first = max((one for one in offsets if one <= start), default=start)
                 between = [one for one in offsets if first <= one < end] if start < end else []
                 assert [segment.base_offset for segment in segments.between(start, end)] == between
-                assert snapshots.outside(start, end) == [one for one in offsets if one <= start or one > end]
             assert start == 0 or _outcome(segments.between, start, start - 1) == "IllegalArgumentException"
 
 
@@ -477,7 +479,13 @@ LINES: list[tuple[str, int | str]] = [  # the last epoch, or what is wrong
     *(("0\n3000\n" + "".join(f"{row} {row}\n" for row in range(3000)), 2999), ("0\r\n1\r\n+4 \t5\r\n", 4)),
     *(("1\n0\n", f"{FILE} has version 1"), ("x\n0\n", f"a line of {FILE} is not a number")),
     *((f"0\n2\n0 0\n{line}\n", "does not contain two numbers") for line in ("x 5", "5 x", "2147483648 5", f"5 {1 << 63}")),
-    *((f"0\n2\n0 0\n{line}\n", f"has {what}") for line, what in (("5", "1 words, not two"), ("5 6 7", "more than two words"))),
+    *((f"0\n2\n0 0\n{line}\n", f"has {count} words, not two") for line, count in (("5", 1), ("", 0), ("\n5 6", 0))),
+    *((f"0\n2\n0 0\n{line}\n", "has more than two words") for line in ("5 6 7", "1 " * 70_000, " " * 140_000 + "5 6")),
+    ("0\n2\n0 0\n" + "1" * 140_000 + " 0\n", "does not contain two numbers"),  # longer than what is read at once
+    *(
+        (f"0\n1\n{line}\n", 7)
+        for line in ("7 0" + " " * 140_000, "7" + " \t" * 700_000 + "0", "0" * 140_000 + "7 +" + "0" * 70_000)
+    ),
     ("0\n1200\n0 0\n1 1\n", f"{FILE} says that it has 1,200 epochs, but has 2"),
     ("0\n1\n0 -1\n", "leader epoch 0 that starts at offset -1 is impossible"),
     ("0\n2\n-7 1\n0 -1\n", "leader epoch -7 that starts at offset 1 is impossible"),
@@ -492,6 +500,9 @@ def test_the_last_line_of_leader_epochs_counts_and_what_is_wrong_is_said(text: s
         assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == found
     except BrokerException as error:
         assert error.reason.removeprefix(f"line 4 of {FILE} ") == found
+        assert (error.name == NUMBER_FORMAT) == (found == "does not contain two numbers")
+        is_impossible = "is impossible" in error.reason
+        assert isinstance(error, StorageFailure) == (error.name != NUMBER_FORMAT and not is_impossible)
 
 
 def test_settings_have_their_names_of_topics_and_of_brokers() -> None:

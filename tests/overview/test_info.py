@@ -120,14 +120,6 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     by_name = {os.path.basename(one.path): one for one in overview.partitions}
     orders = by_name["orders-0"]
     assert (orders.topic, orders.partition, orders.state, orders.segments) == ("orders", 0, None, 2)
-    assert (orders.first_offset, orders.end_offset, orders.batches, orders.records) == (0, 25, 3, 25)
-    assert (orders.oldest_timestamp, orders.newest_timestamp) == (TIMESTAMP, TIMESTAMP + HOUR)
-    assert orders.size == orders.read_bytes == sum(path.stat().st_size for path in (broker / "orders-0").glob("*.log"))
-    assert (orders.codecs, orders.saving, orders.magics) == ({"none": orders.size}, None, [2])
-    big = by_name["big-0"]
-    assert (big.first_offset, big.end_offset, list(big.codecs)) == (5, 6, ["gzip"])
-    assert big.saving is not None
-    assert 5060 / big.size < big.saving < 5090 / big.size
     assert (orders.bytes_damaged, orders.broken_at) == (0 if level == "full" else None, None)
     assert by_name["gone-0.0123456789abcdef0123456789abcdef-delete"].state == "delete"
     assert [(topic.topic, topic.partitions, topic.offsets, topic.records) for topic in overview.topics] == [
