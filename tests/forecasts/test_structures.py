@@ -298,21 +298,15 @@ BASES = [0, 5, 7, 9]
 LOGS = [f"{base:020}.log" for base in BASES]
 WHOLE = "nothing is lost; the log goes from offset 0 to 9."
 QUIET = f"Nothing is scanned, {WHOLE} | nothing is lost"
-ASIDE = (
-    "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty: why. | "
-)
+ASIDE = "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty: why."
 WRONG_END = "new records get offsets 9 to 1,011 a second time, and the old records there can no longer be fetched reliably."
 NOT_UNDONE = "What happens to files before that is not undone: | "
 GOES = [{"name": f"{row}.index", "change": "deleted", "newName": None} for row in range(10)]
 GOES.append({"name": "x", "change": "renamed", "newName": "x.deleted"})
 ALL: dict[str, Any] = {"outcome": "cut", "also": ["split", "rescan"], "bytes_lost": 1201, "lost_records": 1200, "files": GOES}
-ALL |= {
-    "swapped_in": [5],
-    "rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")},
-    "segments_gone": LOGS[2:],
-    "split": BASES,
-}
+ALL |= {"swapped_in": [5], "rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")}, "split": BASES}
 ALL |= {"rescanned": {0: "it is odd", 7: "it was"}, "cut": {7: Cut(1050, 1, "wrong")}, "deleted_behind_cut": BASES[1:]}
+ALL["segments_gone"] = LOGS[2:]
 ALL |= {"lost_offsets": [[1, 1], [3, 4], [6, 6], [8, 9], [11, 11], [13, 14]], "consumers_stop_at": 1007, "damaged_batches": 2}
 OF_ALL = f"""{LOGS[1]} is put into place, from an unfinished swap.
 {LOGS[0]} is scanned because it is odd, and cut at byte 50 (7 bytes go): bad. Later segments stay; a gap in the offsets may \
@@ -369,10 +363,10 @@ SAID: list[tuple[dict[str, Any], str]] = [  # of a row and its events, the sente
         "The broker starts, and serves no replica of the log directory, and perhaps not all others: why. | "
         f"{NOT_UNDONE}1 byte goes; {{0}} is among them. | no replica of the log directory is served: why",
     ),
-    ({"outcome": "stray"}, f"{ASIDE}the directory is marked -stray, and its log is not served: why"),
+    ({"outcome": "stray"}, f"{ASIDE} | the directory is marked -stray, and its log is not served: why"),
     (
         {"outcome": "stray", "was_never_written": True},
-        f"{ASIDE}Nothing is lost: {{2}}. | the directory is marked -stray; {{2}}: why",
+        f"{ASIDE} | Nothing is lost: {{2}}. | the directory is marked -stray; {{2}}: why",
     ),
     (
         {"end_differs": True, "data_end": 1012},

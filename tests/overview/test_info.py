@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import subprocess
 from collections import Counter
@@ -25,7 +24,7 @@ from kdump.overview.ticket import name_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
 from tests.builders.fleets import data, flipped
 from tests.builders.messages import int16, int32, int64, sized, string
-from tests.builders.records import TIMESTAMP, TimestampType, batch, message, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
 from tests.loops import each
 
 HOUR, MINUTE = 3_600_000, 60_000
@@ -145,24 +144,6 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     assert overview.exit_code == 0
 
 
-@each("seed", range(8))
-def test_the_times_of_a_partition_are_those_of_all_its_batches(seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
-    kind: TimestampType = "LogAppendTime" if seed % 2 else "CreateTime"
-    times = [sorted(TIMESTAMP + chance.randrange(HOUR) for _ in range(2)) for _ in range(12)]
-    pieces = []
-    for row, (first, last) in enumerate(times):
-        records = [record(), record(offset_delta=1, timestamp_delta=last - first)]
-        pieces.append(batch(base_offset=2 * row, base_timestamp=first, max_timestamp=last, timestamp_type=kind, records=records))
-    none = batch(base_offset=24, base_timestamp=-1, max_timestamp=-1, records=[record()])
-    damaged = [*pieces[:4], b"\xff" * 90, *pieces[4:9], flipped(pieces[9]), *pieces[10:]]
-    for topic, hurt in (("sound", pieces), ("damaged", damaged)):
-        path = write_partition(tmp_path, topic=topic, segments={0: [*hurt, none]})
-        (one,) = kdump.info(path, level="full").partitions
-        whole = [time for row, both in enumerate(times) for time in both[seed % 2 :] if pieces[row] in hurt]
-        assert (one.oldest_timestamp, one.newest_timestamp) == (min(whole), max(whole))
-
-
 def test_only_a_directory_in_service_is_a_replica(tmp_path: Path) -> None:
     for name in ("t-0", "t-0.ab-delete", "t-0.ab-stray", "t-0.ab-future", "t"):
         (tmp_path / name).mkdir()
@@ -180,16 +161,6 @@ def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) 
     assert not one.is_read_whole
     assert (quick.summary.read_bytes, quick.summary.log_bytes) == (one.read_bytes, 3000 * len(batches[0]))
     assert (whole.partitions[0].batches, whole.partitions[0].records, whole.partitions[0].is_read_whole) == (3000, 3000, True)
-
-
-def test_what_compression_saves_is_measured_of_what_was_read(tmp_path: Path) -> None:
-    (tmp_path / "meta.properties").write_text(META)
-    plain, packed = (batch(records=[record(value=b"v" * 500)], codec=codec) for codec in ("none", "gzip"))
-    log = [batch(records=[record(value=b"v" * 500)], codec="gzip", base_offset=offset) for offset in range(3000)]
-    write_partition(tmp_path, topic="t", segments={0: log[:1000], 1000: log[1000:2000], 2000: log[2000:]})
-    found = kdump.info(tmp_path)
-    assert not found.partitions[0].is_read_whole
-    assert found.topics[0].saving == pytest.approx(len(plain) / len(packed), rel=0.02)
 
 
 def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
