@@ -390,20 +390,14 @@ def test_a_stop_is_named_with_what_was_flushed_and_a_short_log_with_what_is_miss
 # --- what happens before and after the log is loaded
 
 EFFECTS = {"bytes_lost": 7, "lost_records": 3, "lost_offsets": [[1, 3]], "segments_gone": ["5.log"], "files": [{"name": "5.log"}]}
-CHECKPOINT: Any = SimpleNamespace(path="d/recovery-points", fault=CorruptData("x", "odd"))
+CHECKPOINT: Any = SimpleNamespace(path="d/a", fault=CorruptData("x", "odd"))
 ENTERED: list[tuple[Callable[[Forecast], None], str, str | None, str, str]] = [  # what it does, word, exception, reason, the rest
     (lambda row: circumstances._fail(row, "Odd", "since"), "die", "Odd", "since", "only once, effects stay"),
     (lambda row: circumstances._set_aside(row, "since"), "stray", None, "since", "effects stay"),
     (lambda row: circumstances._deny(row, Denial("since", True, True)), "offline", None, "since", "only once"),
     (lambda row: circumstances._fail_before_loading(row, Failure("die", "Odd", "since")), "die", "Odd", "since", ""),
     (lambda row: circumstances._fail_before_loading(row, Failure("offline", "Odd", "since")), "offline", None, "since", ""),
-    (
-        lambda row: _go_offline(row, CHECKPOINT),
-        "offline",
-        None,
-        "recovery-points is malformed: odd",
-        "only once, effects stay, loaded",
-    ),
+    (lambda row: _go_offline(row, CHECKPOINT), "offline", None, "a is malformed: odd", "only once, effects stay, loaded"),
 ]
 
 

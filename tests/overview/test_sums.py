@@ -38,28 +38,15 @@ def _sum(**fields: Any) -> PartitionSum:
 
 
 ONE: dict[str, Any] = {"segments": 2, "size": 100, "first_offset": 3, "end_offset": 10, "records": 7, "broken_at": "here"}
-ONE |= {
-    "oldest_timestamp": 50,
-    "newest_timestamp": 60,
-    "codecs": {"none": 40, "gzip": 60},
-    "producers": 2,
-    "open_transactions": 4,
-}
+ONE |= {"oldest_timestamp": 50, "newest_timestamp": 60, "codecs": {"none": 40, "gzip": 60}, "producers": 2}
+ONE["open_transactions"] = 4
 OTHER: dict[str, Any] = {"segments": 3, "size": 50, "first_offset": 5, "end_offset": 7, "records": 2, "producers": 1}
 OTHER |= {"oldest_timestamp": 40, "newest_timestamp": 55, "codecs": {"gzip": 10, "lz4": 30}, "open_transactions": 0}
 BOTH: dict[str, Any] = {"partitions": 2, "segments": 5, "size": 150, "offsets": 9, "records": 9, "saving": 3.0, "codec": "gzip"}
 BOTH |= {"oldest_timestamp": 40, "newest_timestamp": 60, "codec_share": 0.5, "producers": 3, "open_transactions": 4}
 BOTH |= {"topic": "t", "partitions_broken": 1}
-ALONE = {
-    "partitions": 1,
-    "records": 7,
-    "segments": 2,
-    "size": 100,
-    "offsets": 7,
-    "codec_share": 0.6,
-    "oldest_timestamp": 50,
-    "producers": 2,
-}
+ALONE = {"partitions": 1, "records": 7, "segments": 2, "size": 100, "offsets": 7, "codec_share": 0.6, "oldest_timestamp": 50}
+ALONE["producers"] = 2
 
 
 CHANGED = [
@@ -159,16 +146,8 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
         written.setdefault(producer, []).append((kind, offset, epoch, time, len(pieces[-1])))
     path = write_partition(tmp_path, topic="t", segments={0: pieces[:70], 70: pieces[70:]})
     made = partition_map(path).producers
-    names = (
-        "producer_id",
-        "what",
-        "first_offset",
-        "last_offset",
-        "batches",
-        "producer_epoch",
-        "oldest_timestamp",
-        "newest_timestamp",
-    )
+    names = ["producer_id", "what", "first_offset", "last_offset", "batches", "producer_epoch"]
+    names += ["oldest_timestamp", "newest_timestamp"]
     by_offset = sorted(([getattr(one, name) for name in names] for one in made.runs), key=itemgetter(2))
     assert by_offset == sorted(runs, key=itemgetter(2))
     for producer, rows in written.items():

@@ -88,33 +88,19 @@ def test_an_epoch_is_wrong_if_one_bit_makes_it_much_higher() -> None:
     assert found == [False, False, False, False, True, False, True, True, False]  # 16 elections may not be missed
 
 
-SUMMARY: dict[str, Any] = {
-    "first_offset": 5,
-    "last_offset": 8,
-    "is_legacy": False,
-    "first_leader_epoch": 3,
-    "last_leader_epoch": 4,
-}
-SUMMARY |= {"leader_epochs_back": 0, "gaps": 0, "end": 0, "positions": [0]}
+SUMMARY: dict[str, Any] = {"first_offset": 5, "last_offset": 8, "first_leader_epoch": 3, "last_leader_epoch": 4}
+SUMMARY |= {"is_legacy": False, "leader_epochs_back": 0, "gaps": 0, "end": 0, "positions": [0]}
 
 
 @each(
     ("before", "of_summary", "takes"),
     [
-        ([], {}, True),
-        (_of(3, 4), {}, True),
-        (_of(3, 5), {}, False),
-        (_of(4, 4), {}, False),
-        (_of(4, 4), {"is_legacy": True}, True),
-        ([], {"leader_epochs_back": 1}, False),
-        ([], {"leader_epochs_back": 1, "is_legacy": True}, True),
-        ([], {"last_offset": 19, "end": 500}, True),
-        ([], {"last_offset": 20, "end": 500}, False),
-        ([], {"last_offset": 9}, True),  # a batch with offset 10 and leader epoch 4 follows
-        ([], {"last_offset": 10}, False),
-        ([], {"last_leader_epoch": 5}, False),
-        ([], {"last_leader_epoch": 5, "is_legacy": True}, True),
-        ([DOUBT], {}, False),
+        *(([], {}, True), (_of(3, 4), {}, True), (_of(3, 5), {}, False), ([DOUBT], {}, False)),
+        *((_of(4, 4), {}, False), (_of(4, 4), {"is_legacy": True}, True)),
+        *(([], {name: value}, False) for name, value in (("leader_epochs_back", 1), ("last_leader_epoch", 5))),
+        *(([], {name: value, "is_legacy": True}, True) for name, value in (("leader_epochs_back", 1), ("last_leader_epoch", 5))),
+        *(([], {"last_offset": 19, "end": 500}, True), ([], {"last_offset": 20, "end": 500}, False)),
+        *(([], {"last_offset": 9}, True), ([], {"last_offset": 10}, False)),  # a batch with offset 10 and leader epoch 4 follows
         ([*_of(3, 4), *_of(2, 4)], {}, False),  # the last was out of line
         ([(4, 9, 3, 10)], {"first_offset": 10, "last_offset": 12, "end": 500}, True),
     ],
