@@ -581,25 +581,6 @@ SEEN = ("2.8.2", "3.9.1", "4.3.1")
 NUMBER_FORMAT = "java.lang.NumberFormatException"
 
 
-@each(
-    "line, expected",
-    [
-        (b"0" + b" \t" * 700_000 + b"0", ("keep", None)),
-        (b"0" * 140_000 + b" +" + b"0" * 70_000, ("keep", None)),
-        (b"0 0" + b" " * 140_000, ("keep", None)),
-        (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
-        *((b"1" * 140_000 + b" 0", ("die", NUMBER_FORMAT)), (b"1 " * 70_000, ("offline", None))),
-        *((b"0 0\n\n", ("offline", None)), (b"\n0 0", ("offline", None))),
-    ],
-    ids=range(8),
-)
-def test_odd_lines_of_leader_epochs_are_read_as_by_java(tmp_path: Path, line: bytes, expected: tuple[str, str | None]) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]))
-    (path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
-    row = _only(path, after="clean", recovery_point="end")
-    assert (row.outcome, row.exception) == expected
-
-
 def test_before_3_0_a_snapshot_without_a_number_ends_a_start_before_the_leader_epochs_are_read(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "x.snapshot").write_bytes(b"")

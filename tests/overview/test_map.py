@@ -6,24 +6,24 @@ import struct
 import sys
 from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 import kdump
 from kdump.binary.java_strings import escaped
-from kdump.checks.finding import Start
 from kdump.cli import commands
 from kdump.output.html.picture import svg_of
 from kdump.output.rows.columns import width_of
 from kdump.output.text.map import write_maps
 from kdump.output.text.style import ReportStyle
 from kdump.overview.map_rows import AXES, PLOTS, MapMark, MapSegment, MapSpan
-from kdump.overview.map_scale import MapScale, drawn_segments
-from kdump.overview.partition_map import PartitionMap, _cuts, partition_map
+from kdump.overview.map_scale import MapScale
+from kdump.overview.partition_map import PartitionMap, partition_map
 from tests.builders import redpanda
-from tests.builders.files import write_log, write_partition
-from tests.builders.records import Record, batch, message, message_set, transaction_marker
+from tests.builders.files import write_partition
+from tests.builders.records import Record, batch, transaction_marker
 from tests.loops import each
 from tests.support import without_modules
 
@@ -158,24 +158,6 @@ def test_what_has_no_offsets_or_times_lies_between_those_before_and_after_it(axi
     assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [before + place for place in (0, 10, 30, last)]
 
 
-@each(
-    "most, drawn",
-    [(6, {3, 6}), (7, {3, 6, 8}), (8, {3, 4, 6, 8}), (9, {3, 4, 6, 7, 8}), (11, {3, 4, 6, 7, 8}), (12, set(range(12)))],
-)
-def test_of_many_segments_one_of_each_kind_of_odd_ones_is_drawn_first(most: int, drawn: set[int]) -> None:
-    """An epoch that begins is nothing odd, and where a crash cuts is no other kind of note."""
-    made = PartitionMap("p")
-    notes = {6: ["a crash now cuts it at byte 1"], 7: ["a crash now cuts it at byte 2"]}
-    for row in range(12):
-        log = f"log-{row}"
-        made.segments.append(MapSegment("p", log, row, row + 1, 9, 1, None, None, None, notes.get(row, [])))
-        status = "damaged" if row in (3, 4, 8) else "sound"
-        made.spans[log] = [MapSpan(log, status, 0, 9, None, None, None, None)]
-        marks = {5: ("epoch", "3"), 8: ("finding", "crc-mismatch")}
-        made.marks[log] = [MapMark(log, *marks[row], 0, 9, None, "")] if row in marks else []
-    assert drawn_segments(made, most) == drawn | {0, 1, 10, 11}
-
-
 def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
     made = PartitionMap("p")
     for base, end, size, oldest, newest in ((5, 45, 80, 1000, 1159), (45, 60, 8, 1100, 1199)):
@@ -238,7 +220,7 @@ def test_the_command_has_the_exit_code_of_the_check_and_rows(partition: Path, ca
     assert sys.stdout is not None
 
 
-def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path) -> None:
     count, size = 3, 800_000
     batches = [batch(base_offset=offset, records=[Record(value=bytes(size))]) for offset in range(count)]
     path = write_partition(tmp_path, segments={0: batches}, topic="orders")
@@ -251,27 +233,14 @@ def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path, mon
     (segment,) = partition_map(path).segments
     assert segment.indexed_to == 1000 and any("the index leads to byte 1,000" in note for note in segment.notes)
     assert "the index leads to byte 1,000" in "\n".join(_drawn(path))
-    quarter = count * len(batches[0]) // 4  # the rest is long if it is longer than this, too
-    for rest, is_long in ((quarter, False), (quarter + 1, True)):
-        for least, is_shown in ((0, is_long), (rest, False), (rest - 1, is_long)):
-            monkeypatch.setattr("kdump.overview.partition_map._LONG_SCAN", least)
-            index.write_bytes(struct.pack(">ii", 1, count * len(batches[0]) - rest))
-            notes = partition_map(path).segments[0].notes
-            assert any("is found by reading" in note for note in notes) == is_shown, (rest, least)
     index.unlink()
     assert partition_map(path).segments[0].indexed_to is None
 
 
 def _of_producer(producer: int, offset: int, second: int, *, is_transactional: bool = False, epoch: int = 0) -> bytes:
-    return batch(
-        base_offset=offset,
-        base_timestamp=START + 1000 * second,
-        records=[Record(value=b"x")],
-        producer_id=producer,
-        producer_epoch=epoch,
-        base_sequence=0,
-        is_transactional=is_transactional,
-    )
+    fields: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "is_transactional": is_transactional}
+    records = [Record(value=b"x")]
+    return batch(base_offset=offset, base_timestamp=START + 1000 * second, base_sequence=0, records=records, **fields)
 
 
 def _marker(producer: int, offset: int, second: int, *, is_commit: bool) -> bytes:
@@ -376,29 +345,3 @@ def test_a_segment_that_a_crash_deletes_goes_from_its_first_batch_on(partition: 
     (partition / f"{COUNT:020d}.log").unlink()
     (segment,) = partition_map(partition).segments
     assert segment.end_offset == 98, "the last batch is only salvaged"
-
-
-def test_the_worst_start_after_a_crash_says_what_goes() -> None:
-    """By bytes, then by records; logs that are not left are gone."""
-    logs = [(0, "a.log"), (7, "b.log")]
-    rows = [("unclean", 5, 9, [[0, 1]]), ("unclean", 6, 1, [[0, 2]]), ("unclean", 6, 3, [[7, 3]]), ("clean", 9, 9, [[0, 4]])]
-    starts: list[Start] = []
-    for (after, size, records, left), cuts in zip(rows, ({0: 1, 7: 0}, {0: 2, 7: 0}, {0: 0, 7: 3}, {0: 0, 7: 3}), strict=True):
-        starts.append(Start("p", "4.3.1", after, 0, False, "loss", records, size, None, "why"))
-        starts[-1].segments_left = left
-        assert _cuts(starts, logs) == _cuts(starts[::-1], logs) == cuts
-    starts[2].segments_left = None
-    assert (_cuts(starts, logs), _cuts(starts[3:], logs)) == ({}, {})
-
-
-def test_messages_lie_at_their_offsets_and_a_log_alone_at_the_one_in_its_name(tmp_path: Path) -> None:
-    times = (START, -1, START - 5)
-    old = [message_set(messages=[message(timestamp=time)], base_offset=7 + row) for row, time in enumerate(times)]
-    made = partition_map(write_log(tmp_path, *old, base_offset=7))
-    (segment,), spans = made.segments, made.spans[made.path]
-    assert (segment.base_offset, segment.end_offset, segment.batches) == (7, 10, 3)
-    assert (segment.oldest_timestamp, segment.newest_timestamp) == (START - 5, START)
-    assert [(span.first_offset, span.last_offset) for span in spans] == [(row, row) for row in (7, 8, 9)]
-    assert [(span.oldest_timestamp, span.newest_timestamp) for span in spans] == [
-        *((START, START), (None, None), (START - 5, START - 5))
-    ]

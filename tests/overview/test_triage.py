@@ -17,7 +17,7 @@ import pytest
 
 import golden_outputs
 import kdump
-from kdump.checks.finding import FileReport, Finding, Start
+from kdump.checks.finding import Finding, Start
 from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
@@ -487,17 +487,6 @@ def test_what_cannot_be_read_is_one_event_of_each_partition_the_most_records_fir
         ("b-0", "Consumers stop at offset 1,200. start-leaves-damage here."),
         ("e-0", "Perhaps: there is no sound batch at e-0/1.log, byte 5."),
     ]
-
-
-@each("level, words, size", [("headers", ["not examined"], 0), ("quick", ["headers intact"], 78)])
-def test_what_is_too_large_to_check_for_where_headers_end_is_not_examined(level: str, words: list[str], size: int) -> None:
-    triage = Triage(level)
-    for path, of_file, unread in (("a-0/1.log", 100, 30), ("a-0/1.index", 8, 0)):
-        values: dict[str, Any] = dict.fromkeys(FileReport.column_names, 0)
-        values |= {"path": path, "file_type": "log", "size": of_file, "bytes_not_examined": unread}
-        triage.take(FileReport(**values))
-    triage.take(NOT_CHECKED)
-    assert (triage.verdict.words[:1], triage.summary.read_bytes) == (words, size)
 
 
 def test_what_else_is_wrong_is_one_event_for_each_fault_errors_first() -> None:

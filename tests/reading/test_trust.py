@@ -51,11 +51,12 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, 1, 2, 3, 1, 2, 3], "iiiisii"),  # the first of a run that goes back
         (0, None, [50, 51, 5, 6, 7], "ssiii"),  # two against three
         (0, None, [*range(50, 60), 5, 6, 7], "iiiiiiiiiisii"),  # offsets go back and ascend: the first is out of line
-        (0, None, [50, 51, 5, 6, 52], "iissi"),
-        (0, None, [50, 51, 5, 6, 6], "iisss"),
-        (0, None, [50, 51, -5, -4, -3], "iisss"),
-        (0, None, [*_of(5, 50, 51), *_of(3, 5), *_of(2, 6, 7)], "iissi"),
-        (0, None, [0, 1, 60, 70, 4, 5], "iissii"),
+        *(
+            (0, None, [50, 51, 5, 6, 52], "iissi"),
+            (0, None, [50, 51, 5, 6, 6], "iisss"),
+            (0, None, [50, 51, -5, -4, -3], "iisss"),
+        ),
+        *((0, None, [*_of(5, 50, 51), *_of(3, 5), *_of(2, 6, 7)], "iissi"), (0, None, [0, 1, 60, 70, 4, 5], "iissii")),
         (0, None, [0, 1, 60, 5, 0, 5, 40, 7], "iisssisi"),  # of two that may follow 1, that with as many between them
         (0, None, [0, 9, 1, 2], "isii"),  # what is too high is out of line, not what follows
         (0, 20, [0, 9, 25, 26, 10], "iissi"),  # what is too high is wrong itself, and vouches for none
