@@ -3,7 +3,6 @@
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +94,6 @@ def test_a_file_is_of_the_kind_that_its_name_says() -> None:
     assert {kind: tuple(name for name in names if kind_of(name) == kind) for kind, names in KINDS.items()} == KINDS
 
 
-def _span(times: Iterable[int | None]) -> tuple[int | None, int | None]:
-    known = [time for time in times if time is not None and time >= 0]
-    return min(known, default=None), max(known, default=None)
-
-
 @each("seed", range(4))
 def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path: Path) -> None:
     chance, at, pieces = random.Random(seed), TIMESTAMP, []
@@ -180,7 +174,8 @@ def test_a_partition_is_the_sum_of_its_batches(level: str, seed: int, tmp_path: 
     assert (made.first_offset, made.end_offset, made.batches) == (5, offset, len(found))
     assert (made.records, made.magics) == (sum(count for _, _, count, _, _ in found), [2])
     assert (made.largest_batch, made.producers) == (max(found)[0], len({one for *_, one, _ in found if one >= 0}))
-    assert (made.oldest_timestamp, made.newest_timestamp) == _span(time for *_, time in found)
+    times = [time for *_, time in found if time >= 0]
+    assert (made.oldest_timestamp, made.newest_timestamp) == (min(times, default=None), max(times, default=None))
 
 
 @each("most, drawn, whole", [(1, 1, 3), (2, 2, 3), (3, 3, 3), (4, 4, 3), (5, 5, 3), (20, 5, 5)])

@@ -432,7 +432,6 @@ def _header(**changes: int) -> bytes:
     ],
 )
 def test_a_header_is_plausible_by_each_of_its_fields(plausible: bool, changes: dict[str, int]) -> None:
-    """Of the length, 56 bytes are left."""
     assert is_plausible(_header(**changes), 68) == plausible
     assert not any(is_plausible(_header(**changes)[:size], 68) for size in (60, 25, 0)), "it has to be whole"
 
