@@ -25,7 +25,7 @@ from tests import restarts
 from tests.builders.files import producer_entry, producer_snapshot, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.hostile import headers
-from tests.builders.records import batch, message, message_set, record
+from tests.builders.records import batch, record
 from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
@@ -523,18 +523,6 @@ def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) 
     ]
     for row in kdump.forecast(path):
         assert (row.is_safe, row.is_sound, row.damaged_batches, row.consumers_stop_at) == (True, False, 2, 1)
-
-
-def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), flipped(_batch(1)), _batch(2)]), (3, [flipped(_batch(3))]))
-    row = _only(path, after="unclean", recovery_point="zero")
-    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
-    row = _only(path, after="unclean", recovery_point=3)
-    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
-    (path / "00000000000000000000.index").unlink()
-    assert list(_only(path, after="clean").events.rescan_cuts) == [0]
-    large = message_set(messages=[message(value=bytes(2 << 20), magic=1)])  # which is not read at once
-    assert _only(_partition(tmp_path / "old", (0, [flipped(large)])), broker="2.8.2", **REBUILT).outcome == "cut"
 
 
 @each(

@@ -317,8 +317,7 @@ def test_the_last_line_of_leader_epochs_counts_and_what_is_wrong_is_said(text: s
     except BrokerException as error:
         assert error.reason.removeprefix(f"line 4 of {FILE} ") == found
         assert (error.name == NUMBER_FORMAT) == (found == "does not contain two numbers")
-        is_impossible = "is impossible" in error.reason
-        assert isinstance(error, StorageFailure) == (error.name != NUMBER_FORMAT and not is_impossible)
+        assert isinstance(error, StorageFailure) == (error.name != NUMBER_FORMAT and "is impossible" not in error.reason)
 
 
 # --- which start is worse

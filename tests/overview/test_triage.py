@@ -17,7 +17,7 @@ import pytest
 
 import golden_outputs
 import kdump
-from kdump.checks.finding import Finding, Start
+from kdump.checks.finding import FileReport, Finding, Start
 from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
@@ -198,7 +198,10 @@ def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
 
 
 def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (broker / ".kafka_cleanshutdown").unlink()
+    _points(broker, 0, 0)
+    log = broker / "orders-0" / file_name(10, ".log")
+    log.write_bytes(flipped(log.read_bytes()))
+    assert len(_triage().starts) == 1
     monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", 100)
     triage = _triage()
     assert (len(triage.left), triage.summary.partitions_not_forecast, triage.starts) == (2, 2, [])
@@ -451,7 +454,6 @@ def test_who_waits_longest_is_said_once_and_who_waits_for_ever_before(
 
 LARGE: dict[str, Any] = dict.fromkeys(PartitionSum.column_names)
 LARGE |= {"path": "e-0", "broken_at": "e-0/1.log, byte 5", "size": (64 << 20) + 1, "read_bytes": 0}
-NOT_CHECKED = PartitionSum(**LARGE)
 
 
 def _unread(path: str, first: int, last: int, code: str = "crc-mismatch", certainty: str = "exact") -> Finding:
@@ -469,7 +471,8 @@ def test_what_cannot_be_read_is_one_event_of_each_partition_the_most_records_fir
             _unread("d-0/1.log", 10, 19),
             _unread("f-0/1.log", 5, 9, certainty="among"),
         ),
-        *(_unread("d-0/1.log", 30, 1030), _unread("d-0/1.log", 50, 60), _unread("d-0/1.log", 2000, 2000), NOT_CHECKED),
+        *(_unread("d-0/1.log", 30, 1030), _unread("d-0/1.log", 50, 60), _unread("d-0/1.log", 2000, 2000)),
+        *(PartitionSum(**LARGE | {"path": path}) for path in ("d-0", "e-0")),
         *(Start(path, "4.3.1", "clean", 0, False, "damage", 0, 0, stop, "why") for path, stop in (("a-0", 5), ("b-0", 1200))),
     )
     assert [(heading, places) for heading, _, places, _ in found] == [("unreadable", 1)] * 6
@@ -482,6 +485,17 @@ def test_what_cannot_be_read_is_one_event_of_each_partition_the_most_records_fir
         ("b-0", "Consumers stop at offset 1,200. start-leaves-damage here."),
         ("e-0", "Perhaps: there is no sound batch at e-0/1.log, byte 5."),
     ]
+
+
+@each("level, words, size", [("headers", ["not examined"], 0), ("quick", ["headers intact"], 78)])
+def test_what_is_too_large_to_check_for_where_headers_end_is_not_examined(level: str, words: list[str], size: int) -> None:
+    triage = Triage(level)
+    for path, of_file, unread in (("a-0/1.log", 100, 30), ("a-0/1.index", 8, 0)):
+        values: dict[str, Any] = dict.fromkeys(FileReport.column_names, 0)
+        values |= {"path": path, "file_type": "log", "size": of_file, "bytes_not_examined": unread}
+        triage.take(FileReport(**values))
+    triage.take(PartitionSum(**LARGE))
+    assert (triage.verdict.words[:1], triage.summary.read_bytes) == (words, size)
 
 
 def test_what_else_is_wrong_is_one_event_for_each_fault_errors_first() -> None:
