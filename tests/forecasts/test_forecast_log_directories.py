@@ -452,14 +452,12 @@ def test_metadata_with_a_later_gap_is_not_safe(
 @each(
     "start, name, data, exception",
     [
-        (0, "quorum-state", b"", "java.io.UncheckedIOException"),
-        (0, "quorum-state", b'{"leaderId":1}', "java.io.UncheckedIOException"),
+        *((0, "quorum-state", data, "java.io.UncheckedIOException") for data in (b"", b'{"leaderId":1}')),
         (0, "quorum-state", b'{"data_version":2}', "java.lang.IllegalStateException"),
         (0, "quorum-state", b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":1}', "java.lang.RuntimeException"),
         (0, "partition.metadata", partition_metadata(topic_id=ORDERS), f"{ERRORS}.InconsistentTopicIdException"),
         (9, "00000000000000000008-0000000001.checkpoint", b"", "java.lang.IllegalStateException"),
-        (9, SNAPSHOT, SNAPSHOT_HEADER, None),
-        (9, SNAPSHOT, b"", "java.util.NoSuchElementException"),
+        *((9, SNAPSHOT, SNAPSHOT_HEADER, None), (9, SNAPSHOT, b"", "java.util.NoSuchElementException")),
         (9, SNAPSHOT, _batch(0), "java.lang.IllegalStateException"),
         (9, SNAPSHOT, flipped(_batch(0)), f"{ERRORS}.CorruptRecordException"),
     ],

@@ -12,10 +12,14 @@ from typing import Any
 from kdump.forecasts import sentences
 from kdump.forecasts.batches import LogReader, find
 from kdump.forecasts.directory import Directory, File, Snapshots
-from kdump.forecasts.exceptions import BrokerException, InvalidOffset
+from kdump.forecasts.events import Events
+from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, InvalidOffset, StorageFailure
+from kdump.forecasts.forecast import Request, uneventful
 from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
+from kdump.forecasts.known_end import KnownEnd
 from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.producer_state import OpenFrom, ProducerStates
+from kdump.forecasts.row import Forecast
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings
 from kdump.forecasts.sorted_ints import SortedInts
@@ -97,11 +101,13 @@ def test_segments_and_snapshots_are_looked_up_as_in_lists() -> None:
             floor, above = segments.floor(start), segments.above(start)
             assert (floor and floor.base_offset) == max((one for one in offsets if one <= start), default=None)
             assert (above and above.base_offset) == min((one for one in offsets if one > start), default=None)
-            for end in range(start, 21):
+            for end in range(21):
+                assert snapshots.outside(start, end) == [one for one in offsets if one <= start or one > end]
+                if end < start:
+                    continue
                 first = max((one for one in offsets if one <= start), default=start)
                 between = [one for one in offsets if first <= one < end] if start < end else []
                 assert [segment.base_offset for segment in segments.between(start, end)] == between
-                assert snapshots.outside(start, end) == [one for one in offsets if one <= start or one > end]
             assert start == 0 or _outcome(segments.between, start, start - 1) == "IllegalArgumentException"
 
 
@@ -273,27 +279,85 @@ def test_a_wrapper_that_cannot_be_opened_has_no_first_offset(tmp_path: Path, fie
     assert last is not None and _outcome(last.first_offset) == exception
 
 
+def _row(fields: dict[str, Any]) -> Forecast:
+    """A start of a log from 0 to 9, with these fields of its own and of its events."""
+    row = uneventful("orders-0", Request(), "unclean")
+    row.log_start, row.log_end, row.data_end, row.segments, row.segments_before, row.reason = 0, 9, 9, [[0, 9], [5, 9]], 2, "why"
+    row.events = Events()
+    for name, value in fields.items():
+        setattr(row.events if hasattr(row.events, name) else row, name, value)
+    return row
+
+
+FILE = "leader-epoch-checkpoint"
+LINES: list[tuple[str, int | str]] = [  # the last epoch, or what is wrong
+    *(("", -1), ("0\n", -1), ("0\n0\n", -1), ("0\n1\n0 0", 0), ("0\n1\n7 9223372036854775807", 7), ("0\n2\n3 0\n2 5\n", 2)),
+    *(("0\n3000\n" + "".join(f"{row} {row}\n" for row in range(3000)), 2999), ("0\r\n1\r\n+4 \t5\r\n", 4)),
+    *(("1\n0\n", f"{FILE} has version 1"), ("x\n0\n", f"a line of {FILE} is not a number")),
+    *((f"0\n2\n0 0\n{line}\n", "does not contain two numbers") for line in ("x 5", "5 x", "2147483648 5", f"5 {1 << 63}")),
+    *((f"0\n2\n0 0\n{line}\n", f"has {count} words, not two") for line, count in (("5", 1), ("", 0), ("\n5 6", 0))),
+    *((f"0\n2\n0 0\n{line}\n", "has more than two words") for line in ("5 6 7", "1 " * 70_000, " " * 140_000 + "5 6")),
+    ("0\n2\n0 0\n" + "1" * 140_000 + " 0\n", "does not contain two numbers"),  # longer than what is read at once
+    *(
+        (f"0\n1\n{line}\n", 7)
+        for line in ("7 0" + " " * 140_000, "7" + " \t" * 700_000 + "0", "0" * 140_000 + "7 +" + "0" * 70_000)
+    ),
+    ("0\n1200\n0 0\n1 1\n", f"{FILE} says that it has 1,200 epochs, but has 2"),
+    ("0\n1\n0 -1\n", "leader epoch 0 that starts at offset -1 is impossible"),
+    ("0\n2\n-7 1\n0 -1\n", "leader epoch -7 that starts at offset 1 is impossible"),
+    ("0\n2\n-7 1\n", f"{FILE} says that it has 2 epochs, but has 1"),
+]
+
+
+@each("text, found", LINES, ids=range(len(LINES)))
+def test_the_last_line_of_leader_epochs_counts_and_what_is_wrong_is_said(text: str, found: int | str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(text.encode())
+    try:
+        assert LeaderEpochs(Directory.of(str(tmp_path)), RULES).last_epoch == found
+    except BrokerException as error:
+        assert error.reason.removeprefix(f"line 4 of {FILE} ") == found
+        assert (error.name == NUMBER_FORMAT) == (found == "does not contain two numbers")
+        assert isinstance(error, StorageFailure) == (error.name != NUMBER_FORMAT and "is impossible" not in error.reason)
+
+
 # --- which start is worse
 
 
-def _start(**fields: Any) -> Any:  # as much of a Forecast as its verdict depends on
-    nothing = {"lost_records": 0, "segments_gone": [], "losses_may_be_more": False, "is_doubtful": False, "end_differs": False}
-    nothing["is_too_short"] = False
-    more = {"outcome": "loads", "is_safe": False, "consumers_stop_at": None, "bytes_lost": 1, "is_set_aside": False}
-    return SimpleNamespace(**{**nothing, **more, **fields})
+BELOW, BEYOND = (KnownEnd(end, "it says so") for end in (9, 10))
+VERDICTS: list[tuple[str, dict[str, Any]]] = [
+    *(("safe", {name: value}) for name, value in (("bytes_lost", -1), ("known_end", BELOW), ("recovery_point", 5))),
+    *(("safe", {"outcome": word}) for word in ("keep", "rescan", "split", "cut", "delete")),
+    *(("safe", {"outcome": "stray", "was_never_written": True}), ("loads", {"is_of_metadata": True})),
+    *(("safe", {"known_end": BEYOND, "data_end": 10}), ("safe", {"known_end": BEYOND, "log_end": 10})),
+    *(("damage", {"consumers_stop_at": offset, "is_of_metadata": not offset}) for offset in (0, 5)),
+    *(("trims", {name: value}) for name, value in (("bytes_lost", 1), ("segments_gone", ["0.log"]), ("outcome", "wipe"))),
+    *(("trims", {"bytes_lost": 1, "known_end": BEYOND}), ("unsure", {"is_doubtful": True, "conditions": ["why"]})),
+    *(("trap", {"known_end": BEYOND}), ("trap", {"known_end": BEYOND, "is_doubtful": True, "bytes_lost": -1})),
+    *(("trap", {"end_differs": True, "is_doubtful": doubt}) for doubt in (False, True)),
+    ("trap", {"known_end": BELOW, "segments_before": 0, "log_end": 0}),
+    *(("loss", fields) for fields in ({"lost_records": 1}, {"outcome": "stray"}, {"losses_may_be_more": True, "bytes_lost": 1})),
+    *(("loss", {name: 1, "is_doubtful": True}) for name in ("lost_records", "losses_may_be_more")),
+    *(("fails", {"outcome": word, "lost_records": 5}) for word in ("die", "offline")),
+]
 
 
-def test_starts_that_may_lose_are_worse_and_records_count_before_bytes() -> None:
-    losing: list[dict[str, Any]] = [{"lost_records": 1}, {"is_set_aside": True}, {"losses_may_be_more": True}]
-    assert [sentences.verdict(_start(is_doubtful=True, **fields)) for fields in losing] == [sentences.LOSS] * 3
-    lighter = [
-        _start(),
-        _start(lost_records=1, bytes_lost=900),
-        _start(lost_records=2, bytes_lost=-5),
-        _start(lost_records=2, bytes_lost=70),
-        _start(lost_records=1, consumers_stop_at=0),
-    ]
-    ranks = [sentences.rank(row) for row in lighter]
+@each("word, fields", VERDICTS, ids=range(len(VERDICTS)))
+def test_a_start_is_safe_if_nothing_speaks_against_it(word: str, fields: dict[str, Any]) -> None:
+    row = _row(fields)
+    assert (sentences.verdict(row), row.is_safe) == (word, word in ("safe", "damage", "loads"))
+    assert row.is_sound == (word in ("safe", "loads"))
+    found = sentences.start_of(row)
+    assert (found.verdict, found.message, found.segments_left) == (
+        *(word, sentences.summary(row)),
+        None if row.is_safe else [[0, 9], [5, 9]],
+    )
+
+
+def test_of_starts_that_lose_records_count_before_bytes() -> None:
+    lost: list[dict[str, Any]] = [{}, {"bytes_lost": 900}, {"lost_records": 1, "bytes_lost": 900}]
+    lost += [{"lost_records": 2, "bytes_lost": size} for size in (-5, 70)]
+    lost += [{"lost_records": 1, "consumers_stop_at": 0}, {"outcome": "offline"}]
+    ranks = [sentences.rank(_row(fields)) for fields in lost]
     assert all(before < after for before, after in pairwise(ranks))
 
 

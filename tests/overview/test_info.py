@@ -19,6 +19,7 @@ from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.output.schemas import schema_of
 from kdump.overview.overview import Overview
+from kdump.overview.row import Unseen
 from kdump.overview.space import kind_of
 from kdump.overview.ticket import name_of
 from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
@@ -86,9 +87,11 @@ def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> Non
     logs = list(broker.glob("*-[0-9]/*.log"))
     assert sizes["logs"] == sum(path.stat().st_size for path in logs)
     assert sizes["not Kafka's"] == 50_100
+    going = kdump.info(next(broker.glob("*-delete"))).spaces
+    assert {space.what: space.files for space in going} == {"-delete directories": 5, "directories": 0}
     assert [kind_of(name) for name in ("a.tmp", "b.part", ".nfs0a1")] == [*["other files of Kafka"] * 2, ".deleted files"]
-    foreign = next(space for space in overview.spaces if space.what == "not Kafka's")
-    assert foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
+    (foreign,) = (space for space in overview.spaces if space.largest is not None)
+    assert foreign.what == "not Kafka's" and foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
 
 
 @each("call, name", [("link_status", "orders-0/core.dump"), ("entries", "orders-0/odd"), ("entries", "orders-0")])
@@ -107,6 +110,8 @@ def test_what_cannot_be_looked_at_is_not_left_out_silently(
     for named in (broker, broker / "orders-0"):
         overview = kdump.info(named)
         assert ([one.path for one in overview.unseen], overview.exit_code) == ([path], 3)
+        overview.take(Unseen(path, "what is said later"))
+        assert [(one.path, one.message) for one in overview.rows() if isinstance(one, Unseen)] == [(path, "Input/output error")]
 
 
 @pytest.mark.parametrize("level", ["headers", "full"])
@@ -115,20 +120,16 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     by_name = {os.path.basename(one.path): one for one in overview.partitions}
     orders = by_name["orders-0"]
     assert (orders.topic, orders.partition, orders.state, orders.segments) == ("orders", 0, None, 2)
-    assert (orders.first_offset, orders.end_offset, orders.batches, orders.records) == (0, 25, 3, 25)
-    assert (orders.oldest_timestamp, orders.newest_timestamp) == (TIMESTAMP, TIMESTAMP + HOUR)
-    assert orders.size == orders.read_bytes == sum(path.stat().st_size for path in (broker / "orders-0").glob("*.log"))
-    assert (orders.codecs, orders.saving, orders.magics) == ({"none": orders.size}, None, [2])
-    big = by_name["big-0"]
-    assert (big.first_offset, big.end_offset, list(big.codecs)) == (5, 6, ["gzip"])
-    assert big.saving is not None
-    assert 5060 / big.size < big.saving < 5090 / big.size
     assert (orders.bytes_damaged, orders.broken_at) == (0 if level == "full" else None, None)
     assert by_name["gone-0.0123456789abcdef0123456789abcdef-delete"].state == "delete"
     assert [(topic.topic, topic.partitions, topic.offsets, topic.records) for topic in overview.topics] == [
         ("orders", 2, 50, 50),
         ("big", 1, 1, 1),
     ]
+    of_slash = kdump.info(f"{broker}/", level=level).topics
+    assert [(one.topic, one.size) for one in of_slash] == [(one.topic, one.size) for one in overview.topics]
+    alone = kdump.info(broker / "orders-0" / file_name(0, ".log")).places
+    assert [(one.what, one.broker, one.stop) for one in alone] == [("file", "7", "unclean")]
     place = overview.places[0]
     assert (place.what, place.broker, place.cluster, place.mode) == ("log-directory", "7", "abcdefghijklmnopqrstuv", "KRaft")
     assert (place.written_by, place.stop) == ("3.7 or later", "unclean")
@@ -138,6 +139,9 @@ def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path,
     (broker / "meta.properties").write_text("version=9\n")
     place = kdump.info(broker).places[0]
     assert (place.stop, place.broker, place.cluster, place.mode) == ("running", None, None, None)
+    (broker / "meta.properties").write_text("version=0\nbroker.id=3\n")
+    place = kdump.info(broker).places[0]
+    assert (place.stop, place.broker, place.cluster, place.mode) == ("running", "3", None, "ZooKeeper")
     assert overview.exit_code == 0
 
 
@@ -171,21 +175,11 @@ def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) 
     quick, whole = kdump.info(tmp_path / "t-0"), kdump.info(tmp_path / "t-0", level="full")
     one = quick.partitions[0]
     assert (one.first_offset, one.end_offset, one.newest_timestamp) == (0, 3000, TIMESTAMP + 2999)
-    assert one.batches < 300
+    assert one.batches < 300 and one.broken_at is None
     assert one.read_bytes == one.batches * len(batches[0]) < one.size
     assert not one.is_read_whole
     assert (quick.summary.read_bytes, quick.summary.log_bytes) == (one.read_bytes, 3000 * len(batches[0]))
     assert (whole.partitions[0].batches, whole.partitions[0].records, whole.partitions[0].is_read_whole) == (3000, 3000, True)
-
-
-def test_what_compression_saves_is_measured_of_what_was_read(tmp_path: Path) -> None:
-    (tmp_path / "meta.properties").write_text(META)
-    plain, packed = (batch(records=[record(value=b"v" * 500)], codec=codec) for codec in ("none", "gzip"))
-    log = [batch(records=[record(value=b"v" * 500)], codec="gzip", base_offset=offset) for offset in range(3000)]
-    write_partition(tmp_path, topic="t", segments={0: log[:1000], 1000: log[1000:2000], 2000: log[2000:]})
-    found = kdump.info(tmp_path)
-    assert not found.partitions[0].is_read_whole
-    assert found.topics[0].saving == pytest.approx(len(plain) / len(packed), rel=0.02)
 
 
 def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
@@ -246,12 +240,14 @@ def _begun(offset: int, producer: int, at: int = TIMESTAMP) -> bytes:
 def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
     end = transaction_marker(base_offset=2, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
     later = TIMESTAMP + HOUR
-    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later), _begun(5, 4, -1)]
+    written = [_begun(0, 1), _begun(1, 2), end, _begun(3, 2, later), _begun(4, 3, later - 20 * MINUTE), _begun(5, 4, -1)]
+    written.append(_begun(6, 5, later - 20 * MINUTE - 1))
     found = kdump.info(write_partition(tmp_path, topic="t", segments={0: written}), level=level).transactions
     assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
         (2, 1, HOUR, True, True),
-        (3, 4, 0, True, False),
+        (3, 4, 20 * MINUTE, True, False),
         (4, 5, None, True, False),  # nobody knows since when
+        (5, 6, 20 * MINUTE + 1, True, True),
     ]
 
 
@@ -280,6 +276,11 @@ def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> N
         (7, 0, False, False),
     ]
     assert found.partitions[0].producers == 3
+    for offset, is_certain in ((1991, True), (1990, True), (1989, False)):  # all is read from 1990 on
+        segments = {0: batches[:1990], 1990: batches[1990:]}
+        path_of = write_partition(tmp_path, partition=offset, segments=segments, producer_snapshots={offset: entries})
+        first = kdump.info(path_of).transactions[0]
+        assert (first.producer_id, first.is_certain, first.is_hanging) == (9, is_certain, is_certain)
     assert [one.producer_id for one in kdump.info(path, level="full").transactions] == [5]  # no batch of the others is there
 
 
@@ -302,6 +303,10 @@ def _commit(version: int, group: str, partition: int, value: bytes | None) -> tu
     return int16(version) + string(group) + string("orders") + int32(partition), value
 
 
+def _members(kind: int, group: str, *members: tuple[str, bytes | None]) -> list[tuple[bytes, bytes | None]]:
+    return [(int16(kind) + string(group) + string(name), value) for name, value in members]
+
+
 def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
     commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
     forgotten, left = _group_metadata("forgotten", 1, "range"), _group_metadata("left", 1, "range")
@@ -311,8 +316,8 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
         *(_commit(version, "loose", version, commit) for version in (0, 1)),
         *(_commit(1, "idle", 0, commit), _commit(1, "idle", 1, commit), _commit(1, "idle", 1, None), (b"odd", b"odd")),
         *((int16(kind) + string(f"new-{kind}"), b"any") for kind in (3, 11, 17)),
-        (int16(5) + string("new-3") + string("m-1"), b"any"),
-        *((int16(5) + string("new-3") + string("m-2"), value) for value in (b"any", None)),
+        *_members(5, "new-3", ("m-1", b"any"), ("m-2", b"any"), ("m-2", None)),
+        *(*_members(10, "new-11", ("m-1", b"any"), ("m-2", b"any")), *_members(19, "new-17", ("m-1", b"any"))),
         *((int16(3) + string("gone"), value) for value in (b"any", None)),
         *(left, (left[0], None), _commit(1, "left", 0, commit)),
     ]
@@ -321,8 +326,14 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
     assert [(one.group, one.type, one.state, one.members, one.committed) for one in kdump.info(path).groups] == [
         *(("busy", "classic", "stable", 1, 0), ("idle", "classic", "empty", 0, 1), ("joining", "classic", "rebalancing", 1, 0)),
         *(("left", "classic", "offsets-only", 0, 1), ("loose", "classic", "offsets-only", 0, 2)),
-        *(("new-11", "share", "empty", 0, 0), ("new-17", "streams", "empty", 0, 0), ("new-3", "consumer", "with-members", 1, 0)),
+        *(
+            ("new-11", "share", "with-members", 2, 0),
+            ("new-17", "streams", "with-members", 1, 0),
+            ("new-3", "consumer", "with-members", 1, 0),
+        ),
     ]
+    going = path.rename(f"{path}.0123456789abcdef0123456789abcdef-delete")
+    assert kdump.info(going, level="full").groups == []
 
 
 def _rows(capfd: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:

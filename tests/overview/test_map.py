@@ -6,6 +6,7 @@ import struct
 import sys
 from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -141,16 +142,20 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     assert held == ["damaged"] * len(damaged)
 
 
-def test_what_has_no_offsets_lies_between_those_before_and_after_it() -> None:
-    spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(4)]
+@each("axis, last", [("offset", 45), ("time", 40)])
+def test_what_has_no_offsets_or_times_lies_between_those_before_and_after_it(axis: str, last: int) -> None:
+    """The scale of times begins ten milliseconds earlier, with another log; nothing says when a log ends."""
+    spans = [MapSpan("log", "damaged", row, row + 1, None, None, None, None) for row in range(5)]
     for row, offset in ((0, 0), (3, 30)):
-        spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, None, None)
-    made = PartitionMap("p")
-    made.segments = [MapSegment("p", "log", 0, 40, 4, 2, None, None, None, [])]
-    scale = MapScale([made], "offset", 40)
+        spans[row] = MapSpan("log", "sound", row, row + 1, offset, offset + 9, 1000 + offset, 1009 + offset)
+    made, before = PartitionMap("p"), 10 * (axis == "time")
+    made.segments = [MapSegment("p", "log", 0, 45, 5, 2, 1000, 1034 + before, None, [])]
+    made.segments.append(MapSegment("p", "more", 45, None, 1, 1, 990, 991, None, []))
+    scale = MapScale([made], axis, 45 + before)
     extents = scale.extents(made.segments[0], spans)
-    assert extents == [(0, 10), (10, 30), (30, 30), (30, 40)]
-    assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [0, 10, 30, 40]
+    shifted = [(start + before, end + before) for start, end in ((0, 10), (10, 30), (30, 30), (30, 40), (40, last))]
+    assert extents == shifted
+    assert [scale.place(position, spans, extents) for position in (0, 1, 3, 9)] == [before + place for place in (0, 10, 30, last)]
 
 
 def test_a_cell_shows_what_hides_the_others_wherever_it_lies_in_it() -> None:
@@ -233,15 +238,9 @@ def test_how_far_an_index_leads_is_shown_where_it_ends_early(tmp_path: Path) -> 
 
 
 def _of_producer(producer: int, offset: int, second: int, *, is_transactional: bool = False, epoch: int = 0) -> bytes:
-    return batch(
-        base_offset=offset,
-        base_timestamp=START + 1000 * second,
-        records=[Record(value=b"x")],
-        producer_id=producer,
-        producer_epoch=epoch,
-        base_sequence=0,
-        is_transactional=is_transactional,
-    )
+    fields: dict[str, Any] = {"producer_id": producer, "producer_epoch": epoch, "is_transactional": is_transactional}
+    records = [Record(value=b"x")]
+    return batch(base_offset=offset, base_timestamp=START + 1000 * second, base_sequence=0, records=records, **fields)
 
 
 def _marker(producer: int, offset: int, second: int, *, is_commit: bool) -> bytes:
@@ -274,6 +273,8 @@ def test_a_damaged_batch_is_no_producers_and_a_marker_that_cannot_be_read_ends_i
     made = partition_map(written).producers
     assert (set(made.producers), made.producers[1].is_open, made.producers[2].batches) == ({1, 2}, True, 3)
     assert [run.what for run in made.runs if run.producer_id == 1] == ["ended", "aborted", "open"]
+    waiting = [mark for marks in partition_map(written).marks.values() for mark in marks if mark.role == "readers"]
+    assert [(mark.what, mark.offset) for mark in waiting] == [("txn-open", 9)]
 
 
 @each("plot", PLOTS)
@@ -336,8 +337,11 @@ def test_a_segment_that_a_crash_deletes_goes_from_its_first_batch_on(partition: 
     log = partition / f"{0:020d}.log"
     data = log.read_bytes()
     log.write_bytes(data[: 98 * SIZE] + b"\xff" * SIZE + data[99 * SIZE :])
-    made = partition_map(partition)
-    assert {span.status for span in made.spans[str(partition / f"{COUNT:020d}.log")]} == {"goes"}
+    assert {span.status for span in partition_map(partition).spans[str(partition / f"{COUNT:020d}.log")]} == {"goes"}
+    (partition / f"{COUNT:020d}.timeindex").write_bytes(b"x")
+    notes = [segment.notes for segment in partition_map(partition).segments]
+    assert notes[0] == [f"a crash now cuts it at byte {98 * SIZE:,}"]
+    assert notes[1] == ["timeindex: timeindex-size-misaligned", "a crash now deletes it"]
     (partition / f"{COUNT:020d}.log").unlink()
     (segment,) = partition_map(partition).segments
     assert segment.end_offset == 98, "the last batch is only salvaged"

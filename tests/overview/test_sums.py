@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +30,15 @@ def _sum(**fields: Any) -> PartitionSum:
 
 
 ONE: dict[str, Any] = {"segments": 2, "size": 100, "first_offset": 3, "end_offset": 10, "records": 7, "broken_at": "here"}
-ONE |= {
-    "oldest_timestamp": 50,
-    "newest_timestamp": 60,
-    "codecs": {"none": 40, "gzip": 60},
-    "producers": 2,
-    "open_transactions": 4,
-}
+ONE |= {"oldest_timestamp": 50, "newest_timestamp": 60, "codecs": {"none": 40, "gzip": 60}, "producers": 2}
+ONE["open_transactions"] = 4
 OTHER: dict[str, Any] = {"segments": 3, "size": 50, "first_offset": 5, "end_offset": 7, "records": 2, "producers": 1}
 OTHER |= {"oldest_timestamp": 40, "newest_timestamp": 55, "codecs": {"gzip": 10, "lz4": 30}, "open_transactions": 0}
 BOTH: dict[str, Any] = {"partitions": 2, "segments": 5, "size": 150, "offsets": 9, "records": 9, "saving": 3.0, "codec": "gzip"}
 BOTH |= {"oldest_timestamp": 40, "newest_timestamp": 60, "codec_share": 0.5, "producers": 3, "open_transactions": 4}
 BOTH |= {"topic": "t", "partitions_broken": 1}
-ALONE = {
-    "partitions": 1,
-    "records": 7,
-    "segments": 2,
-    "size": 100,
-    "offsets": 7,
-    "codec_share": 0.6,
-    "oldest_timestamp": 50,
-    "producers": 2,
-}
+ALONE = {"partitions": 1, "records": 7, "segments": 2, "size": 100, "offsets": 7, "codec_share": 0.6, "oldest_timestamp": 50}
+ALONE["producers"] = 2
 
 
 CHANGED = [
@@ -87,6 +75,7 @@ def test_formats_say_which_releases_wrote_them(values: dict[str, str] | None, ma
     assert _written_by(meta, magics) == said
 
 
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FIRST = f"{0:020}"
 KINDS = {
     "logs": (f"{FIRST}.log",),
@@ -155,18 +144,52 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
     ]
 
 
-@each("most, drawn, whole", [(1, 1, 2), (2, 2, 2), (3, 3, 2), (4, 3, 2), (5, 5, 2), (20, 5, 5)])
+@each("seed", range(16))
+@each("level", ["headers", "full"])
+def test_a_partition_is_the_sum_of_its_batches(level: str, seed: int, tmp_path: Path) -> None:
+    """Of three logs, only the first and the last are read for `headers`."""
+    chance, offset, plain_size = random.Random(seed), 5, 0
+    segments: dict[int, list[bytes]] = {}
+    found: list[tuple[int, str, int, int, int]] = []  # of each batch that is read: size, codec, records, producer, time
+    for log in range(3):
+        pieces = segments.setdefault(offset, [])
+        for _ in range(chance.randint(1, 9)):
+            count, codec, producer = chance.randint(1, 4), chance.choice(CODECS[seed % 3 :]), chance.choice((-1, -1, 0, 7, 8))
+            time = chance.choice((-1, TIMESTAMP + chance.randrange(9**6)))
+            records = [record(value=b"v" * chance.randrange(900)) for _ in range(count)]
+            fields: dict[str, Any] = {"producer_id": producer, "base_timestamp": time, "base_offset": offset}
+            pieces.append(batch(records=records, codec=codec, **fields))  # type: ignore[arg-type]  # a codec
+            if level == "full" or log != 1:
+                found.append((len(pieces[-1]), codec, count, producer, time))
+                plain_size += len(batch(records=records, **fields))
+            offset += count
+    (made,) = kdump.info(write_partition(tmp_path, topic="t", segments=segments), level=level).partitions
+    by_codec: Counter[str] = Counter()
+    for size, codec, *_ in found:
+        by_codec[codec] += size
+    assert (made.size, made.read_bytes) == (sum(len(b"".join(one)) for one in segments.values()), by_codec.total())
+    assert list(made.codecs.items()) == sorted(by_codec.items(), key=lambda one: (-one[1], one[0]))
+    assert made.saving == (pytest.approx(plain_size / made.read_bytes) if set(by_codec) != {"none"} else None)
+    assert (made.first_offset, made.end_offset, made.batches) == (5, offset, len(found))
+    assert (made.records, made.magics) == (sum(count for _, _, count, _, _ in found), [2])
+    assert (made.largest_batch, made.producers) == (max(found)[0], len({one for *_, one, _ in found if one >= 0}))
+    times = [time for *_, time in found if time >= 0]
+    assert (made.oldest_timestamp, made.newest_timestamp) == (min(times, default=None), max(times, default=None))
+
+
+@each("most, drawn, whole", [(1, 1, 3), (2, 2, 3), (3, 3, 3), (4, 4, 3), (5, 5, 3), (20, 5, 5)])
 def test_a_page_draws_the_worst_partitions_with_their_replicas_and_reads_all_of_those(
     most: int, drawn: int, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sound ones, too, where there are few; of partitions of three segments, the second is read of those with damage."""
+    """Sound ones, too, where there are few; of partitions of three segments, the second is read of those with findings."""
     monkeypatch.setattr("kdump.overview.ticket._MOST_DRAWN", most)
     for name, damaged in (("a/u", 0), ("a/t", 0), ("a/w", 0), ("b/t", 1), ("b/v", 2)):
         batches = [data(offset) for offset in range(4)]
         batches[1:3] = [flipped(one) if row < damaged else one for row, one in enumerate(batches[1:3])]
         write_partition(tmp_path / name[0], topic=name[2:], segments={0: batches[:1], 1: batches[1:3], 3: batches[3:]})
+    (tmp_path / "a/w-0" / f"{FIRST}.index").unlink()  # a warning
     made = ticket_of([str(tmp_path)], "full")
     found = [os.path.relpath(one.path, tmp_path) for one in made.maps]
-    assert found == ["b/v-0", "b/t-0", "a/t-0", "a/u-0", "a/w-0"][:drawn]
+    assert found == ["b/v-0", "b/t-0", "a/t-0", "a/w-0", "a/u-0"][:drawn]
     assert sum(one.is_read_whole for one in made.overview.partitions) == whole
-    assert (made.exit_code, sorted(os.path.relpath(path, tmp_path) for path in made.starts)) == (1, ["b/t-0", "b/v-0"])
+    assert (made.exit_code, sorted(os.path.relpath(path, tmp_path) for path in made.starts)) == (1, ["a/w-0", "b/t-0", "b/v-0"])

@@ -10,13 +10,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import golden_outputs
 import kdump
-from kdump.checks.finding import Finding, Start
+from kdump.checks.finding import FileReport, Finding, Start
 from kdump.checks.settings import current_time
 from kdump.cli.commands import main
 from kdump.output.rows.columns import width_of
@@ -24,7 +25,7 @@ from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.triage import write_screen
 from kdump.output.triage import add_commands
-from kdump.overview.row import OpenTransaction, Place
+from kdump.overview.row import OpenTransaction, PartitionSum, Place
 from kdump.overview.triage import NextStarts, Triage, _events, triage_of
 from kdump.tables import Row
 from tests.builders.brokers import write_broken_broker
@@ -109,14 +110,6 @@ def test_who_waits_for_a_transaction_is_stuck(level: str, broker: Path) -> None:
     (stuck,) = (event for event in triage.events if event.heading == "stuck")
     assert (stuck.path, stuck.offset, stuck.codes, triage.exit_code) == ("kafka/pay-0", 0, ["txn-hanging"], 1)
     assert any("abort --topic pay --partition 0 --start-offset 0" in command for command in stuck.commands)
-
-
-def test_who_may_have_to_wait_longer_is_said_of_a_young_log(broker: Path) -> None:
-    batches = [data(0, producer=5, sequence=0, is_transactional=True)]
-    batches += [data(offset, value=b"v" * 1000, at=TIMESTAMP + offset * 100) for offset in range(1, 600)]
-    write_partition(broker, topic="pay", segments={0: batches})
-    assert ", and a marker may be in what was not read" in _triage("headers").events[0].message
-    assert _triage("deep").events[0].message.endswith("the log goes on for 59 s after it.")
 
 
 def test_a_fault_of_the_log_directory_is_one_event_beside_others(broker: Path) -> None:
@@ -205,15 +198,24 @@ def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
 
 
 def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (broker / ".kafka_cleanshutdown").unlink()
+    _points(broker, 0, 0)
+    log = broker / "orders-0" / file_name(10, ".log")
+    log.write_bytes(flipped(log.read_bytes()))
+    assert len(_triage().starts) == 1
     monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", 100)
     triage = _triage()
-    assert len(triage.left) == 2
+    assert (len(triage.left), triage.summary.partitions_not_forecast, triage.starts) == (2, 2, [])
     assert "starts of 2 partitions not forecast (--level quick)" in triage.verdict.text
     assert _triage("quick").left == []
     for point, logs in ((0, 2), (5, 2), (10, 1), (20, 1)):
         _points(broker, point)
         assert NextStarts(["kafka"]).scanned("kafka/orders-0") == logs * len(data(0, 10)), point
+    (broker / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 1, 5)]))
+    assert [NextStarts(["kafka"]).is_cleaned(f"kafka/{name}") for name in ("orders-0", "orders-1", "lost+found")] == [
+        False,
+        True,
+        False,
+    ]
     write_partition(broker, topic="small", segments={0: [data(0)]})
     (broker / "recovery-point-offset-checkpoint").unlink()
     monkeypatch.setattr("kdump.overview.triage._MOST_SCANNED", len(data(0)) + 2 * len(data(0, 10)))
@@ -362,25 +364,6 @@ def test_of_several_brokers_it_says_what_compares_their_replicas(broker: Path) -
     assert not any("kdump scan" in line for line in _screen(_triage("deep")))
 
 
-def test_unreadable_records_are_named_before_the_fault_and_the_most_come_first(broker: Path) -> None:
-    batches = [data(offset, 10) for offset in range(0, 50, 10)]
-    few, many = [*batches], [*batches]
-    few[1] = flipped(few[1])
-    many[1:4] = map(flipped, many[1:4])
-    for topic, segments in (("few", few), ("many", many)):
-        write_partition(broker, topic=topic, segments={0: segments})
-    (broker / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("many", 0, 5)]))
-    triage = _triage("deep")
-    events = [event for event in triage.events if event.heading == "unreadable"]
-    assert [event.path for event in events] == ["kafka/many-0", "kafka/few-0"]
-    cleaner = "The log cleaner stops, too: the partition grows. "
-    stop = "Consumers stop at offset 10. "
-    assert events[0].message.startswith(f"30 records cannot be read: offsets 10 to 39. {stop}{cleaner}")
-    assert events[1].message.startswith(f"10 records cannot be read: offsets 10 to 19. {stop}One batch")
-    reasons = [reason for reason in triage.verdict.reasons if reason.startswith("unreadable")]
-    assert reasons == ["unreadable: kafka/many-0: 3 x crc-mismatch", "unreadable: kafka/few-0: crc-mismatch"]
-
-
 def test_log_directories_that_do_not_fit_together_are_checked_together(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
     shutil.copytree("kafka", "other", ignore=shutil.ignore_patterns("orders-*"))
     write_partition(Path("other"), segments={0: [data(0, 10)]})
@@ -412,6 +395,7 @@ def test_a_bad_file_of_a_log_directory_is_named_itself_not_the_partitions_that_a
     triage = kdump.triage(broker)
     (event,) = (one for one in triage.events if "malformed" in one.message)
     assert (event.heading, event.path, event.places) == ("does not start", str(broker / "recovery-point-offset-checkpoint"), 1)
+    assert event.codes == [one.code for one in triage.findings if one.path == event.path] != []
     add_commands(triage)
     assert event.commands[0].startswith("mkdir -p KEEP && mv ") and "recovery-point-offset-checkpoint" in event.commands[0]
     assert event.commands[0].endswith("then scans each log from its start, and cuts it at damage: mend that first")
@@ -431,6 +415,7 @@ def _waits(path: str, producer: int, first: int, open_for_ms: int | None, *, is_
 def _seen(*rows: Row) -> list[tuple[str, str, int, str]]:
     """Heading, path, number of places and message of each event."""
     triage = Triage("deep")
+    triage.next_starts = SimpleNamespace(is_cleaned=lambda path: path in ("a-0", "b-0"))  # type: ignore[assignment]
     for found in rows:
         triage.take(found)
     return [(event.heading, event.path, event.places, event.message) for event in _events(triage)]
@@ -465,6 +450,52 @@ def test_who_waits_longest_is_said_once_and_who_waits_for_ever_before(
     rows: list[Row], events: list[tuple[str, int, str]]
 ) -> None:
     assert [(path, places, message) for _, path, places, message in _seen(*rows)] == events
+
+
+LARGE: dict[str, Any] = dict.fromkeys(PartitionSum.column_names)
+LARGE |= {"path": "e-0", "broken_at": "e-0/1.log, byte 5", "size": (64 << 20) + 1, "read_bytes": 0}
+
+
+def _unread(path: str, first: int, last: int, code: str = "crc-mismatch", certainty: str = "exact") -> Finding:
+    found = _found(code, path, first=first)
+    found.offset_last, found.offset_certainty, found.skipped, found.resync = last, certainty, 9, "by-length"
+    return found
+
+
+def test_what_cannot_be_read_is_one_event_of_each_partition_the_most_records_first() -> None:
+    """One of a start is about the partition itself; with as many records, what has more findings comes first."""
+    found = _seen(
+        *(_unread("a-0/1.log", 5, 6), _found("start-leaves-damage", "b-0"), _unread("c-0/1.log", 1, 1)),
+        *(
+            _unread("c-0/1.log", 3, 3, "garbage-region"),
+            _unread("d-0/1.log", 10, 19),
+            _unread("f-0/1.log", 5, 9, certainty="among"),
+        ),
+        *(_unread("d-0/1.log", 30, 1030), _unread("d-0/1.log", 50, 60), _unread("d-0/1.log", 2000, 2000)),
+        *(PartitionSum(**LARGE | {"path": path}) for path in ("d-0", "e-0")),
+        *(Start(path, "4.3.1", "clean", 0, False, "damage", 0, 0, stop, "why") for path, stop in (("a-0", 5), ("b-0", 1200))),
+    )
+    assert [(heading, places) for heading, _, places, _ in found] == [("unreadable", 1)] * 6
+    cleaner = "The log cleaner stops, too: the partition grows."
+    assert [(path, message) for _, path, _, message in found] == [
+        ("d-0", "1,012 records cannot be read: offsets 10 to 19, 30 to 1,030 and 1 more range. crc-mismatch here."),
+        ("c-0", "At least 2 records cannot be read: offsets 1, 3. crc-mismatch here."),
+        ("a-0", f"2 records cannot be read: offsets 5 to 6. Consumers stop at offset 5. {cleaner} crc-mismatch here."),
+        ("f-0", "At least 1 record cannot be read, among offsets 5 to 9. crc-mismatch here."),
+        ("b-0", "Consumers stop at offset 1,200. start-leaves-damage here."),
+        ("e-0", "Perhaps: there is no sound batch at e-0/1.log, byte 5."),
+    ]
+
+
+@each("level, words, size", [("headers", ["not examined"], 0), ("quick", ["headers intact"], 78)])
+def test_what_is_too_large_to_check_for_where_headers_end_is_not_examined(level: str, words: list[str], size: int) -> None:
+    triage = Triage(level)
+    for path, of_file, unread in (("a-0/1.log", 100, 30), ("a-0/1.index", 8, 0)):
+        values: dict[str, Any] = dict.fromkeys(FileReport.column_names, 0)
+        values |= {"path": path, "file_type": "log", "size": of_file, "bytes_not_examined": unread}
+        triage.take(FileReport(**values))
+    triage.take(PartitionSum(**LARGE))
+    assert (triage.verdict.words[:1], triage.summary.read_bytes) == (words, size)
 
 
 def test_what_else_is_wrong_is_one_event_for_each_fault_errors_first() -> None:

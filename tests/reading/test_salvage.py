@@ -25,6 +25,7 @@ from kdump.reading.trust import Order
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from kdump.reading.walked_log import UNEXAMINED, found_in
 from tests.builders.files import file_name, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.hostile import batches_and_claims
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.loops import each, examples
@@ -269,18 +270,11 @@ def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_e
 @each(
     ("damage", "after", "code"),
     [
-        (_batch(1)[:-5], b"", "torn-tail"),
-        (_batch(1)[:10], b"", "torn-header"),
-        (bytes(100), b"", "zero-tail"),
-        (bytes(100), _batch(1), "zero-hole"),
-        (b"\xff" * 50, b"", "garbage-region"),
-        (b"\xff" * 50, _batch(1), "garbage-region"),
-        (-5, _batch(1), "batch-length-negative"),
-        (20, _batch(1), "batch-length-too-small"),
-        (1 << 20, _batch(1), "batch-length-absurd"),
-        (1 << 20, b"", "torn-tail"),
-        (1 << 28, b"", "batch-length-absurd"),
-        (SIZE - 12 + 7, _batch(2), "crc-mismatch"),
+        *((_batch(1)[:-5], b"", "torn-tail"), (_batch(1)[:10], b"", "torn-header"), (SIZE - 12 + 7, _batch(2), "crc-mismatch")),
+        *((bytes(100), b"", "zero-tail"), (bytes(100), _batch(1), "zero-hole"), (-5, _batch(1), "batch-length-negative")),
+        *((b"\xff" * 50, b"", "garbage-region"), (b"\xff" * 50, _batch(1), "garbage-region")),
+        *((20, _batch(1), "batch-length-too-small"), (1 << 20, _batch(1), "batch-length-absurd")),
+        *((1 << 20, b"", "torn-tail"), (1 << 28, b"", "batch-length-absurd")),
     ],
 )
 def test_damage_has_the_code_of_its_kind_and_says_how_the_walk_went_on(damage: bytes | int, after: bytes, code: str) -> None:
@@ -339,10 +333,6 @@ def test_a_walk_may_start_at_the_last_entry_and_the_2nd_4th_and_8th_from_the_end
         assert [position // SIZE for position in starts_from_the_end(source)] == [11, 10, 8, 4, 0]
 
 
-def _bad(data: bytes) -> bytes:
-    return data[:-1] + bytes([data[-1] ^ 0x21])
-
-
 def _old(offset: int, *, magic: int = 1) -> bytes:
     return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
 
@@ -358,21 +348,18 @@ ENDLESS = 0x7FFFFFFFFFFFFFFF
 @each(
     ("batches", "expected"),
     [
-        ([_batch(0), _bad(_batch(7)), _batch(3), bytes(SIZE), _batch(5), _batch(9)], [(1, 3), (4, 5)]),  # room for all
-        ([_batch(0), _bad(_batch(5))], [(5, ENDLESS)]),
-        ([_batch(0), _bad(_batch(MOST - 1))], [(MOST - 1, ENDLESS)]),
-        ([_batch(0), _bad(_batch(MOST))], [(1, ENDLESS)]),
+        ([_batch(0), flipped(_batch(7)), _batch(3), bytes(SIZE), _batch(5), _batch(9)], [(1, 3), (4, 5)]),  # room for all
+        *(([_batch(0), flipped(_batch(first))], [(first, ENDLESS)]) for first in (5, MOST - 1)),
+        ([_batch(0), flipped(_batch(MOST))], [(1, ENDLESS)]),
         ([_batch(0), _claiming(_batch(5), 2 * SIZE), _batch(6), _batch(9)], [(5, 6)]),
         ([_batch(0), _with_length(_batch(1), SIZE + 40), _batch(2), _batch(3)], [(1, 2)]),  # only its length is wrong
-        (
-            [_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)],
-            [(1, 6)],
-        ),  # the header of a wrapper has the last of its offsets
-        ([_wrapped(0, 3), _bad(_wrapped(3, 3)), _old(9)], [(3, 9)]),
-        ([_wrapped(0, 3), _bad(_wrapped(3, 3)), _bad(_wrapped(6, 2)), _old(9)], [(3, 9), (6, 9)]),
-        ([_old(0), _bad(_wrapped(3, 3)), _old(9)], [(1, 9)]),
-        ([_wrapped(0, 3), _bad(_old(5)), _old(9)], [(3, 9)]),  # that it is not compressed may be wrong
-        ([_wrapped(0, 3), _old(3), _bad(_old(5)), _old(9)], [(5, 9)]),
+        # the header of a wrapper has the last of its offsets
+        ([_old(0), _claiming(_old(5), 2 * len(_old(5))), _old(6), _old(9)], [(1, 6)]),
+        ([_wrapped(0, 3), flipped(_wrapped(3, 3)), _old(9)], [(3, 9)]),
+        ([_wrapped(0, 3), flipped(_wrapped(3, 3)), flipped(_wrapped(6, 2)), _old(9)], [(3, 9), (6, 9)]),
+        ([_old(0), flipped(_wrapped(3, 3)), _old(9)], [(1, 9)]),
+        ([_wrapped(0, 3), flipped(_old(5)), _old(9)], [(3, 9)]),  # that it is not compressed may be wrong
+        ([_wrapped(0, 3), _old(3), flipped(_old(5)), _old(9)], [(5, 9)]),
     ],
 )
 def test_damage_takes_the_offsets_that_it_claims_if_they_lie_between_its_neighbours(
@@ -432,35 +419,21 @@ def _header(**changes: int) -> bytes:
 
 
 @each(
-    ("changes", "plausible"),
+    ("plausible", "changes"),
     [
-        ({}, True),
-        ({"offset": -1}, False),
-        ({"length": 57}, False),  # more than is left
-        ({"length": 49, "count": 0}, True),
-        ({"length": 48, "count": 0}, False),
-        ({"epoch": -2}, False),
-        ({"epoch": 7}, True),
-        ({"magic": 3}, False),
-        ({"magic": -1}, False),
-        ({"attributes": 0x78}, True),
-        ({"attributes": 0x80}, False),
-        ({"attributes": -1}, False),
-        ({"attributes": 4, "count": 99}, True),
-        ({"attributes": 5}, False),
-        ({"delta": -1}, False),
-        ({"count": 0}, True),
-        ({"count": 2}, False),
-        ({"count": -1}, False),
+        *((True, changes) for changes in ({}, {"length": 49, "count": 0}, {"epoch": 7}, {"attributes": 0x78}, {"count": 0})),
+        (True, {"attributes": 4, "count": 99}),
+        *((False, {name: -1}) for name in ("offset", "magic", "attributes", "delta", "count")),
+        *(
+            (False, changes)
+            for changes in ({"length": 57}, {"length": 48, "count": 0}, {"epoch": -2}, {"magic": 3}, {"count": 2})
+        ),
+        *((False, {"attributes": bits}) for bits in (5, 0x80)),
     ],
 )
-def test_a_header_is_plausible_by_each_of_its_fields(changes: dict[str, int], plausible: bool) -> None:
+def test_a_header_is_plausible_by_each_of_its_fields(plausible: bool, changes: dict[str, int]) -> None:
     assert is_plausible(_header(**changes), 68) == plausible
-
-
-@each("size", [60, 25, 0])
-def test_a_header_has_to_be_whole(size: int) -> None:
-    assert not is_plausible(_header()[:size], 68)
+    assert not any(is_plausible(_header(**changes)[:size], 68) for size in (60, 25, 0)), "it has to be whole"
 
 
 @each(
@@ -525,10 +498,8 @@ def test_sound_batches_stand_between_large_false_ones(tmp_path: Path) -> None:
 def test_runs_of_zeros_are_at_least_a_sector_and_end_where_the_range_does() -> None:
     with opened(b"x" + bytes(511) + b"x" * 10 + bytes(2000) + b"x" + bytes(512)) as source:
         for start, stop, found in (
-            (0, 3035, [(522, 2522), (2523, 3035)]),
-            (600, 1200, [(600, 1200)]),
-            (0, 1033, []),
-            (2523, 3034, []),
+            *((0, 3035, [(522, 2522), (2523, 3035)]), (600, 1200, [(600, 1200)])),
+            *((0, 1033, []), (2523, 3034, [])),
         ):
             assert list(zeros.runs(source, start, stop)) == found
 

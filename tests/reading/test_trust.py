@@ -51,11 +51,12 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [0, 1, 2, 3, 1, 2, 3], "iiiisii"),  # the first of a run that goes back
         (0, None, [50, 51, 5, 6, 7], "ssiii"),  # two against three
         (0, None, [*range(50, 60), 5, 6, 7], "iiiiiiiiiisii"),  # offsets go back and ascend: the first is out of line
-        (0, None, [50, 51, 5, 6, 52], "iissi"),
-        (0, None, [50, 51, 5, 6, 6], "iisss"),
-        (0, None, [50, 51, -5, -4, -3], "iisss"),
-        (0, None, [*_of(5, 50, 51), *_of(3, 5), *_of(2, 6, 7)], "iissi"),
-        (0, None, [0, 1, 60, 70, 4, 5], "iissii"),
+        *(
+            (0, None, [50, 51, 5, 6, 52], "iissi"),
+            (0, None, [50, 51, 5, 6, 6], "iisss"),
+            (0, None, [50, 51, -5, -4, -3], "iisss"),
+        ),
+        *((0, None, [*_of(5, 50, 51), *_of(3, 5), *_of(2, 6, 7)], "iissi"), (0, None, [0, 1, 60, 70, 4, 5], "iissii")),
         (0, None, [0, 1, 60, 5, 0, 5, 40, 7], "iisssisi"),  # of two that may follow 1, that with as many between them
         (0, None, [0, 9, 1, 2], "isii"),  # what is too high is out of line, not what follows
         (0, 20, [0, 9, 25, 26, 10], "iissi"),  # what is too high is wrong itself, and vouches for none
@@ -88,33 +89,19 @@ def test_an_epoch_is_wrong_if_one_bit_makes_it_much_higher() -> None:
     assert found == [False, False, False, False, True, False, True, True, False]  # 16 elections may not be missed
 
 
-SUMMARY: dict[str, Any] = {
-    "first_offset": 5,
-    "last_offset": 8,
-    "is_legacy": False,
-    "first_leader_epoch": 3,
-    "last_leader_epoch": 4,
-}
-SUMMARY |= {"leader_epochs_back": 0, "gaps": 0, "end": 0, "positions": [0]}
+SUMMARY: dict[str, Any] = {"first_offset": 5, "last_offset": 8, "first_leader_epoch": 3, "last_leader_epoch": 4}
+SUMMARY |= {"is_legacy": False, "leader_epochs_back": 0, "gaps": 0, "end": 0, "positions": [0]}
 
 
 @each(
     ("before", "of_summary", "takes"),
     [
-        ([], {}, True),
-        (_of(3, 4), {}, True),
-        (_of(3, 5), {}, False),
-        (_of(4, 4), {}, False),
-        (_of(4, 4), {"is_legacy": True}, True),
-        ([], {"leader_epochs_back": 1}, False),
-        ([], {"leader_epochs_back": 1, "is_legacy": True}, True),
-        ([], {"last_offset": 19, "end": 500}, True),
-        ([], {"last_offset": 20, "end": 500}, False),
-        ([], {"last_offset": 9}, True),  # a batch with offset 10 and leader epoch 4 follows
-        ([], {"last_offset": 10}, False),
-        ([], {"last_leader_epoch": 5}, False),
-        ([], {"last_leader_epoch": 5, "is_legacy": True}, True),
-        ([DOUBT], {}, False),
+        *(([], {}, True), (_of(3, 4), {}, True), (_of(3, 5), {}, False), ([DOUBT], {}, False)),
+        *((_of(4, 4), {}, False), (_of(4, 4), {"is_legacy": True}, True)),
+        *(([], {name: value}, False) for name, value in (("leader_epochs_back", 1), ("last_leader_epoch", 5))),
+        *(([], {name: value, "is_legacy": True}, True) for name, value in (("leader_epochs_back", 1), ("last_leader_epoch", 5))),
+        *(([], {"last_offset": 19, "end": 500}, True), ([], {"last_offset": 20, "end": 500}, False)),
+        *(([], {"last_offset": 9}, True), ([], {"last_offset": 10}, False)),  # a batch with offset 10 and leader epoch 4 follows
         ([*_of(3, 4), *_of(2, 4)], {}, False),  # the last was out of line
         ([(4, 9, 3, 10)], {"first_offset": 10, "last_offset": 12, "end": 500}, True),
     ],
