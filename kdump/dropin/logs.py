@@ -64,7 +64,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             raise tool.with_records(fault, source)
         trailing = source.size - log.position
         if trailing > 0 and max_bytes == history.MAX_INT:
-            tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
+            tool.out.write(f"Found {trailing} invalid bytes at the end of {tool.shown(name)}\n")
 
 
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
@@ -200,7 +200,8 @@ def _maker_of_records(
 
     skips_metadata = arguments.has("skip-record-metadata")
     stand_ins = StandIns()
-    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=stand_ins)
+    tokens = None if tool.is_terminal else stand_ins  # what they stand for is not escaped
+    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=tokens)
     is_plain = decoders is None or decoders == (text_of, text_of)
     regular = None if decoders is None or isinstance(decoders, tuple) else decoders.regular
     shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and (is_plain or regular) else None

@@ -92,7 +92,8 @@ class Decoding:
 
     def _column(self, decoders: tuple[plain.Decoder, plain.Decoder] | RecordDecoder | None) -> ContentsColumn:
         request = self._run.request
-        return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=self.stand_ins)
+        tokens = None if self._run.is_terminal else self.stand_ins  # what they stand for is not escaped
+        return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=tokens)
 
     def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded] | None]]:
         """The decoded keys and values of records, in pieces of bounded size: from which row up to which, and what they say.
