@@ -130,7 +130,9 @@ def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Pa
         return show(worker, start, end)
 
     monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
+    before = len(os.listdir("/dev/fd"))
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_text_before_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData
 from kdump.schemas import own
 from tests.builders.records import batch, record
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
@@ -42,7 +43,7 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
         if source:
             (tmp_path / "decoder.py").write_text(source)
             command = ("--decoder-cmd", f"{sys.executable} '{tmp_path / 'decoder.py'}'")
-        (tmp_path / "t-0").mkdir()
+        (tmp_path / "t-0").mkdir(exist_ok=True)
         records = [record(key=b"k", value=b"a", headers=HEADERS), record(key=b"k"), record(key=b"k", value=b"b" * 200_000)]
         (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(batch(records=records))
         status = main(["log", "--deep", "--output", "ndjson", *command, *options, str(tmp_path / "t-0")])
@@ -161,10 +162,25 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
-    status, rows, _ = listed("--value-decoder", "mine")
+    status, rows, _ = listed("--key-decoder", "mine", "--value-decoder", "mine")
+    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 2}
     assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 2}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
+
+
+@each("part", ["key", "value"])
+def test_of_several_types_in_files_the_one_that_is_named_decodes(part: str, listed: Lister, tmp_path: Path) -> None:
+    """The key is `k`, the value `a`: as Avro's zigzag, -54 and -49."""
+    files = tmp_path / "schemas"
+    files.mkdir()
+    fields = {"A": "x", "shop.B": "y", "C": "z"}
+    for name, field in fields.items():
+        of_field = {"name": field, "type": "int"}
+        (files / f"{name}.avsc").write_text(json.dumps({"type": "record", "name": name, "fields": [of_field]}))
+    for name, field in fields.items():
+        _, rows, _ = listed(f"--{part}-decoder", f"avro:{name}", "--schemas", str(files))
+        assert rows[0][f"decoded{part.capitalize()}"] == {field: {"key": -54, "value": -49}[part]}
 
 
 @pytest.mark.usefixtures("package")

@@ -490,9 +490,10 @@ def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("kdump.binary.codecs._module", missing)
     search = kdump.grep(NEEDLE, path)
     assert (list(search), search.verdict.verdict) == ([], "not proven")
-    assert [(gap.code, gap.offset, gap.next_offset) for gap in search.not_read] == [
-        ("codec-missing", row, row + 1) for row in (0, 1, 3, 4)
-    ]
+    gaps = [("codec-missing", row, row + 1) for row in (0, 1, 3, 4)]
+    assert [(gap.code, gap.offset, gap.next_offset) for gap in search.not_read] == gaps
+    noted = certificate.made(search, [str(path)], {})["notRead"]
+    assert [(gap["code"], gap["offset"], gap["nextOffset"]) for gap in noted] == gaps
 
 
 def test_matches_in_damaged_batches_and_messages_are_counted_wherever_these_stand(tmp_path: Path) -> None:

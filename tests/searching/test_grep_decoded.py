@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.reading import salvage
+from kdump.searching import schema_files
 from kdump.searching.decoding import ConditionDecoder
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
-from tests.builders.records import Record, batch, record
+from tests.builders.records import Record, batch, record, transaction_marker
 from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema
 from tests.searching.conftest import Run
@@ -154,6 +155,16 @@ def test_schemas_that_change_while_they_are_used_prove_nothing(
     assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
 
 
+def test_schemas_of_which_no_digest_can_be_made_prove_nothing(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(source: Any) -> str:
+        raise Unreadable("file-io-error", "Input/output error", path=source.path)
+
+    monkeypatch.setattr(schema_files, "digest", failing)
+    search = kdump.grep(None, registry / "jade-both-0", where=["x=777"], prove_absent=True)
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    assert [(gap.file, gap.code) for gap in search.not_read] == [(str(registry / "_schemas-0" / FIRST), "file-io-error")]
+
+
 def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, registry: Path) -> None:
     shutil.copytree(registry / "jade-both-0", registry / "jade-both-1")
     with (registry / "_schemas-0" / FIRST).open("ab") as file:
@@ -191,6 +202,12 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
     assert list(search) == []
     open_ones = {5: "schema-missing", 6: "schema-fingerprint-unknown", 7: "schema-id-unknown"}
     assert [(gap.offset, gap.code) for gap in search.not_read] == list(open_ones.items())
+    marked = tmp_path / "marked"
+    commit = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
+    write_partition(marked, topic="a", segments={0: [batch(records=[record(key=b"k", value=b'{"a":1}')]), commit]})
+    search = kdump.grep("none", marked, fields=["decoded"])
+    assert (list(search), search.verdict.verdict) == ([], "absent"), "a marker is decoded by no schema"
+    assert [hit.matched for hit in kdump.grep("k", marked, key="k")] == [["key"]], "named once"
     both = _partition(tmp_path / "both", record(key=b'{"a":1}', value=values[-1]))
     assert [hit.matched for hit in kdump.grep('"a"', both, fields=["decoded"])] == [["key"]], "whatever its value is"
     for options in ({"decode": False}, {"value_decoder": "string"}):

@@ -48,6 +48,8 @@ def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
     batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
     assert _answers(_partition(tmp_path, *batches, _one(20), _one(21)), *range(7)) == ["present"] * 6 + ["missing"]
+    at_end = [*map(_one, range(20)), batch(base_offset=20, records=_records(0, 6), last_offset_delta=0)]
+    assert _answers(_partition(tmp_path / "end", *at_end), *range(19, 27)) == ["present"] * 7 + ["not-written"]
 
 
 @each("deltas", [(500, 30, -5), (500,)])
