@@ -189,7 +189,7 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
 def test_of_a_log_directory_only_the_chosen_partitions_are_copied(
     partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for number in (1, 2):
+    for number in (1, 2, f"3.{'0' * 32}-delete"):  # the last is never counted
         shutil.copytree(partition, partition.parent / f"orders-{number}")
     write_partition(partition.parent, topic="sums", segments={0: [b"damaged"]})
     checkpoint = partition.parent / "recovery-point-offset-checkpoint"
@@ -244,7 +244,12 @@ def test_what_a_start_would_not_keep_as_it_is_is_refused(name: str, data: bytes,
 
 
 @pytest.mark.parametrize(
-    "settings", [{"cleanup.policy": "compact"}, *({"index.interval.bytes": text} for text in ("-1", "x", "\u0663", str(1 << 31)))]
+    "settings",
+    [
+        {"cleanup.policy": "compact"},
+        *({"index.interval.bytes": text} for text in ("-1", "x", " 5", "\u0663", str(1 << 31), "9" * 5000)),
+    ],
+    ids=lambda settings: next(iter(settings.values()))[:20],
 )
 def test_unknown_settings_are_refused(settings: dict[str, Any], partition: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
@@ -262,11 +267,12 @@ def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path,
     stale = ["00000000000000000001.snapshot", "00000000000000000003.txnindex", "partition.metadata"]
     for name in stale:
         (partition / name).write_bytes(b"stale")
+    (partition / "3.index").write_bytes(b"of no segment")
     (partition / f"{FIRST}.index").unlink(missing_ok=True)
     rows = kdump.reindex(partition, tmp_path / "out", without_logs=True)
     found = {row.path: row.size_before for row in rows if isinstance(row, Companion) and row.action == "to-remove"}
     assert found == dict.fromkeys(stale, 5)
-    for name in found:
+    for name in (*found, "3.index"):
         (partition / name).unlink()
     shutil.copytree(tmp_path / "out", partition, dirs_exist_ok=True)
     kdump.reindex(partition, tmp_path / "whole")
