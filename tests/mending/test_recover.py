@@ -30,6 +30,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, w
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
+from tests.support import Capture
 from tests.work import assert_linear, work_of
 
 FIRST = "00000000000000000000"
@@ -410,9 +411,7 @@ def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
 
 
 @each("word, said", [("0", "--accept 0: no batch whose CRC does not match has this offset"), ("x", "an offset is a number")])
-def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(
-    word: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(word: str, said: str, tmp_path: Path, capfd: Capture) -> None:
     path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1, value=b"vvvv"), -3)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--accept", word]) == 2
     assert said in capfd.readouterr().err
@@ -453,7 +452,7 @@ def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, d
     assert [(row.offset, row.key, row.start) for row in found] == [(1 + row, key, len(_batch(0))) for row, key in enumerate(keys)]
 
 
-def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: Capture) -> None:
     """Of ten at most."""
     keys = [b"customer-\x1b[1m7", *(b"%d" % row for row in range(11))]
     path = _partition(tmp_path, {0: [_batch(0), flipped(_records(1, keys), -20)]})
@@ -805,7 +804,7 @@ def test_a_replica_of_another_topic_of_the_name_is_left_out(tmp_path: Path) -> N
     ],
 )
 def test_only_what_fits_together_is_recovered_together(
-    words: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    words: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     for name in ("orders-0", "sums-1", "copy/orders-0"):
         _partition(tmp_path, {0: [_batch(0)]}, name)
@@ -865,7 +864,7 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
 # --- the command
 
 
-def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: Capture) -> None:
     sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [flipped(_batch(0))]})
     assert main(["recover", str(sound), "-o", str(tmp_path / "o1")]) == 0
     said = capfd.readouterr().out
@@ -878,7 +877,7 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert not (tmp_path / "o3").exists()
 
 
-def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: Capture) -> None:
     lost = flipped(_records(1, [b"a", b"\xff", b"c"]), -60)
     path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", "ndjson"]) == 1
@@ -986,7 +985,7 @@ _HOLD = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcn
 
 
 @pytest.mark.parametrize("is_held", [True, False])
-def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, capfd: Capture) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
     lock = tmp_path / ".lock"
     lock.touch()
@@ -1058,7 +1057,7 @@ def test_a_transaction_that_a_compressed_marker_aborts_is_indexed(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["__cluster_metadata-0", "orders-0"])
-def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Path, capfd: Capture) -> None:
     root = tmp_path / "kafka"
     root.mkdir()
     (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n")

@@ -23,6 +23,7 @@ from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each, of_all_cases
 from tests.restarts import rebuilt
+from tests.support import Capture
 
 FIRST = "00000000000000000000"
 LINES = list(rebuilt.lines())
@@ -186,9 +187,7 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
     assert kdump.verdict(tmp_path / "out" / "orders-0").exit_code == 0
 
 
-def test_of_a_log_directory_only_the_chosen_partitions_are_copied(
-    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_log_directory_only_the_chosen_partitions_are_copied(partition: Path, tmp_path: Path, capfd: Capture) -> None:
     for number in (1, 2, f"3.{'0' * 32}-delete"):  # the last is never counted
         shutil.copytree(partition, partition.parent / f"orders-{number}")
     write_partition(partition.parent, topic="sums", segments={0: [b"damaged"]})
@@ -327,7 +326,7 @@ def test_a_log_that_changes_while_only_companions_are_written_is_refused(
 
 
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
-def test_the_command_reports_what_it_made(form: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_what_it_made(form: str, partition: Path, tmp_path: Path, capfd: Capture) -> None:
     assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--output", form]) == 0
     assert f"{FIRST}.timeindex" in capfd.readouterr().out
 
@@ -412,7 +411,7 @@ def test_a_wrapper_that_a_start_would_not_keep_is_refused(log: list[bytes], said
     ("gone", "lost"), [("first", [(0, 14)]), ("newest", [(15, 29)]), ("all", None), ("cut", [(20, 29)]), ("nothing", [])]
 )
 def test_what_other_files_know_and_the_logs_do_not_have_is_reported(
-    gone: str, lost: list[tuple[int, int]] | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    gone: str, lost: list[tuple[int, int]] | None, tmp_path: Path, capfd: Capture
 ) -> None:
     """The copy looks sound, without the files that say what is missing."""
     records = [record(value=b"v" * 2000)] * 5

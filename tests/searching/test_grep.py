@@ -36,6 +36,7 @@ from tests.builders.files import write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.searching.conftest import Run
+from tests.support import Patch
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
@@ -375,7 +376,7 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
 
 
 def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_none(
-    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, data: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     place = tmp_path / "gone.json"
     run("--prove-absent", "--certificate", place, "nowhere", data)
@@ -392,7 +393,7 @@ def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_
 
 @pytest.mark.parametrize(("damage", "code"), [(b"", 0), (b"x" * 100, 3)])
 def test_a_search_whose_reader_has_gone_is_as_complete_as_what_was_read(
-    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes, code: int
+    run: Run, data: Path, monkeypatch: Patch, damage: bytes, code: int
 ) -> None:
     _log(data).write_bytes(_log(data).read_bytes() + damage)
     shown = _Shown.all
@@ -546,9 +547,7 @@ def _nine_segments(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("processes", range(4))
-def test_files_are_searched_where_no_process_can_be_started(
-    processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_searched_where_no_process_can_be_started(processes: int, tmp_path: Path, monkeypatch: Patch) -> None:
     partition = _nine_segments(tmp_path)
     fork, started = os.fork, count()
 
@@ -563,7 +562,7 @@ def test_files_are_searched_where_no_process_can_be_started(
     assert (search.verdict.verdict, search.verdict.exit_code, search.verdict.files) == ("found", 0, 9)
 
 
-def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypatch: Patch) -> None:
     partition, whole, test = _nine_segments(tmp_path), FileSearch.found, os.getpid()
 
     def found_and_killed(search: FileSearch) -> Iterator[Found]:
@@ -579,9 +578,7 @@ def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypa
     assert [gap.end for gap in search.not_read] == [file.size for file in search.files]
 
 
-def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(
-    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(run: Run, data: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     path = str(tmp_path / "certificate.json")
     run("--prove-absent", "--certificate", path, "nothing", data)
     opened = os.open

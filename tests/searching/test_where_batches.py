@@ -12,6 +12,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import Record, batch, message, message_set, record, wrapper
 from tests.loops import each
+from tests.support import Capture
 
 
 def _partition(folder: Path, *batches: bytes, base: int = 0) -> Path:
@@ -98,9 +99,7 @@ def _unreadable(codec: Codec, base: int, count: int) -> bytes:
 
 @pytest.mark.both_kernels
 @each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
-    codec: Codec, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(codec: Codec, tmp_path: Path, capfd: Capture) -> None:
     bad = _unreadable(codec, 0, 4)
     path = _partition(tmp_path, bad, batch(base_offset=4, records=_records(4, 4)))
     assert _answers(path, *range(9)) == ["damaged"] * 4 + ["present"] * 4 + ["not-written"]
