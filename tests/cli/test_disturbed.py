@@ -86,9 +86,7 @@ def test_a_scan_goes_on_after_a_block_that_cannot_be_read(bench: Bench, library:
 @pytest.mark.slow
 @each("call", ["open", "opendir", "stat"], share=3)
 @each("name", ["check log directory", "check pattern", "scan json", "grep expression"])
-def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
-    name: str, call: str, bench: Bench, library: Path
-) -> None:
+def test_no_call_that_fails_makes_a_directory_look_clean_or_damaged(name: str, call: str, bench: Bench, library: Path) -> None:
     failure = Failure(call, str(errno.EIO))
     reference = disturbed.failing(bench, library, name, "sound", failure)
     assert reference.exit == 0
@@ -106,7 +104,7 @@ def test_no_command_waits_for_a_thread_that_has_no_memory(bench: Bench, library:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scan", "check"])
-def test_an_unbuffered_stdout_that_takes_half_of_each_write_gets_all(
+def test_an_unbuffered_stdout_that_takes_half_a_write_gets_all(
     name: str, bench: Bench, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")

@@ -216,7 +216,7 @@ def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: py
     ["check", "forecast", "scan", "log", "index", "grep x", "where orders-0@0", "where --key k"]
     + [f"{command} -o new" for command in ("recover", "reindex", "slice", "redact")],
 )
-def test_a_path_that_is_not_there_is_one_line_with_the_name_that_was_meant(
+def test_a_path_that_is_not_there_is_one_line_with_what_was_meant(
     line: str, sound: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(sound.parent)

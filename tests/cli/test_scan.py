@@ -73,7 +73,7 @@ def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, t
     assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
 
 
-def test_a_scan_says_where_its_worker_processes_can_start_no_other(
+def test_a_scan_says_where_its_workers_can_start_no_other(
     brokers: Path, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = tasks.attempt
@@ -538,7 +538,7 @@ def test_paths_of_files_may_be_urls() -> None:
         assert Options({"path": form}).paths == ["/data"]
 
 
-def test_a_directory_that_could_not_be_listed_once_is_not_left_out_silently(
+def test_a_directory_that_was_not_listed_once_is_not_left_out_silently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """The check may list it a moment later, and finds nothing."""

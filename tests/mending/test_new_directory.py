@@ -112,7 +112,7 @@ def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: P
 
 @pytest.mark.parametrize("most", [None, 0, 1000])
 @pytest.mark.parametrize("size", [0, 1, (3 << 20) + 1, 7000])
-def test_a_file_has_all_bytes_however_few_the_system_takes_at_once(
+def test_a_file_has_all_bytes_however_few_are_taken_at_once(
     most: int | None, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without `most`, it copies as much as it likes, with 0 nothing at all, and else up to N bytes."""

@@ -119,9 +119,7 @@ def _holes(rows: list[Any]) -> list[tuple[int, int, bool]]:
         ({0: [_batch(0), bytes(200)]}, [], False),
     ],
 )
-def test_what_was_lost_before_the_first_whole_batch_is_a_hole(
-    logs: Logs, holes: list[Any], has_lost_end: bool, tmp_path: Path
-) -> None:
+def test_what_was_lost_before_the_first_batch_is_a_hole(logs: Logs, holes: list[Any], has_lost_end: bool, tmp_path: Path) -> None:
     """How many offsets were in what is lost at the end is not known."""
     result = _recover(tmp_path, logs)
     assert (_holes(result.rows), result.summary("").are_more_missing) == (holes, has_lost_end)
@@ -349,7 +347,7 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
 
 @pytest.mark.both_kernels
 @each("logs, kept, left_out", LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_not_whole_or_not_in_place_is_left_out(
+def test_what_is_not_whole_or_in_place_is_left_out(
     logs: Logs, kept: Logs, left_out: list[tuple[str, bool]], tmp_path: Path
 ) -> None:
     result = _recover(tmp_path, logs)
@@ -766,7 +764,7 @@ def test_where_nothing_but_an_index_is_left_the_new_log_starts_at_its_base(tmp_p
 
 
 @pytest.mark.parametrize(("limit", "most"), [("LARGEST_DELTA", 2), ("LARGEST_SIZE", 3 * len(_batch(0)))])
-def test_batches_of_one_log_that_no_segment_can_hold_become_several(
+def test_batches_of_a_log_that_no_segment_holds_become_several(
     limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = [_batch(offset) for offset in range(7)]
@@ -959,9 +957,7 @@ def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -
 
 
 @each("state, taken", [("delete", 0), ("stray", 1)])
-def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_one_is_not(
-    state: str, taken: int, tmp_path: Path
-) -> None:
+def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_is_not(state: str, taken: int, tmp_path: Path) -> None:
     data, name = tmp_path / "data", f"orders-0.{'0' * 32}-{state}"
     write_partition(data, topic="orders", segments={0: [_batch(0)]}).rename(data / name)
     (data / "meta.properties").write_text("version=1\ncluster.id=a\nnode.id=1\n")

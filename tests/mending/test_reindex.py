@@ -23,7 +23,7 @@ from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each, of_all_cases
 from tests.restarts import rebuilt
-from tests.support import Capture
+from tests.support import Capture, Patch
 
 FIRST = "00000000000000000000"
 LINES = list(rebuilt.lines())
@@ -307,9 +307,7 @@ def test_without_logs_damage_is_refused_and_a_hole_reported(partition: Path, tmp
     assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--without-logs"]) == 1
 
 
-def test_a_log_that_changes_while_only_companions_are_written_is_refused(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_changes_while_companions_are_written_is_refused(partition: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     verify = NewPartition.verify
 
     def change(self: Any, **given: Any) -> None:

@@ -230,7 +230,7 @@ def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: 
     ],
 )
 @each("groups", [1, 2, 100])
-def test_text_of_many_groups_of_rows_is_read_again(
+def test_text_of_many_groups_is_read_again(
     texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_ROW_GROUP_ROWS", sum(map(len, texts)) // groups + 1)

@@ -411,7 +411,7 @@ def test_arrow_adds_up_topics_as_the_question_does(tmp_path: Path) -> None:
 
 
 @each(("changed", "count"), [({}, 1), ({"isKeyTruncated": True}, 0), ({"isControl": True}, 0), ({"status": "damaged"}, 0)])
-def test_cut_keys_and_those_of_control_or_damaged_records_are_no_duplicates(
+def test_cut_keys_and_those_of_control_or_damaged_records_do_not_count(
     tmp_path: Path, changed: dict[str, Any], count: int
 ) -> None:
     brokers = {"1": {"table-0": {0: [data(0, key=b"a"), data(1, key=b"a")]}}}

@@ -136,9 +136,7 @@ def _compact(folder: Path, kept: bytes, *gone: int) -> None:
 
 @each("isolated", ["true", "false"])
 @each("table", growth.TABLES)
-def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset(
-    tmp_path: Path, table: str, isolated: str
-) -> None:
+def test_segments_compacted_after_a_step_was_planned_are_read_by_offset(tmp_path: Path, table: str, isolated: str) -> None:
     reader = Reader(tmp_path, table, isolated=isolated, parallelism="1")
     folder = tmp_path / "a-0"
     _append(folder, 0, _one(0), _one(2))

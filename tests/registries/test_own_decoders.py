@@ -17,6 +17,7 @@ from kdump.errors import CorruptData
 from kdump.schemas import own
 from tests.builders.records import batch, record
 from tests.loops import each
+from tests.support import Patch
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
@@ -134,7 +135,7 @@ def odd(data, part, topic, headers):
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def package(tmp_path: Path, monkeypatch: Patch) -> None:
     site = tmp_path / "site"
     info = site / "mine-1.dist-info"
     info.mkdir(parents=True)
@@ -146,9 +147,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
-def test_a_machine_without_a_process_for_the_command_is_not_the_fault_of_the_data(
-    number: int, listed: Lister, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_process_for_the_command_is_not_the_fault_of_the_data(number: int, listed: Lister, monkeypatch: Patch) -> None:
     monkeypatch.setattr(subprocess, "Popen", mock.Mock(side_effect=OSError(number, os.strerror(number))))
     status, rows, err = listed(source=UPPER)
     assert (status, rows) == (NOT_EXAMINED, [])

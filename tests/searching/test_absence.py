@@ -78,7 +78,7 @@ def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind:
 @each("codec", ["none", "gzip", "zstd"])
 @each("is_alone", [False, True])
 @each("claimed", [0, -1])
-def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
+def test_a_batch_that_says_it_is_empty_but_is_not_proves_nothing(
     codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
 ) -> None:
     hollow = _batch(1, NEEDLE, codec=codec, records_count=claimed)

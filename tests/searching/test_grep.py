@@ -647,7 +647,7 @@ def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> N
 
 
 @each(("field", "status"), [({}, "intact"), ({"value_length": 1000}, "damaged")])
-def test_a_match_whose_value_reaches_past_its_message_is_damaged(
+def test_a_match_whose_value_ends_past_its_message_is_damaged(
     field: dict[str, Any], status: str, run: Run, tmp_path: Path
 ) -> None:
     path = write_partition(tmp_path, segments={0: [message_set(messages=[message(key=b"k", value=b"v", **field)])]})

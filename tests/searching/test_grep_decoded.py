@@ -80,9 +80,7 @@ def _partition(folder: Path, *records: Record, topic: str = "a") -> Path:
 
 
 @each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
-def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
-    question: Question, answer: Answer, cases: Path
-) -> None:
+def test_a_recorded_value_is_found_by_what_a_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
     leaf = _leaf(answer["decoded"])
     assert leaf is not None
     path = cases / question[0] / question[1]

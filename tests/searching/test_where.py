@@ -370,7 +370,7 @@ CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/
 
 
 @pytest.mark.parametrize("name", [*CHECKPOINTS, f"a-0/{FIRST}.log", "a-0"])
-def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
+def test_an_answer_is_not_certain_if_a_copy_could_not_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
