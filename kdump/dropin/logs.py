@@ -199,9 +199,8 @@ def _maker_of_records(
     from kdump.output.stand_ins import StandIns
 
     skips_metadata = arguments.has("skip-record-metadata")
-    stand_ins = StandIns()
-    tokens = None if tool.is_terminal else stand_ins  # what they stand for is not escaped
-    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=tokens)
+    stand_ins = StandIns(tool.shown)
+    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=stand_ins)
     is_plain = decoders is None or decoders == (text_of, text_of)
     regular = None if decoders is None or isinstance(decoders, tuple) else decoders.regular
     shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and (is_plain or regular) else None

@@ -961,9 +961,12 @@ def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_is_not(s
     data, name = tmp_path / "data", f"orders-0.{'0' * 32}-{state}"
     write_partition(data, topic="orders", segments={0: [_batch(0)]}).rename(data / name)
     (data / "meta.properties").write_text("version=1\ncluster.id=a\nnode.id=1\n")
+    (data / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 1)]))
     result = recover.run([str(data)], str(tmp_path / "out"), config={})
     assert result.is_whole and result.partitions == taken
-    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["meta.properties", name][: 1 + taken]
+    names = ["meta.properties", *([name] * taken), "recovery-point-offset-checkpoint"]
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == names
+    assert (tmp_path / "out" / names[-1]).read_text() == ("0\n1\norders 0 1\n" if taken else "0\n0\n")
 
 
 def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:

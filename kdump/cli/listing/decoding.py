@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.java_strings import escaped
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words
 from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
@@ -36,7 +37,7 @@ class Decoding:
         self._run = run
         self._path = path
         self._faults: dict[str, _Faults] = {}
-        self.stand_ins = StandIns()
+        self.stand_ins = StandIns(escaped if run.is_terminal else str)
         request = run.request
         self._is_off = request.decode == NONE
         if path == STDIN:
@@ -92,8 +93,7 @@ class Decoding:
 
     def _column(self, decoders: tuple[plain.Decoder, plain.Decoder] | RecordDecoder | None) -> ContentsColumn:
         request = self._run.request
-        tokens = None if self._run.is_terminal else self.stand_ins  # what they stand for is not escaped
-        return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=tokens)
+        return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=self.stand_ins)
 
     def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded] | None]]:
         """The decoded keys and values of records, in pieces of bounded size: from which row up to which, and what they say.
