@@ -89,7 +89,7 @@ def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
         ("control batches", 5_000, ("recover", "-o", "{out}"), 9),  # 19
     ],
 )
-def test_a_command_does_not_hold_what_stands_beside_a_log(
+def test_no_command_holds_what_is_beside_a_log(
     tmp_path: Path, name: str, count: int, words: Sequence[str], at_most: float
 ) -> None:
     directory = written(KINDS[name], count, tmp_path).parent

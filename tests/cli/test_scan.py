@@ -27,7 +27,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, flipped, write_fleet
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import HANG, Capture, forks_only_here, wait_until, with_interrupts, without_modules
+from tests.support import HANG, Capture, Patch, forks_only_here, wait_until, with_interrupts, without_modules
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
@@ -73,9 +73,7 @@ def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, t
     assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
 
 
-def test_a_scan_says_where_its_workers_can_start_no_other(
-    brokers: Path, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_says_where_workers_can_start_no_other(brokers: Path, tmp_path: Path, capfd: Capture, monkeypatch: Patch) -> None:
     attempt = tasks.attempt
 
     def dying(task: ScanTask) -> TaskReport:
@@ -369,7 +367,7 @@ def _spark(where: str) -> tuple[str, str]:
     ],
     ids=str,
 )
-def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]) -> None:
+def test_spark_scans_where_asked_to(monkeypatch: Patch, options: dict[str, Any], engine: tuple[str, str]) -> None:
     given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
     monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
     assert chosen(**given) == engine
@@ -390,9 +388,7 @@ def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, cap
     assert json.loads(capsys.readouterr().out)["verdict"].startswith("unreadable (at least 6 records)")
 
 
-def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_without_out_shows_the_same_summary(brokers: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -538,9 +534,7 @@ def test_paths_of_files_may_be_urls() -> None:
         assert Options({"path": form}).paths == ["/data"]
 
 
-def test_a_directory_that_was_not_listed_once_is_not_left_out_silently(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_directory_that_was_not_listed_is_not_left_out_silently(tmp_path: Path, monkeypatch: Patch, capsys: Capture) -> None:
     """The check may list it a moment later, and finds nothing."""
     partition = write_partition(tmp_path / "logs", segments={0: [batch(records=[record()])]}, topic="a")
     whole, codes = system.entries, []

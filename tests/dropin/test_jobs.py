@@ -194,7 +194,7 @@ def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> 
         (2.0, b"", 3),  # a system that does not tell who is running now
     ],
 )
-def test_cores_on_which_others_are_busy_are_left_to_them(
+def test_cores_of_others_are_left_to_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last_minute: float, running: bytes, jobs: int
 ) -> None:
     told = tmp_path / "loadavg"

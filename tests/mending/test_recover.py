@@ -30,7 +30,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, w
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
-from tests.support import Capture
+from tests.support import Capture, Patch
 from tests.work import assert_linear, work_of
 
 FIRST = "00000000000000000000"
@@ -347,9 +347,7 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
 
 @pytest.mark.both_kernels
 @each("logs, kept, left_out", LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_not_whole_or_in_place_is_left_out(
-    logs: Logs, kept: Logs, left_out: list[tuple[str, bool]], tmp_path: Path
-) -> None:
+def test_what_is_torn_or_misplaced_is_left_out(logs: Logs, kept: Logs, left_out: list[tuple[str, bool]], tmp_path: Path) -> None:
     result = _recover(tmp_path, logs)
     assert _logs(tmp_path / "out") == _joined(kept)
     assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
@@ -764,9 +762,7 @@ def test_where_nothing_but_an_index_is_left_the_new_log_starts_at_its_base(tmp_p
 
 
 @pytest.mark.parametrize(("limit", "most"), [("LARGEST_DELTA", 2), ("LARGEST_SIZE", 3 * len(_batch(0)))])
-def test_batches_of_a_log_that_no_segment_holds_become_several(
-    limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_a_log_no_segment_holds_become_several(limit: str, most: int, tmp_path: Path, monkeypatch: Patch) -> None:
     whole = [_batch(offset) for offset in range(7)]
     path = _partition(tmp_path, {0: [*whole, b"garbage"]})
     for module in (partition_recovery, log_writer):
@@ -801,8 +797,8 @@ def test_a_replica_of_another_topic_of_the_name_is_left_out(tmp_path: Path) -> N
         ("empty", 3, "empty: is neither a partition directory nor a log directory"),
     ],
 )
-def test_only_what_fits_together_is_recovered_together(
-    words: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
+def test_only_what_fits_is_recovered(
+    words: str, code: int, said: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     for name in ("orders-0", "sums-1", "copy/orders-0"):
         _partition(tmp_path, {0: [_batch(0)]}, name)

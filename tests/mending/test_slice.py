@@ -152,9 +152,7 @@ def test_a_slice_starts_at_the_log_start_offset(partition: Path, tmp_path: Path)
 
 
 @each("snapshot, is_lost", [(10, False), (12, True)])
-def test_zeros_at_the_end_of_the_newest_log_are_damage_if_batches_were_there(
-    tmp_path: Path, snapshot: int, is_lost: bool
-) -> None:
+def test_zeros_at_the_end_of_the_last_log_are_damage_if_batches_were_there(tmp_path: Path, snapshot: int, is_lost: bool) -> None:
     partition = write_partition(tmp_path, topic="a", segments={0: [_data(0, 7)], 5: [_data(5, 7)]})
     (partition / f"{5:020}.log").write_bytes(_data(5, 7).ljust(1 << 20, b"\0"))
     (partition / f"{snapshot:020}.snapshot").write_bytes(b"")

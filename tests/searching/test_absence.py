@@ -78,9 +78,7 @@ def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind:
 @each("codec", ["none", "gzip", "zstd"])
 @each("is_alone", [False, True])
 @each("claimed", [0, -1])
-def test_a_batch_that_says_it_is_empty_but_is_not_proves_nothing(
-    codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
-) -> None:
+def test_a_batch_that_claims_to_be_empty_proves_nothing(codec: Codec, is_alone: bool, claimed: int, tmp_path: Path) -> None:
     hollow = _batch(1, NEEDLE, codec=codec, records_count=claimed)
     around = [] if is_alone else [_batch(0, b"v"), _batch(2, b"v")]
     path = _partition(tmp_path, *around[:1], hollow, *around[1:])

@@ -392,9 +392,7 @@ def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_
 
 
 @pytest.mark.parametrize(("damage", "code"), [(b"", 0), (b"x" * 100, 3)])
-def test_a_search_whose_reader_has_gone_is_as_complete_as_what_was_read(
-    run: Run, data: Path, monkeypatch: Patch, damage: bytes, code: int
-) -> None:
+def test_a_search_without_a_reader_says_what_it_read(run: Run, data: Path, monkeypatch: Patch, damage: bytes, code: int) -> None:
     _log(data).write_bytes(_log(data).read_bytes() + damage)
     shown = _Shown.all
 
@@ -647,9 +645,7 @@ def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> N
 
 
 @each(("field", "status"), [({}, "intact"), ({"value_length": 1000}, "damaged")])
-def test_a_match_whose_value_ends_past_its_message_is_damaged(
-    field: dict[str, Any], status: str, run: Run, tmp_path: Path
-) -> None:
+def test_a_match_whose_value_ends_past_it_is_damaged(field: dict[str, Any], status: str, run: Run, tmp_path: Path) -> None:
     path = write_partition(tmp_path, segments={0: [message_set(messages=[message(key=b"k", value=b"v", **field)])]})
     hit, *_ = (json.loads(line) for line in run("--key", "k", path, "--output", "ndjson")[1].splitlines())
     assert (hit["key"], hit["status"]) == ("k", status)

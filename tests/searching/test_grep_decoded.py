@@ -20,6 +20,7 @@ from tests.builders.records import Record, batch, record, transaction_marker
 from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema
 from tests.searching.conftest import Run
+from tests.support import Patch
 
 ANSWERS = answers()
 FIRST = f"{0:020d}.log"
@@ -137,9 +138,7 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_schemas_that_change_while_they_are_used_prove_nothing(
-    is_gone: bool, run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_schemas_that_change_prove_nothing(is_gone: bool, run: Run, registry: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     walk, segment = salvage.walk, registry / "_schemas-0" / FIRST
 
     def walked(source: Any, **given: Any) -> Any:
@@ -153,7 +152,7 @@ def test_schemas_that_change_while_they_are_used_prove_nothing(
     assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
 
 
-def test_schemas_of_which_no_digest_can_be_made_prove_nothing(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemas_of_which_no_digest_can_be_made_prove_nothing(registry: Path, monkeypatch: Patch) -> None:
     def failing(source: Any) -> str:
         raise Unreadable("file-io-error", "Input/output error", path=source.path)
 

@@ -26,7 +26,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, p
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
-from tests.support import Capture
+from tests.support import Capture, Patch
 from tools import archives
 
 FIRST = "00000000000000000000"
@@ -259,7 +259,7 @@ def test_the_last_lines_show_the_record_and_the_answer(
     answer: str,
     lines: list[str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
     capfd: Capture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -370,9 +370,7 @@ CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/
 
 
 @pytest.mark.parametrize("name", [*CHECKPOINTS, f"a-0/{FIRST}.log", "a-0"])
-def test_an_answer_is_not_certain_if_a_copy_could_not_be_read(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
-) -> None:
+def test_an_answer_is_unsure_if_a_copy_could_not_be_read(name: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
     one, other = (_partition(tmp_path / broker, _batch(0)) for broker in ("one", "other"))
     for path in CHECKPOINTS:
@@ -400,7 +398,7 @@ def test_an_answer_is_not_certain_if_a_checkpoint_may_lack_what_decides(name: st
         assert (f"not everything could be read: {copy / name}: " in fate.evidence) is not is_certain
 
 
-def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> None:
+def _let_fail(monkeypatch: Patch, function: str, failing: str) -> None:
     whole = getattr(os, function)
 
     def fails(path: Any = ".", *rest: Any, **given: Any) -> Any:
@@ -411,7 +409,7 @@ def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> N
     monkeypatch.setattr(os, function, fails)
 
 
-def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: Patch) -> None:
     batches = [
         batch(base_offset=0, records=[record()], producer_id=7, attributes=0x10),
         transaction_marker(base_offset=1, producer_id=7),
