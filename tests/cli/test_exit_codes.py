@@ -53,9 +53,7 @@ REPORT = "please report it, with what KDUMP_DEBUG=1 shows"
         ("what drives a terminal", UsageError("\x1b[2Jx"), 2, r"\x1b[2Jx"),
     ],
 )
-def test_each_end_has_a_code(
-    what: str, error: BaseException, status: int, words: str, monkeypatch: Patch, capfd: Capture
-) -> None:
+def test_exit_codes(what: str, error: BaseException, status: int, words: str, monkeypatch: Patch, capfd: Capture) -> None:
     _fails_with(error, monkeypatch)
     assert (main.main(), capfd.readouterr().err) == (status, f"kdump: {words}\n"), what
 

@@ -17,6 +17,7 @@ import pytest
 import kdump
 from campaigns import directories
 from golden_outputs.runs import CASES
+from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
@@ -650,9 +651,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
 
 
 @each("copies, log, lost", MERGED.values(), ids=MERGED, quick=20)
-def test_what_one_replica_lacks_is_filled_from_others(
-    copies: list[list[bytes]], log: list[bytes], lost: list[int | None], tmp_path: Path
-) -> None:
+def test_others_fill_what_one_lacks(copies: list[list[bytes]], log: list[bytes], lost: list[int | None], tmp_path: Path) -> None:
     result = _recover(tmp_path, *({0: batches} for batches in copies))
     assert _log(tmp_path / "out") == b"".join(log)
     assert [row.offset_first for row in _of(Dropped, result.rows) if row.is_lost] == lost and result.is_whole == (not lost)
@@ -797,9 +796,7 @@ def test_a_replica_of_another_topic_of_the_name_is_left_out(tmp_path: Path) -> N
         ("empty", 3, "empty: is neither a partition directory nor a log directory"),
     ],
 )
-def test_only_what_fits_is_recovered(
-    words: str, code: int, said: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture
-) -> None:
+def test_only_what_fits_is_taken(words: str, code: int, said: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     for name in ("orders-0", "sums-1", "copy/orders-0"):
         _partition(tmp_path, {0: [_batch(0)]}, name)
     _partition(tmp_path, {0: [_batch(0), _batch(1)]}, "other")
@@ -938,6 +935,22 @@ def test_a_log_directory_whose_properties_no_broker_takes_is_recovered_without_t
     lost = [row.source for row in result.rows if isinstance(row, Dropped) and row.is_lost]
     assert lost == [str(data / "meta.properties")] and not result.is_whole
     assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["orders-0"]
+
+
+def test_what_a_device_does_not_give_is_said_to_be_that(tmp_path: Path, monkeypatch: Patch) -> None:
+    batches = [_batch(offset, value=b"v" * 20_000) for offset in range(3)]
+    path, take = _partition(tmp_path, {0: batches}) / f"{0:020d}.log", Source._take
+
+    def failing(source: Source, position: int, count: int) -> bytes:
+        if source.path == str(path) and position <= 30_000 < position + count:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+        return take(source, position, count)
+
+    monkeypatch.setattr(Source, "_take", failing)
+    monkeypatch.setattr(Source, "is_direct", False)
+    result = recover.run([str(path.parent)], str(tmp_path / "out"), config={})
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == [("file-io-error", True)]
+    assert _holes(result.rows) == [(1, 1, True)] and _log(tmp_path / "out") == batches[0] + batches[2]
 
 
 def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -> None:

@@ -267,9 +267,7 @@ def test_a_batch_out_of_line_in_the_range_is_refused_and_kept_in_an_excerpt(tmp_
         ([*range(10), *range(10)], 0, 3, [0, 1, 2, 3]),
     ],
 )
-def test_batches_of_the_range_are_taken_after_later_ones_and_once(
-    order: list[int], first: int, last: int, excerpt: list[int], tmp_path: Path
-) -> None:
+def test_batches_out_of_order_are_taken_once(order: list[int], first: int, last: int, excerpt: list[int], tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="orders", segments={0: [_PLAIN[row] for row in order]})
     kdump.slice(path, tmp_path / "excerpt", from_offset=2 * first, to_offset=2 * last, with_damage=True)
     assert _log_of(tmp_path / "excerpt") == b"".join(_PLAIN[row] for row in excerpt)

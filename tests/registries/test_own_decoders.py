@@ -171,14 +171,12 @@ def test_an_installed_function_decodes(listed: Lister) -> None:
 @each("part", ["key", "value"])
 def test_of_several_types_in_files_the_one_that_is_named_decodes(part: str, listed: Lister, tmp_path: Path) -> None:
     """The key is `k`, the value `a`: as Avro's zigzag, -54 and -49."""
-    files = tmp_path / "schemas"
-    files.mkdir()
     fields = {"A": "x", "shop.B": "y", "C": "z"}
     for name, field in fields.items():
-        of_field = {"name": field, "type": "int"}
-        (files / f"{name}.avsc").write_text(json.dumps({"type": "record", "name": name, "fields": [of_field]}))
+        schema = {"type": "record", "name": name, "fields": [{"name": field, "type": "int"}]}
+        (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
     for name, field in fields.items():
-        _, rows, _ = listed(f"--{part}-decoder", f"avro:{name}", "--schemas", str(files))
+        _, rows, _ = listed(f"--{part}-decoder", f"avro:{name}", "--schemas", str(tmp_path))
         assert rows[0][f"decoded{part.capitalize()}"] == {field: {"key": -54, "value": -49}[part]}
 
 

@@ -375,9 +375,7 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
     assert run("--verify", place, moved)[0] == 2
 
 
-def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_none(
-    run: Run, data: Path, tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_a_certificate_needs_readable_files_and_overwrites_none(run: Run, data: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     place = tmp_path / "gone.json"
     run("--prove-absent", "--certificate", place, "nowhere", data)
     written = place.read_bytes()

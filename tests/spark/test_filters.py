@@ -1,6 +1,8 @@
 """Filters that Spark hands on, given to the data source as Spark gives them, in this process."""
 
 import json
+from itertools import product
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from kdump.output.arrow.schemas import table_schema
 from kdump.spark.source import KdumpPushdownReader  # it needs PySpark
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 from tests.sessions import ROOT
 
 SHARE = tuple(map(str, sorted((ROOT / "golden_outputs" / "cases").iterdir())[::12]))
@@ -27,34 +30,22 @@ def _read_with_filters(paths: list[str], table: str, filters: list[Any], **given
     return [row for part in reader.partitions() for read in reader.read(part) for row in read.to_pylist()]
 
 
-def _rows_between(rows: list[dict[str, Any]], column: str, lowest: int, highest: int) -> list[str]:
-    return sorted(repr(row) for row in rows if row[column] is not None and lowest <= row[column] <= highest)
+OPERATORS = {EqualTo: eq, GreaterThan: gt, GreaterThanOrEqual: ge, LessThan: lt, LessThanOrEqual: le}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("table", "column"),
-    [
-        *[("records", column) for column in ("offset", "timestamp")],
-        *[("batches", column) for column in ("lastOffset", "baseOffset", "timestamp")],
-    ],
+@each(
+    "table, column",
+    [*product(["records"], ["offset", "timestamp"]), *product(["batches"], ["lastOffset", "baseOffset", "timestamp"])],
 )
 def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> None:
     paths = [path for path in SHARE if "crc-good" not in path]  # headers with good checksums are believed
-    everything = _read_with_filters(paths, table, [])
-    values = sorted(row[column] for row in everything if row[column] is not None)
-    attribute = (column,)
-    for lowest, highest in ((values[len(values) // 3], values[-1]), (values[0], values[len(values) // 2]), (-5, 3), (2, 2)):
-        pairs: list[list[Any]] = [
-            [GreaterThanOrEqual(attribute, lowest), LessThanOrEqual(attribute, highest)],
-            [GreaterThan(attribute, lowest - 1), LessThan(attribute, highest + 1)],
-            *([[EqualTo(attribute, lowest)]] if lowest == highest else []),
-        ]
-        for filters in pairs:
-            rows = _read_with_filters(paths, table, filters)
-            assert _rows_between(rows, column, lowest, highest) == _rows_between(everything, column, lowest, highest)
-    last = _read_with_filters(paths, table, [GreaterThan(attribute, values[-1] - 1)])
-    assert len(last) < len(everything) or column == "baseOffset"
+    everything = [row for row in _read_with_filters(paths, table, []) if row[column] is not None]
+    values = sorted(row[column] for row in everything)
+    for kind, value in product(OPERATORS, (values[len(values) // 3], 2)):
+        found = [row for row in _read_with_filters(paths, table, [kind((column,), value)]) if row[column] is not None]
+        wanted, left = (sorted(repr(row) for row in rows if OPERATORS[kind](row[column], value)) for rows in (everything, found))
+        assert left == wanted, (kind, value)
 
 
 def test_what_filters_and_options_rule_out_is_not_read(tmp_path: Path) -> None:
