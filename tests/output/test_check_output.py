@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.check import formatter_of
@@ -134,6 +135,16 @@ def test_sarif_has_the_level_the_place_and_all_that_is_known() -> None:
     assert results[0]["properties"] == properties
     assert "offsetFirst" not in results[1]["properties"]
     assert all("baselineState" not in one for one in results)
+
+
+def test_sarif_has_a_rule_for_each_fault_with_all_that_the_catalogue_says() -> None:
+    run = _sarif((_finding("torn-tail"), "g"))
+    rules = run["tool"]["driver"]["rules"]
+    assert rules[run["results"][0]["ruleIndex"]]["id"] == "torn-tail"
+    for rule, fault in zip(rules, FAULTS.values(), strict=True):
+        assert (rule["id"], rule["shortDescription"]["text"].lower()) == (fault.code, fault.title.lower())
+        assert rule["defaultConfiguration"]["level"] == fault.severity.replace("info", "note")
+        assert rule["help"]["text"].endswith(f". Kafka: {fault.kafka}. Lost: {fault.loss}. To do: {fault.remedy}.")
 
 
 def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
