@@ -15,7 +15,6 @@ import pytest
 
 import kdump
 from kdump.cli import dropin
-from kdump.decoders import control_record as control_message
 from kdump.dropin.tool import _java_path
 from kdump.output.blocks import Blocks
 from tests.builders.files import (
@@ -101,7 +100,7 @@ HOSTILE = "\x1b[31m\x9b\u202e"
 @each("release", ["0.8.0", "0.10.2.1", "2.0.0", "2.4.1", "4.3.1"])
 def test_a_terminal_gets_no_character_that_it_would_obey(release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it comes from: keys, values, headers, records of internal topics and of control, and names of directories."""
-    monkeypatch.setattr(control_message, "LARGE_MESSAGE", 20)
+    monkeypatch.setattr("kdump.decoders.control_record.LARGE_MESSAGE", 20)
     key = int16(1) + string(HOSTILE) + string("t") + int32(0)
     value = int16(1) + int64(5) + string(HOSTILE) + int64(1) + int64(2)
     endpoint = compact_string(HOSTILE) + compact_string("host") + bytes(3)

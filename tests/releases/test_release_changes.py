@@ -16,6 +16,7 @@ from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
 from kdump.releases.timeline import FIRST, History, Part
 from tests.loops import each
+from tests.support import Capture
 
 Json = dict[str, Any]  # an object from json.loads
 
@@ -131,9 +132,6 @@ def test_a_change_is_put_in_a_phrase(old: str, new: str, summary: str) -> None:
 
 
 # --- the command
-
-
-Capture = pytest.CaptureFixture[str]
 
 
 def _run(capfd: Capture, *arguments: str) -> tuple[int, str, str]:

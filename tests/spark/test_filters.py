@@ -58,7 +58,6 @@ def test_what_filters_and_options_rule_out_is_not_read(tmp_path: Path) -> None:
         write_partition(tmp_path, topic="a", partition=partition, segments={0: batches})
     of_options = {"fromoffset": "9", "tooffset": "10", "fromtimestamp": "1970-01-01T00:00:01"}
     cases: list[tuple[str, list[Any], dict[str, str], int]] = [
-        ("records", [GreaterThan(("offset",), 4)], {}, 21),
         ("records", [GreaterThanOrEqual(("OFFSET",), 4), LessThan(("offset",), 7)], {}, 9),
         ("records", [GreaterThan(("offset",), 4), GreaterThan(("offset",), 1)], {}, 21),
         ("records", [LessThanOrEqual(("offset",), 1), LessThanOrEqual(("offset",), 4)], {}, 6),
@@ -69,9 +68,8 @@ def test_what_filters_and_options_rule_out_is_not_read(tmp_path: Path) -> None:
             6,
         ),
         ("records", [EqualTo(("offset",), 4), In(("Partition",), (0, 2)), EqualTo(("partition",), 2)], {}, 1),
-        ("records", [GreaterThan(("timestamp",), 1002)], {}, 18),
+        *(("records", [GreaterThan(("timestamp",), time)], {}, count) for time, count in ((1002, 18), (-2, 36))),
         ("records", [EqualTo(("timestamp",), 1002)], {}, 3),
-        ("records", [GreaterThan(("timestamp",), -2)], {}, 36),
         ("batches", [GreaterThan(("lastOffset",), 5)], {}, 6),
         ("batches", [LessThan(("baseOffset",), 6), GreaterThan(("baseOffset",), 2)], {}, 6),
         ("batches", [EqualTo(("topic",), "b")], {}, 0),

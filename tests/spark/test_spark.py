@@ -36,7 +36,7 @@ from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.loops import of_all_cases
 from tests.sessions import ROOT, why_no_spark
-from tests.support import HANG, wait_until, with_interrupts
+from tests.support import HANG, Capture, Patch, wait_until, with_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,8 +49,6 @@ SHARE = tuple(map(str, sorted(CORPUS.iterdir())[::6]))
 NOW = "1800000000000"
 
 Rows = Counter[str]
-Patch = pytest.MonkeyPatch
-Capture = pytest.CaptureFixture[str]
 
 
 @functools.cache
