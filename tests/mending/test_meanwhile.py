@@ -45,11 +45,9 @@ def test_an_input_that_changes_meanwhile_is_refused(base_offset: int, is_once: b
     size = 0 if base_offset else (path / file_name(0, ".log")).stat().st_size
 
     def append(_done: int, _total: int) -> None:
-        log = path / file_name(base_offset, ".log")
-        if is_once and log.exists() and log.stat().st_size > size:
-            return
-        with log.open("ab") as file:
-            file.write(batch(base_offset=9, records=[record()]))
+        with (path / file_name(base_offset, ".log")).open("ab") as file:
+            if file.tell() == size or not is_once:
+                file.write(batch(base_offset=9, records=[record()]))
 
     with pytest.raises(Unreadable, match="was changed"):
         run(str(path), str(tmp_path / "out"), Progress(append))
