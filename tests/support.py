@@ -28,6 +28,8 @@ from kdump.tables import Row
 from .builders.compression import Codec
 from .builders.records import TimestampType, batch, message, message_set, record, wrapper
 
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 Values = dict[str, Any]  # a row: values of any column type by the column's name
 
 

@@ -64,7 +64,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             raise tool.with_records(fault, source)
         trailing = source.size - log.position
         if trailing > 0 and max_bytes == history.MAX_INT:
-            tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
+            tool.out.write(f"Found {trailing} invalid bytes at the end of {tool.shown(name)}\n")
 
 
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
@@ -199,7 +199,7 @@ def _maker_of_records(
     from kdump.output.stand_ins import StandIns
 
     skips_metadata = arguments.has("skip-record-metadata")
-    stand_ins = StandIns()
+    stand_ins = StandIns(tool.shown)
     contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=stand_ins)
     is_plain = decoders is None or decoders == (text_of, text_of)
     regular = None if decoders is None or isinstance(decoders, tuple) else decoders.regular

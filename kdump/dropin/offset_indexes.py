@@ -32,10 +32,10 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     full_path = absolute(path)
     with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path, path) as index:
         if tool.profile.index_names_empty and not offset_index.entry_count(index):
-            tool.out.write(f"{path} is empty.\n")
+            tool.out.write(f"{tool.shown(path)} is empty.\n")
         elif arguments.has("index-sanity-check"):
             check.check_sanity(index, base_offset, allows_base_offset=tool.profile.sanity_allows_base_offset)
-            tool.out.write(tool.profile.sanity_line.format(path=path))
+            tool.out.write(tool.profile.sanity_line.format(path=tool.shown(path)))
         else:
             _dump_entries(tool, log, index, base_offset, window_size, is_quiet=arguments.has("verify-index-only"))
 

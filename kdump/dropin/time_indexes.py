@@ -42,7 +42,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     ):
         if arguments.has("index-sanity-check"):
             check.check_sanity(index, base_offset)
-            tool.out.write(tool.profile.sanity_line.format(path=path))
+            tool.out.write(tool.profile.sanity_line.format(path=tool.shown(path)))
             return
         _dump_entries(tool, log, index, offset_index, base_offset, is_quiet=arguments.has("verify-index-only"))
 

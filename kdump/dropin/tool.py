@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_strings import shown_text, text_of
+from kdump.binary.java_strings import escaped, shown_text, text_of
 from kdump.binary.paths import is_url, root
 from kdump.binary.source import NoSource, Source
 from kdump.dropin.joptsimple import Arguments
@@ -19,7 +19,7 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kdump.output.blocks import Blocks
     from kdump.releases.profile import Profile
@@ -60,6 +60,7 @@ class DumpTool:
         self.jobs = jobs
         self.tuning = tuning or Tuning()
         self.text_of = shown_text if is_terminal else text_of
+        self.shown: Callable[[str], str] = escaped if is_terminal else str
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
         codec_count = len(profile.codec_names)
@@ -106,7 +107,7 @@ class DumpTool:
     def say(self, text: str) -> None:
         """Write to stderr, after what was written to stdout before."""
         self.out.flush()
-        self.err.write(text)
+        self.err.write("\n".join(map(self.shown, text.split("\n"))))
         self.err.flush()
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
@@ -117,7 +118,7 @@ class DumpTool:
         """Record mismatches of two numbers each: at least one."""
         if self.profile.reports_bare_names:
             path = path.rpartition("/")[2]
-        self._complaints.add(kind, path, firsts, seconds)
+        self._complaints.add(kind, self.shown(path), firsts, seconds)
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
         """Show a help or version screen if it is asked for or needed. Returns the exit code then, otherwise None."""
@@ -151,7 +152,7 @@ class DumpTool:
             name = path.rpartition("/")[2]
             if self.profile.ignores_unknown_files_silently and file_name.suffix(name) not in self.profile.suffixes:
                 continue
-            self.out.write(f"Dumping {path}\n")
+            self.out.write(f"Dumping {self.shown(path)}\n")
             self._dump_file(path, name, arguments)
 
     def _dump_file(self, path: str, name: str, arguments: Arguments) -> None:

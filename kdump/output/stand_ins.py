@@ -14,9 +14,10 @@ _TOKEN_BYTES = 24
 
 
 class StandIns:
-    """Short tokens in a text, for which the pieces of large values are written."""
+    """Short tokens in a text, for which the pieces of large values are written, each as it is `shown`."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: Callable[[str], str] = str) -> None:
+        self._shown = shown
         self._pieces: dict[str, Callable[[], Pieces]] = {}
 
     def add(self, pieces: Callable[[], Pieces]) -> str:
@@ -32,6 +33,6 @@ class StandIns:
         for place, token in places:
             write(text[end:place])
             for piece in self._pieces.pop(token)():
-                write(piece)
+                write(self._shown(piece))
             end = place + len(token)
         write(text[end:])

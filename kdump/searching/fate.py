@@ -26,7 +26,6 @@ class Occurrence(NamedTuple):
     """A record with the key of a question: where the batch that holds it stands, and whether that is intact."""
 
     offset: int
-    has_value: bool
     is_intact: bool
     path: str
     position: int

@@ -57,7 +57,6 @@ class Query:
         self.producer_id = producer_id
         self.range = range or Range()
         self.misplaced_of = misplaced_of
-        self._is_regex = pattern is not None and kind == REGEX
         self._contains = None if pattern is None else _matcher(pattern, kind, ignores_case=ignores_case)
         self._contains_decoded = self._contains
         if self._contains is not None and self.decoded_parts and kind != REGEX:

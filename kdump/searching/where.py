@@ -169,9 +169,8 @@ class Whereabouts:
                 for hits in search.found():
                     records, owner_of = hits.part.records, owners(hits.part)
                     positions = hits.part.batches["position"]
-                    for row, offset, value in zip(owner_of, records["offset"], records["value"], strict=True):
-                        is_intact = hits.status != DAMAGED
-                        found.append(Occurrence(offset, value is not None, is_intact, item.path, positions[row]))
+                    for row, offset in zip(owner_of, records["offset"], strict=True):
+                        found.append(Occurrence(offset, hits.status != DAMAGED, item.path, positions[row]))
                 self.not_read += map(gap_line, search.result.not_read)
         return found
 

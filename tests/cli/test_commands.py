@@ -21,7 +21,7 @@ from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.cli.terminals import on_terminal
 from tests.loops import each, examples
-from tests.support import HANG, LOGS, damaged, flip_a_bit, run_here, run_without_reader, with_interrupts
+from tests.support import HANG, LOGS, Patch, damaged, flip_a_bit, run_here, run_without_reader, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -146,9 +146,7 @@ def test_a_misspelled_command_is_answered_with_what_may_be_meant(partition: Path
     assert status == CLEAN and out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
 
 
-def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     check, log = f"to check it: `kdump check {partition}`", f"to list its logs: `kdump log {partition}`"
     assert run_here(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {check}; {log}\n".encode())
     index = partition / "00000000000000000000.index"

@@ -26,6 +26,7 @@ from kdump.releases import history
 from kdump.schemas.decoding import PartDecoded
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record
+from tests.cli.terminals import on_terminal
 from tests.goldens import iterate
 from tests.loops import each
 
@@ -206,12 +207,17 @@ def test_a_record_of_which_a_key_or_value_was_lost_says_nothing_and_one_with_nul
     assert [one.key is not None for one in found] == [True] * 3 + [False] * 4
 
 
-def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister) -> None:
+def test_what_a_terminal_would_obey_is_escaped_inside_of_objects_and_of_kafkas_lines(listed: Lister, tmp_path: Path) -> None:
     for name in ("\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"):
         data = batch(records=[record(key=int16(1) + string(name) + string("t") + int32(0))])
         _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
         assert out.rstrip("\n").isprintable(), name
         assert json.loads(out)["decodedKey"]["data"]["group"] == name
+        if name == "\x1b[2J":
+            for release in ("2.4.1", "4.3.1"):
+                options = ("--release", release, "--output", "kafka", "--decode", "auto", "--print-data-log")
+                shown = on_terminal("log", *options, tmp_path / "__consumer_offsets-0" / LOG_NAME)
+                assert b"[2J" in shown and b"\x1b" not in shown
 
 
 _PAYLOAD = re.compile(

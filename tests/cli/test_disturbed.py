@@ -23,6 +23,7 @@ from campaigns.commands import Bench, Outcome, Run, processes_of
 from campaigns.disturbed import FAILURES, HANDLED, SURROUNDINGS, Failure, Runs, can_be_made, in_surroundings
 from tests.builders.files import file_name
 from tests.loops import each, of_all_cases
+from tests.support import Patch
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="a library is preloaded, processes are found in /proc"
@@ -86,9 +87,7 @@ def test_a_scan_goes_on_after_a_block_that_cannot_be_read(bench: Bench, library:
 @pytest.mark.slow
 @each("call", ["open", "opendir", "stat"], share=3)
 @each("name", ["check log directory", "check pattern", "scan json", "grep expression"])
-def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
-    name: str, call: str, bench: Bench, library: Path
-) -> None:
+def test_no_call_that_fails_makes_a_directory_look_clean_or_damaged(name: str, call: str, bench: Bench, library: Path) -> None:
     failure = Failure(call, str(errno.EIO))
     reference = disturbed.failing(bench, library, name, "sound", failure)
     assert reference.exit == 0
@@ -106,9 +105,7 @@ def test_no_command_waits_for_a_thread_that_has_no_memory(bench: Bench, library:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scan", "check"])
-def test_an_unbuffered_stdout_that_takes_half_of_each_write_gets_all(
-    name: str, bench: Bench, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unbuffered_stdout_that_takes_half_gets_all(name: str, bench: Bench, library: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     reference = disturbed.failing(bench, library, name, "sound")
     outcome = disturbed.failing(bench, library, name, "sound", Failure("write", "short", all_from_there=True), 1)
@@ -200,9 +197,7 @@ def _ending(bench: Bench, long: Path, name: str, number: signal.Signals, *, to_a
 @each("name", CASES, share=5)
 @each("number", HANDLED)
 @each("to_all", [False, True], ids=["to-one", "to-all"])
-def test_a_signal_ends_all_processes_and_leaves_nothing(
-    name: str, number: signal.Signals, to_all: bool, bench: Bench, long: Path
-) -> None:
+def test_a_signal_ends_all_and_leaves_nothing(name: str, number: signal.Signals, to_all: bool, bench: Bench, long: Path) -> None:
     outcome = _ending(bench, long, name, number, to_all=to_all)
     assert outcome == Outcome(128 + number, outcome.stdout, outcome.stderr)
     words = {signal.SIGINT: "interrupted", signal.SIGTERM: "interrupted by SIGTERM", signal.SIGHUP: "interrupted by SIGHUP"}

@@ -17,6 +17,7 @@ from golden_outputs.runs import CASES
 from kdump.cli import main as command_line
 from tests.loops import each
 from tests.stores import Store, running_store
+from tests.support import Capture
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
         return command_line.main()
 
 
-def _printed(capfd: pytest.CaptureFixture[str], place: str, *arguments: str) -> tuple[int, str, str]:
+def _printed(capfd: Capture, place: str, *arguments: str) -> tuple[int, str, str]:
     """Exit code, stdout and stderr, without what differs: the place and the time."""
     status = main([argument.replace("PLACE", place) for argument in arguments])
     out, err = (_SECONDS.sub(r"\1S", text.replace(place, "PLACE")) for text in capfd.readouterr())
@@ -70,7 +71,7 @@ def places(store: Store, tmp_path_factory: pytest.TempPathFactory, all_cases: bo
 
 
 @each("command", COMMANDS)
-def test_commands_print_the_same_of_urls(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], command: str) -> None:
+def test_commands_print_the_same_of_urls(places: list[tuple[str, str]], capfd: Capture, command: str) -> None:
     words = [*command.split(), "PLACE"]
     for local, url in places:
         assert _unwrapped(_printed(capfd, url, *words)) == _unwrapped(_printed(capfd, local, *words))
@@ -86,7 +87,7 @@ def _unwrapped(printed: tuple[int, str, str]) -> tuple[int, str, str]:
 
 
 @each("options", ["", "--print-data-log", "--index-sanity-check", "--verify-index-only"])
-def test_the_drop_in_form_reads_urls_too(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], options: str) -> None:
+def test_the_drop_in_form_reads_urls_too(places: list[tuple[str, str]], capfd: Capture, options: str) -> None:
     for local, url in places:
         for file in sorted(Path(local).iterdir()):
             if file.is_file() and file.suffix in (".log", ".index", ".timeindex", ".snapshot", ".txnindex"):
@@ -120,7 +121,7 @@ def _rows(folder: Path, roots: list[str]) -> list[dict[str, Any]]:
     return sorted(rows, key=repr)
 
 
-def test_a_repeated_scan_reads_only_what_was_replaced(store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_repeated_scan_reads_only_what_was_replaced(store: Store, tmp_path: Path, capfd: Capture) -> None:
     folder = tmp_path / "again" / "orders-0"
     shutil.copytree(ROOT / "examples" / "orders-0", folder)
     url = store.upload(folder, "again/orders-0")
@@ -135,7 +136,7 @@ def test_a_repeated_scan_reads_only_what_was_replaced(store: Store, tmp_path: Pa
     assert "unreadable (1 record)" in capfd.readouterr().out
 
 
-def test_patterns_name_urls(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_patterns_name_urls(places: list[tuple[str, str]], capfd: Capture) -> None:
     local, url = places[0]
     pattern = "PLACE/*7.log"
     assert _printed(capfd, url, "log", pattern) == _printed(capfd, local, "log", pattern)
@@ -163,9 +164,7 @@ MADE, OUTPUT = "what is mended or made", "the output"
         ("grep a LOCAL --prove-absent --certificate URL-new", "the certificate"),
     ],
 )
-def test_nothing_is_written_to_a_store(
-    places: list[tuple[str, str]], tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str, what: str
-) -> None:
+def test_no_store_is_written_to(places: list[tuple[str, str]], tmp_path: Path, capfd: Capture, command: str, what: str) -> None:
     local, url = places[0]
     assert main(command.format(tmp_path).replace("URL", url).replace("LOCAL", local).split()) == 2
     given = url if "URL-new" not in command else f"{url}-new"
@@ -183,7 +182,7 @@ def test_a_certificate_names_urls_and_is_verified(places: list[tuple[str, str]],
 
 
 @each("command", ["check", "log", "forecast", "index", "scan --engine local", "grep a"])
-def test_what_is_not_there_is_not_examined(store: Store, capfd: pytest.CaptureFixture[str], command: str) -> None:
+def test_what_is_not_there_is_not_examined(store: Store, capfd: Capture, command: str) -> None:
     capfd.readouterr()
     for place in ("backups/nowhere", "nobucket"):
         assert main([*command.split(), f"s3://{place}/orders-0"]) == 3
@@ -191,7 +190,7 @@ def test_what_is_not_there_is_not_examined(store: Store, capfd: pytest.CaptureFi
     assert "there is no bucket 'nobucket'" in out + err
 
 
-def test_other_urls_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_other_urls_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s3:" / "x").mkdir(parents=True)
     shutil.copytree(ROOT / "examples" / "orders-0", tmp_path / "s3:" / "x" / "orders-0")

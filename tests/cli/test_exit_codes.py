@@ -13,6 +13,7 @@ from kdump.cli import command_names, commands, main
 from kdump.errors import UsageError
 from tests.builders.records import batch, record
 from tests.loops import each
+from tests.support import Capture, Patch
 
 
 def _raising(error: BaseException) -> Callable[..., NoReturn]:
@@ -22,7 +23,7 @@ def _raising(error: BaseException) -> Callable[..., NoReturn]:
     return fails
 
 
-def _fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def _fails_with(error: BaseException, monkeypatch: Patch) -> list[bool]:
     """Let `kdump index` fail with this error; what is filled when stdout is not to be written to again."""
     forgotten: list[bool] = []
     monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
@@ -52,21 +53,19 @@ REPORT = "please report it, with what KDUMP_DEBUG=1 shows"
         ("what drives a terminal", UsageError("\x1b[2Jx"), 2, r"\x1b[2Jx"),
     ],
 )
-def test_whatever_happens_has_an_exit_code(
-    what: str, error: BaseException, status: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_exit_codes(what: str, error: BaseException, status: int, words: str, monkeypatch: Patch, capfd: Capture) -> None:
     _fails_with(error, monkeypatch)
     assert (main.main(), capfd.readouterr().err) == (status, f"kdump: {words}\n"), what
 
 
 @each("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")], ids=repr)
-def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: Patch) -> None:
     forgotten = _fails_with(error, monkeypatch)
     main.main()
     assert forgotten == [True]
 
 
-def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: Patch) -> None:
     _fails_with(ValueError("odd"), monkeypatch)
     monkeypatch.setenv("KDUMP_DEBUG", "1")
     with pytest.raises(ValueError, match="odd"):
@@ -94,9 +93,7 @@ def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
         *(("forecast x", 3), ("log x.log", 3), ("index x.index", 3), ("scan x", 3)),
     ],
 )
-def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
-    line: str, status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_pipe_ends_screens_with_0_not_what_judges(line: str, status: int, monkeypatch: Patch, capfd: Capture) -> None:
     from kdump.cli import dropin
     from kdump.cli.checking import run
     from kdump.cli.listing import command
@@ -126,13 +123,13 @@ def test_options_of_kafkas_tool_go_through_its_door() -> None:
     ],
     ids=str,
 )
-def test_screens_end_with_0_and_wrong_lines_with_2(arguments: list[str], status: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_screens_end_with_0_and_wrong_lines_with_2(arguments: list[str], status: int, capfd: Capture) -> None:
     assert commands.main(arguments) == status
     out, err = capfd.readouterr()
     assert (bool(out), err.startswith("kdump: ")) == (status < 2, status == 2)
 
 
-def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: Patch) -> None:
     from rich.live import Live
 
     from kdump.cli.checking.progress import CheckProgress
@@ -145,7 +142,7 @@ def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: py
 
 
 @pytest.mark.parametrize(("interval", "drawn"), [(0.0, [0.5, 1.0, 1.5, 2.0]), (3600.0, [0.5])])
-def test_a_bar_shows_the_share_of_all_now_and_then(monkeypatch: pytest.MonkeyPatch, interval: float, drawn: list[float]) -> None:
+def test_a_bar_shows_the_share_of_all_now_and_then(monkeypatch: Patch, interval: float, drawn: list[float]) -> None:
     from rich.progress import Progress
 
     from kdump.cli.scanning.progress import ScanProgress

@@ -71,9 +71,7 @@ def _peak(work: Callable[[], object]) -> float:
         ("rising leader epochs", 30_000, "full", 13),  # 14.3
     ],
 )
-def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
-    tmp_path: Path, name: str, count: int, level: str, at_most: float
-) -> None:
+def test_a_hostile_file_takes_the_memory_of_a_record(tmp_path: Path, name: str, count: int, level: str, at_most: float) -> None:
     directory = written(KINDS[name], count, tmp_path).parent
     codes = {finding.code for finding in kdump.check(directory, level=level)}  # once, so that modules are imported
     assert codes - {"index-missing", "timeindex-missing", "epochs-missing"} == set()
@@ -89,9 +87,7 @@ def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
         ("control batches", 5_000, ("recover", "-o", "{out}"), 9),  # 19
     ],
 )
-def test_a_command_does_not_hold_what_stands_beside_a_log(
-    tmp_path: Path, name: str, count: int, words: Sequence[str], at_most: float
-) -> None:
+def test_no_command_holds_what_is_beside(tmp_path: Path, name: str, count: int, words: Sequence[str], at_most: float) -> None:
     directory = written(KINDS[name], count, tmp_path).parent
 
     def run(out: str) -> None:

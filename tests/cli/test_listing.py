@@ -486,9 +486,7 @@ def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, time
         *(("--from-offset 15", [1, 2]), ("--from-offset 16", [2]), ("--to-offset 10", [0, 1]), ("--to-offset 9", [0])),
     ],
 )
-def test_transactions_reaching_into_a_range_are_listed(
-    tmp_path: Path, listed: Listed, options: str, producers: list[int]
-) -> None:
+def test_transactions_that_reach_a_range_are_listed(tmp_path: Path, listed: Listed, options: str, producers: list[int]) -> None:
     entries = [files.aborted_transaction(producer_id=row, first_offset=10 * row, last_offset=10 * row + 5) for row in range(3)]
     (tmp_path / TXN_INDEX).write_bytes(files.transaction_index(entries=entries))
     status, rows = listed("txnindex", *options.split(), tmp_path / TXN_INDEX)
@@ -565,8 +563,6 @@ def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path:
 
 
 @each(("field", "status"), [({}, "intact"), ({"key_length": 1000}, "damaged"), ({"value_length": 1000}, "damaged")])
-def test_a_key_or_value_past_the_end_damages_a_message(
-    tmp_path: Path, listed: Listed, field: dict[str, Any], status: str
-) -> None:
+def test_a_key_or_value_past_end_damages_a_message(tmp_path: Path, listed: Listed, field: dict[str, Any], status: str) -> None:
     path = write_log(tmp_path, message_set(messages=[message(key=b"k", value=b"v", **field), message(value=b"w")]))
     assert listed.only("status", "log", "--deep", path)[1] == [status, "intact"]

@@ -26,6 +26,7 @@ from kdump.releases.profile import profile_of
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
 from tests.loops import each
+from tests.support import Capture, Patch
 from tools import docs
 
 
@@ -79,7 +80,7 @@ def test_a_class_has_its_own_options_then_those_of_its_base_and_may_declare_one_
         _PencilOptions(colours="red")
 
 
-def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: Capture) -> None:
     PARSER.main(["write", "--help"], standalone_mode=False)
     screen = capsys.readouterr().out
     assert all(words in screen for words in ("Write with a pencil.", "--depth N", "How deep to write.  [default: 8]"))
@@ -126,7 +127,7 @@ def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
     assert {name: getattr(settings, name) for name in given} == given
 
 
-def test_a_command_reads_as_slowly_as_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_reads_as_slowly_as_it_is_asked_to(tmp_path: Path, monkeypatch: Patch) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
     for command in ("log", "check"):
@@ -166,9 +167,7 @@ def damaged(tmp_path: Path) -> Path:
         *(("grep -q nothing-of-it", 1, 3), ("where -q orders-0@0", 0, 1)),
     ],
 )
-def test_quiet_shows_nothing_and_ends_as_ever(
-    line: str, sound_code: int, damaged_code: int, sound: Path, damaged: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_shows_nothing(line: str, sound_code: int, damaged_code: int, sound: Path, damaged: Path, capfd: Capture) -> None:
     assert [commands.main([*line.split(), str(path)]) for path in (sound, damaged)] == [sound_code, damaged_code]
     assert capfd.readouterr() == ("", "")
 
@@ -205,7 +204,7 @@ def test_what_is_no_time_is_refused() -> None:
         *(("--from-offset -1", "-1"), ("--to-offset -1", "-1")),
     ],
 )
-def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: Capture, tmp_path: Path) -> None:
     for command in (["log"], ["grep", "x"], ["slice", "-o", str(tmp_path / "new")]):
         assert commands.main([*command, *options.split(), str(sound)]) == 2
         assert said in capsys.readouterr().err
@@ -216,9 +215,7 @@ def test_bad_ranges_are_refused(options: str, said: str, sound: Path, capsys: py
     ["check", "forecast", "scan", "log", "index", "grep x", "where orders-0@0", "where --key k"]
     + [f"{command} -o new" for command in ("recover", "reindex", "slice", "redact")],
 )
-def test_a_path_that_is_not_there_is_one_line_with_the_name_that_was_meant(
-    line: str, sound: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_path_that_is_gone_is_one_line_with_what_was_meant(line: str, sound: Path, monkeypatch: Patch, capfd: Capture) -> None:
     monkeypatch.chdir(sound.parent)
     for path, meant in (("orders-O", "; did you mean orders-0?"), ("zebra", "")):
         with pytest.raises(Unreadable) as error:
@@ -227,7 +224,7 @@ def test_a_path_that_is_not_there_is_one_line_with_the_name_that_was_meant(
     assert capfd.readouterr().out == ""
 
 
-def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, capfd: Capture) -> None:
     assert commands.main(["check", "--output", "ndjson", str(sound), str(sound.parent / "gone")]) == 3
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["code"] for row in rows if row["kind"] == "finding"] == ["file-vanished"]
@@ -238,7 +235,7 @@ def test_a_missing_path_beside_others_is_reported_by_the_command(sound: Path, ca
     assert json.loads(capfd.readouterr().out)["findings"][0]["code"] == "file-vanished"
 
 
-def test_a_scan_is_gentle_without_spark(sound: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_is_gentle_without_spark(sound: Path, capfd: Capture, monkeypatch: Patch) -> None:
     monkeypatch.setattr(Source, "throttle", None)  # which the command sets for its process
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
     for words in (["--rate", "5MB/s", "--engine", "spark"], ["--rate", "fast"]):

@@ -13,6 +13,7 @@ from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.records import batch, record
 from tests.loops import each
+from tests.support import Capture
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
 LOG_NAME = "00000000000000000000.log"
@@ -42,9 +43,7 @@ def test_nothing_is_written_through_a_link_that_has_the_name_of_the_unfinished_f
         *(("explain crc-mismatch", CLEAN), ("schema finding", CLEAN), ("releases 2.0.1", CLEAN)),
     ],
 )
-def test_a_file_holds_what_stdout_had(
-    command: str, status: int, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_holds_what_stdout_had(command: str, status: int, partition: Path, tmp_path: Path, capfd: Capture) -> None:
     words = command.replace("PARTITION", str(partition)).split()
     assert main(words) == status
     printed = capfd.readouterr().out
@@ -55,7 +54,7 @@ def test_a_file_holds_what_stdout_had(
     assert (main([*words, "-o", "-"]), capfd.readouterr().out) == (status, printed)
 
 
-def test_no_file_is_overwritten(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_file_is_overwritten(partition: Path, tmp_path: Path, capfd: Capture) -> None:
     log = partition / LOG_NAME
     before = log.read_bytes()
     assert main(["check", str(partition), "-o", str(log)]) == USAGE

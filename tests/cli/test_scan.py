@@ -27,7 +27,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, flipped, write_fleet
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, wrapper
 from tests.loops import each
-from tests.support import HANG, forks_only_here, wait_until, with_interrupts, without_modules
+from tests.support import HANG, Capture, Patch, forks_only_here, wait_until, with_interrupts, without_modules
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
@@ -73,9 +73,7 @@ def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, t
     assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
 
 
-def test_a_scan_says_where_its_worker_processes_can_start_no_other(
-    brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_says_where_workers_can_start_no_other(brokers: Path, tmp_path: Path, capfd: Capture, monkeypatch: Patch) -> None:
     attempt = tasks.attempt
 
     def dying(task: ScanTask) -> TaskReport:
@@ -91,7 +89,7 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
 
 
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
-def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
+def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: Capture, savings: str, measured: bool) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="lz4")
     write_partition(tmp_path / "data", topic="a", partition=0, segments={0: [packed, batch(records=[record()], base_offset=1)]})
     _scan(tmp_path / "data", tmp_path / "out", "--output", "json", "--savings", savings)
@@ -103,7 +101,7 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     assert lz4 == {"codec": "lz4", "batches": 1, "size": size, **(saved if measured else unknown)}
 
 
-def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: Capture) -> None:
     assert _scan(brokers / "broker=1", tmp_path / "out") == 0
     out = capsys.readouterr().out
     assert out.splitlines()[1].startswith("11 files, ")
@@ -112,14 +110,14 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     assert out.endswith(f'To query them: spark.read.parquet("{tmp_path / "out"}/findings")\n{verdict}\n')
 
 
-def _verdict(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[str, int]:
+def _verdict(path: Path, capsys: Capture, *options: str) -> tuple[str, int]:
     """The verdict of a scan that keeps no tables, and how many records it says were not read."""
     assert _without_tables(path, "--jobs", "1", "--output", "json", *options) == 0
     summary = json.loads(capsys.readouterr().out)
     return summary["verdict"], summary["recordsNotRead"]
 
 
-def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Path, capsys: Capture) -> None:
     sound = brokers / "broker=1"
     assert _verdict(sound, capsys, "--level", "deep") == ("fine", 0)
     expected = "headers intact; indexes not compared with logs, 30 records not read (--level deep)"
@@ -139,9 +137,7 @@ def test_a_scan_is_clean_only_where_it_reads_records(brokers: Path, tmp_path: Pa
     assert verdict == "fine; records of __cluster_metadata not replayed"
 
 
-def test_what_cannot_be_read_in_two_segments_is_counted_once_and_is_no_start_that_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_read_in_two_segments_is_counted_once_and_is_no_start_that_fails(tmp_path: Path, capsys: Capture) -> None:
     damaged = flipped(batch(records=[record(value=b"v")], base_offset=1))
     marker = batch(records=[record(value=bytes(6))], base_offset=2, is_control=True, is_transactional=True, producer_id=7)
     first = batch(records=[record(value=b"v")])
@@ -152,7 +148,7 @@ def test_what_cannot_be_read_in_two_segments_is_counted_once_and_is_no_start_tha
     assert "control-key-null" in {found["code"] for found in summary["findings"]}  # which ends a start that reads the segment
 
 
-def test_snapshots_of_metadata_are_not_compared_with_logs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snapshots_of_metadata_are_not_compared_with_logs(tmp_path: Path, capsys: Capture) -> None:
     log = [data(offset, 2, epoch=1) for offset in range(0, 10, 2)]
     fleet = write_fleet(tmp_path / "fleet", {name: {"__cluster_metadata-0": {0: log}} for name in ("1", "2", "3")})
     for number, path in enumerate(fleet.rglob("__cluster_metadata-0")):
@@ -161,7 +157,7 @@ def test_snapshots_of_metadata_are_not_compared_with_logs(tmp_path: Path, capsys
     assert "replica-" not in capsys.readouterr().out
 
 
-def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys: Capture) -> None:
     whole = [data(offset, 20, at=TIMESTAMP) for offset in range(0, 200, 20)]
     brokers = write_fleet(tmp_path / "fleet", {"leader": {"stock-0": {0: whole}}, "backup": {"stock-0": {0: whole[:7]}}})
     verdict = "headers and CRCs intact; 340 records not read (--level deep), but replicas end at different offsets"
@@ -178,7 +174,7 @@ def test_replicas_of_different_ends_are_not_simply_clean(tmp_path: Path, capsys:
 
 
 @each("directory_id", ["directory.id=c29tZS1kaXJlY3RvcnkxMg", ""], ids=["of 3.7", "before"])
-def test_a_copy_of_a_broker_is_compared_with_it(directory_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_of_a_broker_is_compared_with_it(directory_id: str, tmp_path: Path, capsys: Capture) -> None:
     for name, end in (("a", 60), ("b", 40)):
         write_partition(tmp_path / name, segments={0: [data(offset, 20, at=TIMESTAMP) for offset in range(0, end, 20)]})
         properties = tmp_path / name / "meta.properties"
@@ -196,13 +192,13 @@ def test_a_copy_of_a_broker_is_compared_with_it(directory_id: str, tmp_path: Pat
         *(("--target-bytes much", "targetBytes is a number of bytes"), ("--partitions x", "partitions is like 0,4-7")),
     ],
 )
-def test_nonsense_is_refused(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
+def test_nonsense_is_refused(brokers: Path, tmp_path: Path, capsys: Capture, options: str, words: str) -> None:
     assert _scan(brokers, tmp_path / "out", *options.split()) == 2
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_overwritten_or_left_by_a_failure(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_overwritten_or_left_by_a_failure(brokers: Path, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "out").mkdir()
     assert _scan(brokers, tmp_path / "out") == 2
     assert "exists; kdump does not overwrite files" in capsys.readouterr().err
@@ -225,7 +221,7 @@ def test_all_tables_but_the_findings_are_of_one_list_of_files(brokers: Path, tmp
     assert seen == {table: table != "findings" for table in TABLES}
 
 
-def test_a_failed_scan_leaves_nothing_and_ends_with_3(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_scan_leaves_nothing_and_ends_with_3(brokers: Path, tmp_path: Path, capsys: Capture) -> None:
     for error, words in (
         (KdumpError("no room", path="x"), "kdump: x: no room\n"),
         (MemoryError(), "kdump: out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
@@ -269,7 +265,7 @@ def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path
     ]
 
 
-def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "x.parquet"
     path.write_text("mine")
     for form, options, words in (
@@ -288,7 +284,7 @@ def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pyte
 FORMS = ("kafka", "ndjson", "csv", "table", "parquet", "arrow")
 
 
-def _said(capfd: pytest.CaptureFixture[str], path: Path, form: str, *options: str) -> tuple[int, str]:
+def _said(capfd: Capture, path: Path, form: str, *options: str) -> tuple[int, str]:
     """The exit code of a listing in this form, and what it says on stderr."""
     capfd.readouterr()
     with tempfile.TemporaryDirectory() as folder:
@@ -335,7 +331,7 @@ def _records_cut(data: bytes) -> bytes:
     ],
 )
 def test_no_form_keeps_silent_about_damage(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], what: str, middle: bytes, options: list[str], words: str, form: str
+    tmp_path: Path, capfd: Capture, what: str, middle: bytes, options: list[str], words: str, form: str
 ) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(_one(0) + middle + _one(3))
@@ -344,7 +340,7 @@ def test_no_form_keeps_silent_about_damage(
 
 
 @each("form", FORMS)
-def test_damage_outside_a_range_does_not_matter_in_any_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
+def test_damage_outside_a_range_does_not_matter_in_any_form(tmp_path: Path, capfd: Capture, form: str) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(b"".join(_one(n) for n in range(3)) + b"torn")
     assert _said(capfd, path, form, "--to-offset", "1") == _said(capfd, path, form, "--limit", "2") == (0, "")
@@ -371,7 +367,7 @@ def _spark(where: str) -> tuple[str, str]:
     ],
     ids=str,
 )
-def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]) -> None:
+def test_spark_scans_where_asked_to(monkeypatch: Patch, options: dict[str, Any], engine: tuple[str, str]) -> None:
     given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
     monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
     assert chosen(**given) == engine
@@ -383,7 +379,7 @@ def test_spark_scans_where_asked_to(monkeypatch: pytest.MonkeyPatch, options: di
     assert chosen(**given) == (HERE if engine == HERE and options else _spark("in the session of this process"))
 
 
-def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, capsys: Capture) -> None:
     first, second, third = (data(offset, 3) for offset in (0, 3, 6))
     for topic, lost in (("a", second[:-1] + b"x"), ("b", b"no batch " * 20)):
         log = write_partition(tmp_path / "data", topic=topic, segments={0: [first, second, third]}) / file_name(0, ".log")
@@ -392,9 +388,7 @@ def test_what_hides_more_makes_the_number_of_all_a_least_one(tmp_path: Path, cap
     assert json.loads(capsys.readouterr().out)["verdict"].startswith("unreadable (at least 6 records)")
 
 
-def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_without_out_shows_the_same_summary(brokers: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -431,12 +425,12 @@ MASTERS = "there are local, local[4], spark://host:7077, yarn and k8s://https://
         ),
     ],
 )
-def test_what_needs_a_place_or_master_asks(brokers: Path, capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
+def test_what_needs_a_place_or_master_asks(brokers: Path, capsys: Capture, options: str, words: str) -> None:
     assert main(["scan", str(brokers), *options.split()]) == 2
     assert capsys.readouterr().err == f"kdump: {words}\n"
 
 
-def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_local_path_is_refused(capsys: Capture) -> None:
     for line, words in (
         ("wasbs://bucket/data --engine local", "does not read such URLs"),
         ("hdfs:/data --engine local", "is not a local path"),
@@ -456,7 +450,7 @@ def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, pack: Callable[[bytes], bytes], words: str
+    tmp_path: Path, capfd: Capture, name: str, pack: Callable[[bytes], bytes], words: str
 ) -> None:
     partition = write_partition(tmp_path / "data", topic="a", partition=1, segments={0: [_one(0)]})
     (partition / name).write_bytes(pack(_one(7)))
@@ -476,14 +470,14 @@ def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Pat
     assert (done.returncode, done.stderr) == (4, f"kdump: cannot write the output: {file}: Not a directory\n")
 
 
-def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: Capture) -> None:
     with without_modules("pyarrow"):
         assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
         assert _scan(partition, tmp_path / "out") == 2
     assert capsys.readouterr().err.count("; pip install pyarrow (it is in kafka-kdump[arrow])\n") == 2
 
 
-def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: Capture) -> None:
     with without_modules("duckdb"):
         assert main(["scan", str(partition)]) == 2
     remedy = "pip install duckdb (it is in kafka-kdump[arrow]), or use --engine spark"
@@ -540,9 +534,7 @@ def test_paths_of_files_may_be_urls() -> None:
         assert Options({"path": form}).paths == ["/data"]
 
 
-def test_a_directory_that_could_not_be_listed_once_is_not_left_out_silently(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_directory_that_was_not_listed_is_not_left_out_silently(tmp_path: Path, monkeypatch: Patch, capsys: Capture) -> None:
     """The check may list it a moment later, and finds nothing."""
     partition = write_partition(tmp_path / "logs", segments={0: [batch(records=[record()])]}, topic="a")
     whole, codes = system.entries, []

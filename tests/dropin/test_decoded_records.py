@@ -38,9 +38,7 @@ _EPOCH = int32(0) + struct.pack(">q", 5) + b"\0"
         ("remote-log-metadata-decoder", b"\1\3\0" + bytes(52) + b"\3" + _EPOCH * 2 + int32(100) + b"\0\1\0", b"={0=5}"),
     ],
 )
-def test_what_is_odd_about_a_record_of_metadata_is_so_with_both_kernels(
-    decoder: str, value: bytes, shown: bytes, tmp_path: Path
-) -> None:
+def test_an_odd_record_of_metadata_is_so_with_both_kernels(decoder: str, value: bytes, shown: bytes, tmp_path: Path) -> None:
     skip_if(kernels.why_no_c())
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(batch(records=[record(value=value)]))

@@ -25,7 +25,8 @@ from tests.builders.files import (
     time_index,
     transaction_index,
 )
-from tests.builders.records import Message, batch, record, wrapper
+from tests.builders.messages import compact_string, int16, int32, int64, string
+from tests.builders.records import Message, batch, control_record, message_set, record, wrapper
 from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
@@ -91,6 +92,39 @@ def test_text_goes_out_as_it_is_to_a_pipe_and_escaped_to_a_terminal(tmp_path: Pa
     assert _run(tmp_path, "--print-data-log", "--files", LOG).stdout.endswith(" key: a\nb payload: \x1b[31m\ufffde\u0301\n")
     shown = _run(tmp_path, "--print-data-log", "--files", LOG, is_terminal=True).stdout
     assert shown.endswith(" key: a\\nb payload: \\x1b[31m\ufffde\u0301\n")
+
+
+HOSTILE = "\x1b[31m\x9b\u202e"
+
+
+@each("release", ["0.8.0", "0.10.2.1", "2.0.0", "2.4.1", "4.3.1"])
+def test_a_terminal_gets_no_character_that_it_would_obey(release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it comes from: keys, values, headers, records of internal topics and of control, and names of directories."""
+    monkeypatch.setattr("kdump.decoders.control_record.LARGE_MESSAGE", 20)
+    key = int16(1) + string(HOSTILE) + string("t") + int32(0)
+    value = int16(1) + int64(5) + string(HOSTILE) + int64(1) + int64(2)
+    endpoint = compact_string(HOSTILE) + compact_string("host") + bytes(3)
+    voters = control_record(control_type=6, value=int16(0) + b"\2" + bytes(20) + b"\2" + endpoint + bytes(7))
+    data = batch(records=[record(key=key, value=value, headers=[(HOSTILE.encode(), b"")])])
+    data += batch(records=[voters], base_offset=1, is_control=True)
+    if release < "1":
+        data = message_set(messages=[Message(key=key, value=value, magic=0)])
+    escaped = HOSTILE.encode("unicode_escape").decode()
+    folder = tmp_path / HOSTILE
+    folder.mkdir()
+    for name in (LOG, f"{0:020d}.{HOSTILE}.log"):
+        _with_log(folder, data + bytes(5), name)
+    (folder / LOG.replace("log", "index")).write_bytes(offset_index(entries=[(5, 0), (3, 0)]))
+    for name in (LOG.replace("log", "timeindex"), "unknown.x"):
+        (folder / name).write_bytes(bytes(24))
+    names = [f"{HOSTILE}/{path.name}" for path in sorted(folder.iterdir())]
+    for option in ("--deep-iteration", "--print-data-log", *(("--offsets-decoder",) if release != "0.8.0" else ())):
+        for files in (",".join(names), *names, f"{HOSTILE}/gone.log"):
+            shown = _run(tmp_path, "--release", release, option, "--files", files, is_terminal=True)
+            assert "".join((shown.stdout + shown.stderr).split("\n")).isprintable(), (option, files)
+            assert escaped in shown.stdout + shown.stderr or files in names
+    shown = _run(folder, "--release", release, "--print-data-log", "--files", LOG, is_terminal=True)
+    assert shown.stdout.count(r"[31m\x9b\u202e") == {"0": 2, "2": 3, "4": 4}[release[0]]
 
 
 # --- files

@@ -15,6 +15,7 @@ from kdump.releases import known
 from tests import goldens, kernels, oracle
 from tests.goldens import Agreement
 from tests.loops import each
+from tests.support import Patch
 
 WHOLE_PROCESSES = 40
 REMADE_RUNS_PER_RELEASE = 60
@@ -117,9 +118,7 @@ def test_every_case_is_described() -> None:
     assert re.findall(r"^\| `([^`]+)` \| \S.* \|$", table, re.MULTILINE) == cases()
 
 
-def test_all_releases_are_read_as_they_were_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_all_releases_are_read_as_they_were_written(tmp_path: Path, monkeypatch: Patch, request: pytest.FixtureRequest) -> None:
     request.addfinalizer(stored.forget)
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
     stored.forget()

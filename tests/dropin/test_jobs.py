@@ -20,7 +20,7 @@ from tests.builders.records import batch, record
 from tests.kernels import Sizes
 from tests.loops import each
 from tests.lost_workers import lose_a_worker
-from tests.support import HANG, wait_until, with_interrupts
+from tests.support import HANG, Patch, wait_until, with_interrupts
 
 pytestmark = pytest.mark.both_kernels
 
@@ -72,7 +72,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 @pytest.mark.slow
 @pytest.mark.parametrize("message", [1, 2, 5, 9])
 @pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
-def test_no_kill_loses_or_doubles_anything(log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]) -> None:
+def test_no_kill_loses_or_doubles_anything(log: Path, monkeypatch: Patch, message: int, way: list[str]) -> None:
     """The process that writes takes one stretch, so that the others have enough to say, whoever is faster on this machine."""
     wanted = kernels.printed([*way, "--files", log])
     lost = lose_a_worker(monkeypatch, after=message)
@@ -80,7 +80,7 @@ def test_no_kill_loses_or_doubles_anything(log: Path, monkeypatch: pytest.Monkey
     assert True in lost
 
 
-def test_text_of_a_stretch_that_was_written_already_does_not_come_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_of_a_stretch_that_was_written_already_does_not_come_again(log: Path, monkeypatch: Patch) -> None:
     """The other processes have all the stretches, and one dies in the middle of the first."""
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
@@ -109,7 +109,7 @@ def test_text_of_a_stretch_that_was_written_already_does_not_come_again(log: Pat
 
 
 @each("what", ["fork", "pipe"])
-def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch: Patch, what: str) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
 
     def fails() -> None:
@@ -119,7 +119,7 @@ def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 
-def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: Patch) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
     show = parallel_text.Worker._show
@@ -130,10 +130,12 @@ def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Pa
         return show(worker, start, end)
 
     monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
+    before = len(os.listdir("/dev/fd"))
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+    assert len(os.listdir("/dev/fd")) == before
 
 
-def test_text_before_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_before_what_cannot_be_read_is_written_first(log: Path, monkeypatch: Patch) -> None:
     read, read_into = Source.read, Source.read_into
     bad = log.stat().st_size // 2
 
@@ -192,9 +194,7 @@ def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> 
         (2.0, b"", 3),  # a system that does not tell who is running now
     ],
 )
-def test_cores_on_which_others_are_busy_are_left_to_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last_minute: float, running: bytes, jobs: int
-) -> None:
+def test_busy_cores_are_left_out(monkeypatch: Patch, tmp_path: Path, last_minute: float, running: bytes, jobs: int) -> None:
     told = tmp_path / "loadavg"
     told.write_bytes(running)
     monkeypatch.setattr(cores, "_LOAD", str(told))
@@ -204,7 +204,7 @@ def test_cores_on_which_others_are_busy_are_left_to_them(
     assert cores.jobs_here() == jobs
 
 
-def test_all_cores_are_used_where_the_system_does_not_say_who_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_cores_are_used_where_the_system_does_not_say_who_is_running(monkeypatch: Patch) -> None:
     def fails() -> tuple[float, float, float]:
         raise OSError("Load averages are unobtainable")
 

@@ -96,9 +96,7 @@ WITNESSES = ("sequences", "snapshot", "leader-epochs", "time-index")
 
 @each("witness", WITNESSES)
 @each("wrong", [None, 28])
-def test_an_offset_in_a_gap_that_something_contradicts_is_reported_and_put_right(
-    tmp_path: Path, wrong: int | None, witness: str
-) -> None:
+def test_a_contradicted_offset_in_a_gap_is_reported_and_put_right(tmp_path: Path, wrong: int | None, witness: str) -> None:
     """Of a log with the offsets 0 to 2, 13 to 15, 20 to 22, 40 to 42 and 50 to 52."""
     batches: list[bytes] = []
     for row, offset in enumerate((0, 13, 20, 40, 50)):

@@ -38,12 +38,16 @@ RUNS: dict[str, Run] = {
 
 @each("run", RUNS.values(), ids=RUNS)
 @each("base_offset", [0, 9], ids=["grows", "has a new log"])
-def test_an_input_that_changes_meanwhile_is_refused(base_offset: int, run: Run, tmp_path: Path) -> None:
+@each("is_once", [False, True])
+def test_an_input_that_changes_meanwhile_is_refused(base_offset: int, is_once: bool, run: Run, tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="orders", segments={0: [batch(records=[record()] * 4)]})
+
+    size = 0 if base_offset else (path / file_name(0, ".log")).stat().st_size
 
     def append(_done: int, _total: int) -> None:
         with (path / file_name(base_offset, ".log")).open("ab") as file:
-            file.write(batch(base_offset=9, records=[record()]))
+            if file.tell() == size or not is_once:
+                file.write(batch(base_offset=9, records=[record()]))
 
     with pytest.raises(Unreadable, match="was changed"):
         run(str(path), str(tmp_path / "out"), Progress(append))

@@ -358,9 +358,7 @@ def test_a_log_of_which_no_batch_is_left_is_a_hole(tmp_path: Path) -> None:
 
 @each("is_compressed", [False, True])
 @each("magic", [0, 1])
-def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
-    magic: int, is_compressed: bool, tmp_path: Path
-) -> None:
+def test_old_messages_that_are_gone_are_a_hole_if_an_index_has_them(magic: int, is_compressed: bool, tmp_path: Path) -> None:
     messages, step = _messages(200, magic), 1
     if is_compressed:
         one = message(value=random.Random(6).randbytes(250), magic=magic)

@@ -15,6 +15,7 @@ from kdump.mending.inputs import Inputs
 from kdump.mending.new.new_directory import NewDirectory
 from kdump.mending.new.syncing import Syncing
 from tests.loops import each
+from tests.support import Patch
 
 
 def test_a_directory_has_its_name_only_when_it_is_placed(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ NAMES |= dict.fromkeys(("out.tgz", "new/out.tar.gz", "OUT.ZIP"), NO_ARCHIVE)
 
 
 @each("name, message", NAMES.items())
-def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=message):
         NewDirectory(name, [])
@@ -112,9 +113,7 @@ def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: P
 
 @pytest.mark.parametrize("most", [None, 0, 1000])
 @pytest.mark.parametrize("size", [0, 1, (3 << 20) + 1, 7000])
-def test_a_file_has_all_bytes_however_few_the_system_takes_at_once(
-    most: int | None, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_has_all_bytes_however_few_are_taken(most: int | None, size: int, tmp_path: Path, monkeypatch: Patch) -> None:
     """Without `most`, it copies as much as it likes, with 0 nothing at all, and else up to N bytes."""
     write, copy = os.write, getattr(os, "copy_file_range", None)
 
@@ -184,7 +183,7 @@ def test_a_file_that_shrinks_is_not_cloned(tmp_path: Path) -> None:
     assert caught.value.code == "file-shrank"
 
 
-def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypatch: Patch) -> None:
     def full(*_arguments: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -197,7 +196,7 @@ def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("has_threads", [True, False])
-def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Path, monkeypatch: Patch) -> None:
     synced: list[str] = []
 
     def note(descriptor: int) -> None:
@@ -240,7 +239,7 @@ def _cannot_start(_run: object, _arguments: object) -> int:
 
 @pytest.mark.parametrize("size", [0, 1 << 20])
 @pytest.mark.parametrize("start", [None, _never_begins, _cannot_start])
-def test_all_files_are_synced_once_and_closed(start: object, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_files_are_synced_once_and_closed(start: object, size: int, tmp_path: Path, monkeypatch: Patch) -> None:
     if start is not None:
         monkeypatch.setattr(_thread, "start_new_thread", start)
     synced: list[int] = []
@@ -257,7 +256,7 @@ def test_all_files_are_synced_once_and_closed(start: object, size: int, tmp_path
 
 @each("most, held, synced_at_once", [(4 * (40 + 16), 40, 41 - 16), (24, 16, 1)])
 def test_small_files_are_synced_together_and_leave_most_descriptors_free(
-    most: int, held: int, synced_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most: int, held: int, synced_at_once: int, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """Those that are not synced at once wait for the thread; where descriptors are few, no more wait than before."""
     synced: list[int] = []
@@ -277,7 +276,7 @@ def test_small_files_are_synced_together_and_leave_most_descriptors_free(
 
 @pytest.mark.parametrize("size", [0, 1 << 20])
 @pytest.mark.parametrize("name", ["fsync", "close"])
-def test_what_syncing_or_closing_reports_is_raised(name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_syncing_or_closing_reports_is_raised(name: str, size: int, tmp_path: Path, monkeypatch: Patch) -> None:
     descriptors = _opened(tmp_path, 2)
     do = getattr(os, name)
 

@@ -17,6 +17,7 @@ import pytest
 import kdump
 from campaigns import directories
 from golden_outputs.runs import CASES
+from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
@@ -30,6 +31,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, w
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
+from tests.support import Capture, Patch
 from tests.work import assert_linear, work_of
 
 FIRST = "00000000000000000000"
@@ -118,9 +120,7 @@ def _holes(rows: list[Any]) -> list[tuple[int, int, bool]]:
         ({0: [_batch(0), bytes(200)]}, [], False),
     ],
 )
-def test_what_was_lost_before_the_first_whole_batch_is_a_hole(
-    logs: Logs, holes: list[Any], has_lost_end: bool, tmp_path: Path
-) -> None:
+def test_what_was_lost_before_the_first_batch_is_a_hole(logs: Logs, holes: list[Any], has_lost_end: bool, tmp_path: Path) -> None:
     """How many offsets were in what is lost at the end is not known."""
     result = _recover(tmp_path, logs)
     assert (_holes(result.rows), result.summary("").are_more_missing) == (holes, has_lost_end)
@@ -348,9 +348,7 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
 
 @pytest.mark.both_kernels
 @each("logs, kept, left_out", LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_not_whole_or_not_in_place_is_left_out(
-    logs: Logs, kept: Logs, left_out: list[tuple[str, bool]], tmp_path: Path
-) -> None:
+def test_what_is_torn_or_misplaced_is_left_out(logs: Logs, kept: Logs, left_out: list[tuple[str, bool]], tmp_path: Path) -> None:
     result = _recover(tmp_path, logs)
     assert _logs(tmp_path / "out") == _joined(kept)
     assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
@@ -410,9 +408,7 @@ def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
 
 
 @each("word, said", [("0", "--accept 0: no batch whose CRC does not match has this offset"), ("x", "an offset is a number")])
-def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(
-    word: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(word: str, said: str, tmp_path: Path, capfd: Capture) -> None:
     path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1, value=b"vvvv"), -3)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--accept", word]) == 2
     assert said in capfd.readouterr().err
@@ -453,7 +449,7 @@ def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, d
     assert [(row.offset, row.key, row.start) for row in found] == [(1 + row, key, len(_batch(0))) for row, key in enumerate(keys)]
 
 
-def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: Capture) -> None:
     """Of ten at most."""
     keys = [b"customer-\x1b[1m7", *(b"%d" % row for row in range(11))]
     path = _partition(tmp_path, {0: [_batch(0), flipped(_records(1, keys), -20)]})
@@ -655,9 +651,7 @@ MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
 
 
 @each("copies, log, lost", MERGED.values(), ids=MERGED, quick=20)
-def test_what_one_replica_lacks_is_filled_from_others(
-    copies: list[list[bytes]], log: list[bytes], lost: list[int | None], tmp_path: Path
-) -> None:
+def test_others_fill_what_one_lacks(copies: list[list[bytes]], log: list[bytes], lost: list[int | None], tmp_path: Path) -> None:
     result = _recover(tmp_path, *({0: batches} for batches in copies))
     assert _log(tmp_path / "out") == b"".join(log)
     assert [row.offset_first for row in _of(Dropped, result.rows) if row.is_lost] == lost and result.is_whole == (not lost)
@@ -767,9 +761,7 @@ def test_where_nothing_but_an_index_is_left_the_new_log_starts_at_its_base(tmp_p
 
 
 @pytest.mark.parametrize(("limit", "most"), [("LARGEST_DELTA", 2), ("LARGEST_SIZE", 3 * len(_batch(0)))])
-def test_batches_of_one_log_that_no_segment_can_hold_become_several(
-    limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_a_log_no_segment_holds_become_several(limit: str, most: int, tmp_path: Path, monkeypatch: Patch) -> None:
     whole = [_batch(offset) for offset in range(7)]
     path = _partition(tmp_path, {0: [*whole, b"garbage"]})
     for module in (partition_recovery, log_writer):
@@ -804,9 +796,7 @@ def test_a_replica_of_another_topic_of_the_name_is_left_out(tmp_path: Path) -> N
         ("empty", 3, "empty: is neither a partition directory nor a log directory"),
     ],
 )
-def test_only_what_fits_together_is_recovered_together(
-    words: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_only_what_fits_is_taken(words: str, code: int, said: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     for name in ("orders-0", "sums-1", "copy/orders-0"):
         _partition(tmp_path, {0: [_batch(0)]}, name)
     _partition(tmp_path, {0: [_batch(0), _batch(1)]}, "other")
@@ -865,7 +855,7 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
 # --- the command
 
 
-def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: Capture) -> None:
     sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [flipped(_batch(0))]})
     assert main(["recover", str(sound), "-o", str(tmp_path / "o1")]) == 0
     said = capfd.readouterr().out
@@ -878,7 +868,7 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
     assert not (tmp_path / "o3").exists()
 
 
-def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: Capture) -> None:
     lost = flipped(_records(1, [b"a", b"\xff", b"c"]), -60)
     path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", "ndjson"]) == 1
@@ -947,6 +937,22 @@ def test_a_log_directory_whose_properties_no_broker_takes_is_recovered_without_t
     assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["orders-0"]
 
 
+def test_what_a_device_does_not_give_is_said_to_be_that(tmp_path: Path, monkeypatch: Patch) -> None:
+    batches = [_batch(offset, value=b"v" * 20_000) for offset in range(3)]
+    path, take = _partition(tmp_path, {0: batches}) / f"{0:020d}.log", Source._take
+
+    def failing(source: Source, position: int, count: int) -> bytes:
+        if source.path == str(path) and position <= 30_000 < position + count:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+        return take(source, position, count)
+
+    monkeypatch.setattr(Source, "_take", failing)
+    monkeypatch.setattr(Source, "is_direct", False)
+    result = recover.run([str(path.parent)], str(tmp_path / "out"), config={})
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == [("file-io-error", True)]
+    assert _holes(result.rows) == [(1, 1, True)] and _log(tmp_path / "out") == batches[0] + batches[2]
+
+
 def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -> None:
     """Or else the next broker would delete all batches."""
     data = tmp_path / "data"
@@ -960,15 +966,16 @@ def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -
 
 
 @each("state, taken", [("delete", 0), ("stray", 1)])
-def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_one_is_not(
-    state: str, taken: int, tmp_path: Path
-) -> None:
+def test_a_deleted_partition_of_a_log_directory_is_left_out_and_a_stray_is_not(state: str, taken: int, tmp_path: Path) -> None:
     data, name = tmp_path / "data", f"orders-0.{'0' * 32}-{state}"
     write_partition(data, topic="orders", segments={0: [_batch(0)]}).rename(data / name)
     (data / "meta.properties").write_text("version=1\ncluster.id=a\nnode.id=1\n")
+    (data / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 1)]))
     result = recover.run([str(data)], str(tmp_path / "out"), config={})
     assert result.is_whole and result.partitions == taken
-    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["meta.properties", name][: 1 + taken]
+    names = ["meta.properties", *([name] * taken), "recovery-point-offset-checkpoint"]
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == names
+    assert (tmp_path / "out" / names[-1]).read_text() == ("0\n1\norders 0 1\n" if taken else "0\n0\n")
 
 
 def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
@@ -986,7 +993,7 @@ _HOLD = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcn
 
 
 @pytest.mark.parametrize("is_held", [True, False])
-def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, capfd: Capture) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
     lock = tmp_path / ".lock"
     lock.touch()
@@ -1058,7 +1065,7 @@ def test_a_transaction_that_a_compressed_marker_aborts_is_indexed(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["__cluster_metadata-0", "orders-0"])
-def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_metadata_with_a_hole_are_not_to_be_put_in_place(name: str, tmp_path: Path, capfd: Capture) -> None:
     root = tmp_path / "kafka"
     root.mkdir()
     (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n")

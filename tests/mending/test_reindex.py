@@ -23,6 +23,7 @@ from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each, of_all_cases
 from tests.restarts import rebuilt
+from tests.support import Capture, Patch
 
 FIRST = "00000000000000000000"
 LINES = list(rebuilt.lines())
@@ -186,10 +187,8 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
     assert kdump.verdict(tmp_path / "out" / "orders-0").exit_code == 0
 
 
-def test_of_a_log_directory_only_the_chosen_partitions_are_copied(
-    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for number in (1, 2):
+def test_of_a_log_directory_only_the_chosen_partitions_are_copied(partition: Path, tmp_path: Path, capfd: Capture) -> None:
+    for number in (1, 2, f"3.{'0' * 32}-delete"):  # the last is never counted
         shutil.copytree(partition, partition.parent / f"orders-{number}")
     write_partition(partition.parent, topic="sums", segments={0: [b"damaged"]})
     checkpoint = partition.parent / "recovery-point-offset-checkpoint"
@@ -244,7 +243,12 @@ def test_what_a_start_would_not_keep_as_it_is_is_refused(name: str, data: bytes,
 
 
 @pytest.mark.parametrize(
-    "settings", [{"cleanup.policy": "compact"}, *({"index.interval.bytes": text} for text in ("-1", "x", "\u0663", str(1 << 31)))]
+    "settings",
+    [
+        {"cleanup.policy": "compact"},
+        *({"index.interval.bytes": text} for text in ("-1", "x", " 5", "\u0663", str(1 << 31), "9" * 5000)),
+    ],
+    ids=lambda settings: next(iter(settings.values()))[:20],
 )
 def test_unknown_settings_are_refused(settings: dict[str, Any], partition: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
@@ -262,11 +266,12 @@ def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path,
     stale = ["00000000000000000001.snapshot", "00000000000000000003.txnindex", "partition.metadata"]
     for name in stale:
         (partition / name).write_bytes(b"stale")
+    (partition / "3.index").write_bytes(b"of no segment")
     (partition / f"{FIRST}.index").unlink(missing_ok=True)
     rows = kdump.reindex(partition, tmp_path / "out", without_logs=True)
     found = {row.path: row.size_before for row in rows if isinstance(row, Companion) and row.action == "to-remove"}
     assert found == dict.fromkeys(stale, 5)
-    for name in found:
+    for name in (*found, "3.index"):
         (partition / name).unlink()
     shutil.copytree(tmp_path / "out", partition, dirs_exist_ok=True)
     kdump.reindex(partition, tmp_path / "whole")
@@ -302,9 +307,7 @@ def test_without_logs_damage_is_refused_and_a_hole_reported(partition: Path, tmp
     assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--without-logs"]) == 1
 
 
-def test_a_log_that_changes_while_only_companions_are_written_is_refused(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_changes_while_companions_are_written_is_refused(partition: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     verify = NewPartition.verify
 
     def change(self: Any, **given: Any) -> None:
@@ -321,7 +324,7 @@ def test_a_log_that_changes_while_only_companions_are_written_is_refused(
 
 
 @pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
-def test_the_command_reports_what_it_made(form: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_what_it_made(form: str, partition: Path, tmp_path: Path, capfd: Capture) -> None:
     assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--output", form]) == 0
     assert f"{FIRST}.timeindex" in capfd.readouterr().out
 
@@ -406,7 +409,7 @@ def test_a_wrapper_that_a_start_would_not_keep_is_refused(log: list[bytes], said
     ("gone", "lost"), [("first", [(0, 14)]), ("newest", [(15, 29)]), ("all", None), ("cut", [(20, 29)]), ("nothing", [])]
 )
 def test_what_other_files_know_and_the_logs_do_not_have_is_reported(
-    gone: str, lost: list[tuple[int, int]] | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    gone: str, lost: list[tuple[int, int]] | None, tmp_path: Path, capfd: Capture
 ) -> None:
     """The copy looks sound, without the files that say what is missing."""
     records = [record(value=b"v" * 2000)] * 5

@@ -118,9 +118,7 @@ def test_the_last_offset_is_put_right_if_one_bit_takes_it_out_of_the_reach_of_an
         *(({"magic": 3}, [0], []), ({"attributes": 5}, [0], [])),
     ],
 )
-def test_lost_records_are_listed_up_to_one_that_is_out_of_order(
-    fields: dict[str, Any], deltas: list[int], offsets: list[int]
-) -> None:
+def test_lost_records_are_listed_up_to_one_out_of_order(fields: dict[str, Any], deltas: list[int], offsets: list[int]) -> None:
     records = [record(offset_delta=delta) for delta in deltas]
     data = batch(records=records, **{"base_offset": 5, "last_offset_delta": 2} | fields)
     assert [offset for offset, _, _ in lost_records.of_batch(data)] == offsets

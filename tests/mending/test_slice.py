@@ -152,9 +152,7 @@ def test_a_slice_starts_at_the_log_start_offset(partition: Path, tmp_path: Path)
 
 
 @each("snapshot, is_lost", [(10, False), (12, True)])
-def test_zeros_at_the_end_of_the_newest_log_are_damage_only_if_batches_were_there(
-    tmp_path: Path, snapshot: int, is_lost: bool
-) -> None:
+def test_zeros_at_the_end_of_the_last_log_are_damage_if_batches_were_there(tmp_path: Path, snapshot: int, is_lost: bool) -> None:
     partition = write_partition(tmp_path, topic="a", segments={0: [_data(0, 7)], 5: [_data(5, 7)]})
     (partition / f"{5:020}.log").write_bytes(_data(5, 7).ljust(1 << 20, b"\0"))
     (partition / f"{snapshot:020}.snapshot").write_bytes(b"")
@@ -269,9 +267,7 @@ def test_a_batch_out_of_line_in_the_range_is_refused_and_kept_in_an_excerpt(tmp_
         ([*range(10), *range(10)], 0, 3, [0, 1, 2, 3]),
     ],
 )
-def test_batches_of_the_range_are_taken_after_later_ones_and_once(
-    order: list[int], first: int, last: int, excerpt: list[int], tmp_path: Path
-) -> None:
+def test_batches_out_of_order_are_taken_once(order: list[int], first: int, last: int, excerpt: list[int], tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="orders", segments={0: [_PLAIN[row] for row in order]})
     kdump.slice(path, tmp_path / "excerpt", from_offset=2 * first, to_offset=2 * last, with_damage=True)
     assert _log_of(tmp_path / "excerpt") == b"".join(_PLAIN[row] for row in excerpt)

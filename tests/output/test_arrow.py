@@ -33,7 +33,7 @@ from tests.builders.records import (
     wrapper,
 )
 from tests.loops import each
-from tests.support import opened
+from tests.support import Patch, opened
 
 
 def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -203,7 +203,7 @@ def test_batches_are_cut_and_joined_to_numbers_of_rows_and_bytes(bound: str, siz
 # --- files
 
 
-def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: Patch) -> None:
     rows = pa.record_batch({"x": pa.array(range(5))})
 
     def groups(name: str) -> list[int]:
@@ -230,9 +230,7 @@ def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: 
     ],
 )
 @each("groups", [1, 2, 100])
-def test_text_of_many_groups_of_rows_is_read_again(
-    texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_of_many_groups_is_reread(texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(files, "_ROW_GROUP_ROWS", sum(map(len, texts)) // groups + 1)
     schema = pa.schema([("x", pa.string()), ("y", pa.string())])
     path = tmp_path / "x.parquet"

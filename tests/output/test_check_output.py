@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.check import formatter_of
@@ -16,7 +17,7 @@ from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 from tests.loops import each
-from tests.support import flip_a_bit
+from tests.support import Capture, flip_a_bit
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
@@ -134,6 +135,16 @@ def test_sarif_has_the_level_the_place_and_all_that_is_known() -> None:
     assert results[0]["properties"] == properties
     assert "offsetFirst" not in results[1]["properties"]
     assert all("baselineState" not in one for one in results)
+
+
+def test_sarif_has_a_rule_for_each_fault_with_all_that_the_catalogue_says() -> None:
+    run = _sarif((_finding("torn-tail"), "g"))
+    rules = run["tool"]["driver"]["rules"]
+    assert rules[run["results"][0]["ruleIndex"]]["id"] == "torn-tail"
+    for rule, fault in zip(rules, FAULTS.values(), strict=True):
+        assert (rule["id"], rule["shortDescription"]["text"].lower()) == (fault.code, fault.title.lower())
+        assert rule["defaultConfiguration"]["level"] == fault.severity.replace("info", "note")
+        assert rule["help"]["text"].endswith(f". Kafka: {fault.kafka}. Lost: {fault.loss}. To do: {fault.remedy}.")
 
 
 def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
@@ -525,7 +536,7 @@ def partition(tmp_path: Path) -> Path:
     return write_partition(tmp_path, topic="orders", partition=3, segments={0: _batches(0, 3), 3: _batches(3, 3)})
 
 
-def _summary(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Json:
+def _summary(capfd: Capture, *arguments: str | Path) -> Json:
     """The exit code as `code`, and the summary of a check."""
     capfd.readouterr()
     code = main(["check", "--output", "ndjson", *map(str, arguments)])
@@ -547,16 +558,14 @@ def _size(partition: Path) -> int:
     return sum(path.stat().st_size for path in partition.iterdir())
 
 
-def _write_baseline(baseline: Path, capfd: pytest.CaptureFixture[str], *paths: Path) -> Path:
+def _write_baseline(baseline: Path, capfd: Capture, *paths: Path) -> Path:
     main(["check", "--output", "ndjson", *map(str, paths)])
     baseline.write_text(capfd.readouterr().out)
     return baseline
 
 
 @each("command", ["check", "forecast", "info", "triage"])
-def test_the_summary_of_a_command_is_one_object_of_its_json(
-    command: str, partition: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_of_a_command_is_one_object_of_its_json(command: str, partition: Path, capfd: Capture) -> None:
     main([command, "--output", "json", str(partition)])
     assert json.loads(capfd.readouterr().out)["summary"]
 
@@ -572,7 +581,7 @@ def test_records_of_metadata_are_said_not_to_be_replayed_whatever_is_beside_them
         assert [line.endswith("fine; records not replayed") for line in lines] == [True], lines
 
 
-def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: Capture) -> None:
     flip_a_bit(partition / LOG, 75)
     missing = partition.parent / "gone.log"
     expected = _expected(NOT_EXAMINED, 8, _size(partition), 2, is_complete=False, unreadable=1)
@@ -583,7 +592,7 @@ def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pyte
         assert ("Not everything could be examined." in " ".join(capfd.readouterr().out.split())) == is_said
 
 
-def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: Capture) -> None:
     flip_a_bit(partition / LOG, 75)
     size = _size(partition)
     known: tuple[str | Path, ...] = ("--baseline", _write_baseline(tmp_path / "baseline", capfd, partition))
@@ -597,7 +606,7 @@ def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, cap
     assert _summary(capfd, *known, missing) == _expected(CLEAN, 0, 0, 0, known=1)
 
 
-def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_ignored_does_not_count(partition: Path, capfd: Capture) -> None:
     flip_a_bit(partition / LOG, 75)
     for options, code in (
         ("--ignore crc-mismatch --ignore start-loses", CLEAN),

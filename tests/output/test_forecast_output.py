@@ -278,11 +278,11 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
         "safe   after a clean stop",
         "safe   after a crash with all below offset 1,000 flushed",
     ]
-    # nothing is said of CRCs
-    assert (
-        _report([_row(after="clean")], directories_not_examined=1)[-1]
-        == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
-    )
+    starts = [_row(after="clean"), _row(recovery_point=1000)]
+    assert _report(*[starts] * 5).count("safe   after any stop") == 5
+    assert _report(*[starts] * 6)[0] == "safe   6 directories to which nothing happens"
+    unexamined = _report([_row(after="clean")], directories_not_examined=1)  # nothing is said of CRCs
+    assert unexamined[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
 
 
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:

@@ -80,6 +80,7 @@ def test_each_number_of_a_report_stands_in_its_place() -> None:
 
 NOTHING_LOST, WITHOUT = "Nothing is lost of what was there.", "without 1 segment marked as deleted (10 bytes)"
 LEFT = ("What was taken over as it is has {}: kdump check lists {}.").format
+BUT, LEAST = "Complete and verified, but", "at least 3 offsets"
 LOST = {"holes": 1, "offsets_missing": 3, "bytes_lost": 5}
 GONE = row.Dropped("a.log.deleted", 0, 10, 10, 0, 0, None, None, is_lost=False, code="leftover-deleted", reason="r")
 EMPTY = row.Dropped("quorum-state", 0, 0, 0, 0, 0, None, None, is_lost=True, code="quorum-state-bad", reason="r")
@@ -91,12 +92,8 @@ ENDS: list[tuple[dict[str, int], list[row.Dropped], str, str]] = [
     ({"remaining_errors": 2}, [GONE], LEFT("2 errors", "them"), f"Made, {WITHOUT}, but 2 errors left"),
     ({"bytes_lost": 5}, [], "Lost: 5 bytes.", "Complete and verified, but 5 bytes lost"),
     (LOST, [], "Lost: 5 bytes; 3 offsets in 1 hole.", "Complete and verified, but 3 offsets missing, 5 bytes lost"),
-    (
-        LOST | {"are_more_missing": True},
-        [],
-        "Lost: 5 bytes; at least 3 offsets in 1 hole.",
-        "Complete and verified, but at least 3 offsets missing, 5 bytes lost",
-    ),
+    (LOST | {"are_more_missing": True}, [], f"Lost: 5 bytes; {LEAST} in 1 hole.", f"{BUT} {LEAST} missing, 5 bytes lost"),
+    ({"holes": 1, "offsets_missing": 3}, [], "Lost: 3 offsets in 1 hole.", f"{BUT} 3 offsets missing"),
 ]
 
 
@@ -108,3 +105,4 @@ def test_a_recovery_says_what_is_lost_or_left(fields: dict[str, int], dropped: l
     assert "1,002 partitions, 1,003 segments, 1,004 bytes, 1,005 batches, 1,006 records. 0.5 s." in said
     assert [line for line in said if line.startswith(("Nothing", "Lost", "What"))] == [sentence]
     assert f"{end}: /new. Exit status 7." in said
+    assert any("has another replica" in line for line in said) == bool({"holes", "bytes_lost"} & fields.keys())

@@ -3,22 +3,19 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from kdump.checks.wording import as_sentence
 from kdump.cli.commands import main
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import ONE_OF_EACH_CODE
 from tests.loops import each
+from tests.support import Capture, Patch
 
 FIELDS = {"maxTimestamp", "baseTimestamp", "lastOffsetDelta", "baseOffset", "partitionLeaderEpoch", "topic_id", "node.id"}
 
 
 @each("case", ONE_OF_EACH_CODE, ids=str, share=16)
 @each("command", ["check", "forecast"])
-def test_no_report_of_a_fault_alters_a_name(
-    case: FaultCase, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_report_alters_a_name(case: FaultCase, command: str, tmp_path: Path, capfd: Capture, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     given = "data" if case.scope == LOG_DIRECTORY else PARTITION
     case.arranged(write(case.shown, Path("data" if case.scope == LOG_DIRECTORY else "."), case.scope))

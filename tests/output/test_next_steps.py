@@ -18,6 +18,7 @@ from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import ONE_OF_EACH_CODE
 from tests.loops import each
+from tests.support import Capture, Patch
 
 BASH = "/bin/bash"
 UNDISTURBED = FaultCase.__dataclass_fields__["during"].default
@@ -74,7 +75,7 @@ def contents(root: Path) -> dict[str, object]:
 class Typist:
     """Types the lines of a report in the folder in which it was made, and looks at what each does."""
 
-    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, capfd: Capture) -> None:
         self._folder = folder
         self._capfd = capfd
         self._could_read = True
@@ -129,7 +130,7 @@ class Typist:
         return {(row["code"], row["severity"]) for row in rows if row["kind"] == "finding"}
 
 
-def _typist_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typist:
+def _typist_in(folder: Path, monkeypatch: Patch, capfd: Capture) -> Typist:
     """A typist in a fresh folder in this one, which becomes the current one."""
     fresh = folder / "fresh"
     fresh.mkdir()
@@ -138,7 +139,7 @@ def _typist_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 
 @pytest.fixture
-def typist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typist:
+def typist(tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> Typist:
     return _typist_in(tmp_path, monkeypatch, capfd)
 
 
@@ -153,7 +154,7 @@ def _options(case: FaultCase) -> list[str]:
 @each("command", ["check", "forecast"], share=16)
 @each("case", ONE_OF_EACH_CODE, ids=str)
 def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
-    case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    case: FaultCase, command: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     typist = _typist_in(tmp_path, monkeypatch, capfd)
     name = "data" if case.scope == LOG_DIRECTORY else PARTITION
@@ -277,7 +278,7 @@ def _log_directory(root: Path, checkpoint: str = "", *, node: int = 1) -> Path:
 @each("damage", DAMAGES)
 @each("name", [PARTITION, "copy of it"])
 def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(
-    name: str, damage: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    name: str, damage: str, command: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     typist = _typist_in(tmp_path, monkeypatch, capfd)
     _damaged(Path(), damage).rename(name)
@@ -343,9 +344,7 @@ def test_partitions_of_one_name_get_different_places(command: str, typist: Typis
 
 @each("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
 @each("command", ["check", "forecast"])
-def test_names_are_words_of_a_shell(
-    command: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_names_are_words_of_a_shell(command: str, folder: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     typist = _typist_in(tmp_path, monkeypatch, capfd)
     _damaged(Path(folder), "an index and a log")
     text = typist.report(command, os.path.join(".", folder, PARTITION))
@@ -361,7 +360,7 @@ def test_a_name_that_begins_with_a_dash_is_no_option(typist: Typist) -> None:
 
 @pytest.mark.parametrize("command", ["check", "forecast"])
 @pytest.mark.parametrize("inside", [".", PARTITION])
-def test_nothing_is_made_in_a_log_directory(inside: str, command: str, typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_made_in_a_log_directory(inside: str, command: str, typist: Typist, monkeypatch: Patch) -> None:
     root = _log_directory(Path("data"))
     _damaged(root, "a page of zeros")
     fresh = Path.cwd()

@@ -110,6 +110,10 @@ def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: 
 def test_a_json_schema_takes_null_where_a_row_may_lack_a_value(name: str) -> None:
     of_row: Any = schemas.schema_of(name)
     found = {key: "null" in one["type"] for key, one in of_row["properties"].items() if "type" in one}
-    assert (
-        found.items() >= {column.key: column.is_nullable or column.type == "Json" for column in schemas.ROWS[name].schema}.items()
-    )
+    columns = schemas.ROWS[name].schema
+    assert found.items() >= {column.key: column.is_nullable or column.type == "Json" for column in columns}.items()
+    for column in columns:
+        of_column = of_row["properties"][column.key]
+        assert column.type == "Json" or column.about.items() <= of_column.items()
+        bits = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}.get(column.type)
+        assert bits is None or (of_column["minimum"], of_column["maximum"]) == (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

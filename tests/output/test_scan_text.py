@@ -38,6 +38,10 @@ def test_topics_are_shown_by_size_with_their_codecs_and_findings() -> None:
         "small                3        12  2.00 KiB            -  lz4 60 %        1 warning",
         "(no topic)           3        12   0 bytes            0  -               -",
     ]
+    for size, whole, said in ((996, 1040, "zstd"), (994, 1400, "zstd 99 % 1.4x"), (960, 1060, "zstd 96 % 1.1x")):
+        of_others = CodecUse("t", "none", 1, 1, 1000 - size, 1000 - size, 1000 - size)
+        uses = [CodecUse("t", "zstd", 1, 1, size, size, whole - 1000 + size), of_others]
+        assert text_of_topics(topic_lines([_size("t", 1000)], uses, {}))[1].split("  ")[-2].strip() == said
 
 
 def test_codecs_are_shown_by_size_with_what_they_save() -> None:
@@ -67,6 +71,7 @@ def test_codecs_are_shown_by_size_with_what_they_save() -> None:
 def test_topics_beyond_the_first_few_are_counted() -> None:
     lines = text_of_topics(topic_lines([_size(f"t{number:02}", 1024 * (100 - number)) for number in range(25)], [], {}))
     assert (len(lines), lines[1][:4], lines[-1]) == (22, "t00 ", "and 5 more topics, 390 KiB")
+    assert len(text_of_topics(topic_lines([_size(f"t{number}", 1) for number in range(20)], [], {}))) == 21
 
 
 def test_infos_are_one_line_and_a_directory_called_broker_is_not_broker_broker() -> None:

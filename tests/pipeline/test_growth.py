@@ -22,6 +22,7 @@ from kdump.pipeline import discovery, growth, reading
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
 from tests.loops import each
+from tests.support import Patch
 
 
 class Reader:
@@ -135,9 +136,7 @@ def _compact(folder: Path, kept: bytes, *gone: int) -> None:
 
 @each("isolated", ["true", "false"])
 @each("table", growth.TABLES)
-def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset(
-    tmp_path: Path, table: str, isolated: str
-) -> None:
+def test_segments_compacted_after_a_step_was_planned_are_read_by_offset(tmp_path: Path, table: str, isolated: str) -> None:
     reader = Reader(tmp_path, table, isolated=isolated, parallelism="1")
     folder = tmp_path / "a-0"
     _append(folder, 0, _one(0), _one(2))
@@ -168,9 +167,7 @@ def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset
 
 
 @pytest.mark.parametrize("times", [0, 19, 20])
-def test_a_segment_that_is_replaced_whenever_it_is_opened_ends_a_query(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+def test_a_segment_that_is_replaced_whenever_it_is_opened_ends_a_query(tmp_path: Path, monkeypatch: Patch, times: int) -> None:
     reader = Reader(tmp_path)
     path = _append(tmp_path / "a-0", 0, _one(0), _one(2))
     (step,) = growth.steps(Options(reader.given), {}, growth.ends(Options(reader.given), {}))
@@ -324,7 +321,7 @@ def _fails(*_arguments: object, **_keywords: object) -> NoReturn:
 
 
 @each("call", ["open", "pread", "scandir"])
-def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: Patch, call: str) -> None:
     """A stream that takes it for gone says that records were lost, or continues without them, and reads them twice later."""
     _append(tmp_path / "a-0", 0, _one(0))
     reader = Reader(tmp_path, failOnDataLoss="false")
@@ -339,7 +336,7 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: pytest.Mon
     assert _offsets(reader.step()) == [2, 3]
 
 
-def test_a_directory_that_cannot_be_listed_once_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_listed_once_is_not_gone(tmp_path: Path, monkeypatch: Patch) -> None:
     _append(tmp_path / "a-0", 0, _one(0))
     options = Options({"path": str(tmp_path), "table": "records"})
     (items,) = growth._partitions(discovery.files_of(options), options).values()

@@ -39,13 +39,14 @@ from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
     record_batch,
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
-from kdump.pipeline import discovery, logs, planning, reader_process, reading  # noqa: E402
+from kdump.pipeline import discovery, listed_source, logs, planning, reader_process, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
 from kdump.reading import salvage  # noqa: E402
 from kdump.workers.last_position import LastPosition  # noqa: E402
 from kdump.workers.pool import Died  # noqa: E402
+from tests.support import Patch  # noqa: E402
 
 CORPUS = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
 
@@ -333,7 +334,7 @@ def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_s
     assert measured == {offset: whole[offset] for offset in measured}
 
 
-def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("kdump.reading.scales._MAX_SAMPLE_BYTES", 2_500_000)
     _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
     rows = _rows("batches", tmp_path, uncompressed="sample")
@@ -464,6 +465,20 @@ def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Pat
     assert names() == {"x", "7"}
     assert names("broker=x", "a-0", broker="b") == {"b"}
     assert [row[0] for row in _found(brokers / "*" / "a-0", topics="a")][:1] == ["x"]
+
+
+def test_log_directories_of_a_broker_are_told_apart_where_a_partition_is_in_several() -> None:
+    files: list[tuple[str, str, str | None, str | None]] = [  # with the partition, and whether it is on its way
+        *(("/a/t-0/0.log", "1", "t", None), ("/b/t-0/0.log", "1", "t", None), ("/b/u-0/0.log", "1", "u", None)),
+        *(("/b/meta.properties", "1", None, None), ("/c/t-0/0.log", "2", "t", None), ("/d/t-0/0.log", "2", "t", "future")),
+        *(("/c/u-0/0.log", "2", "u", None), ("/d/meta.properties", "2", None, None)),
+    ]
+    items = [
+        discovery.FileItem(path, broker, topic, None if topic is None else 0, 0, "log", state=state)
+        for path, broker, topic, state in files
+    ]
+    told = {item.path: item.broker for item in discovery.with_copies_told_apart(items)}
+    assert told == {path: f"1 in {path[:2]}" if broker == "1" else "2" for path, broker, _, _ in files}
 
 
 def test_files_on_their_way_have_a_state_and_are_read_where_they_are_requested(tmp_path: Path) -> None:
@@ -620,7 +635,7 @@ def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> 
             _rows("records", tmp_path, unreadable="skip", isolated=isolated)
 
 
-def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monkeypatch: Patch) -> None:
     children: list[int] = []
     fork = os.fork
 
@@ -641,6 +656,27 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
     (child,) = children
     with pytest.raises(ChildProcessError):  # it was waited for
         os.waitpid(child, os.WNOHANG)
+
+
+def test_a_log_ends_where_it_was_listed_to_end_unless_it_is_shorter_or_another_file(tmp_path: Path) -> None:
+    """An index may be shorter: brokers preallocate it."""
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(b"0123456789")
+    item = discovery.FileItem(str(path), None, None, None, 0, "log", 7, 7, 1, None, path.stat().st_ino)
+    before = len(os.listdir("/dev/fd"))
+    for listed in (item, item._replace(inode=None), item._replace(size=10)):
+        with listed_source.opened(listed) as source:
+            assert (source.size, source.read(0, 99)) == (listed.size, b"0123456789"[: listed.size])
+    gone = item._replace(path=str(tmp_path / "gone"))
+    for listed, said in (
+        (item._replace(size=11), "it has 10 bytes, but had 11 when it was listed"),
+        *((item._replace(inode=1), "it is another file than the one that"), (gone, "it is gone since it was listed")),
+        (gone._replace(inode=None), "no such file"),
+    ):
+        with pytest.raises(KdumpError, match=said):
+            listed_source.opened(listed)
+    assert len(os.listdir("/dev/fd")) == before
+    listed_source.opened(item._replace(kind="index", size=11)).close()
 
 
 @each("table", ["batches", "records", "segments"])
@@ -738,9 +774,7 @@ def test_brokers_of_a_fleet_need_not_share_a_partition(tmp_path: Path) -> None:
 
 
 @each("table", ["batches", "records", "segments"])
-def test_bytes_that_the_device_does_not_give_are_never_left_out_in_silence(
-    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_that_a_device_does_not_give_are_not_left_out_in_silence(table: str, tmp_path: Path, monkeypatch: Patch) -> None:
     path = _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]), batch(base_offset=1, records=[record()]))
     take = Source._take
 

@@ -29,6 +29,7 @@ from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.reconciliation import Reconciliation  # noqa: E402
 from kdump.pipeline.slice_report import Skipped, SliceReport  # noqa: E402
 from kdump.pipeline.tasks import ATTEMPTS, ScanTask, TaskReport  # noqa: E402
+from tests.support import Capture  # noqa: E402
 
 PARTITIONS, BATCHES, RECORDS = 4, 30, 3
 OFFSETS = BATCHES * RECORDS
@@ -120,9 +121,7 @@ def test_a_worker_that_is_killed_at_any_task_costs_nothing(data: Path, tmp_path:
     assert not list(data.parent.glob(".out*"))
 
 
-def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_clean(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_clean(data: Path, capsys: Capture) -> None:
     with _killing("read", record_readers.read, lambda path: "/t-2/" in path):
         assert _scan(data, "--output", "json") == 3
     assert _offsets(data) == [row for row in EXACT if row[0] != 2]
@@ -154,7 +153,7 @@ def test_a_crash_of_a_codec_and_an_error_that_comes_again_are_named(data: Path) 
     assert all("ZeroDivisionError: by zero" in message for _, _, message in _found(data))
 
 
-def test_a_package_that_is_missing_ends_a_scan(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_that_is_missing_ends_a_scan(data: Path, capsys: Capture) -> None:
     missing = MissingPackage('lz4 payloads need the package "lz4"', remedy="pip install lz4")
     with mock.patch.object(record_readers, "read", side_effect=missing):
         assert _scan(data) == 3
@@ -222,9 +221,7 @@ def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None
 
 
 @pytest.mark.parametrize("times", [0, 2])
-def test_a_file_that_is_not_read_once_is_found_and_the_table_does_not_look_whole(
-    data: Path, capsys: pytest.CaptureFixture[str], times: int
-) -> None:
+def test_a_file_that_is_not_read_once_is_found_and_the_table_does_not_look_whole(data: Path, capsys: Capture, times: int) -> None:
     read = reading.read
 
     def odd(task: Any, options: Any, *others: Any, **named: Any) -> Any:
@@ -330,7 +327,7 @@ def test_the_number_of_records_that_do_not_decode_is_reported(data: Path) -> Non
         assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
 
 
-def test_replicas_of_another_topic_of_the_name_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replicas_of_another_topic_of_the_name_are_not_compared(tmp_path: Path, capsys: Capture) -> None:
     for broker, number in enumerate((b"\1", b"\1", b"\2")):
         segments = {0: [batch(records=[record(value=number)], base_offset=offset) for offset in range(number[0])]}
         path = write_partition(tmp_path / "data" / f"broker={broker}", topic="a", partition=0, segments=segments)

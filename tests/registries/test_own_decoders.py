@@ -16,6 +16,8 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData
 from kdump.schemas import own
 from tests.builders.records import batch, record
+from tests.loops import each
+from tests.support import Patch
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
@@ -42,7 +44,7 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
         if source:
             (tmp_path / "decoder.py").write_text(source)
             command = ("--decoder-cmd", f"{sys.executable} '{tmp_path / 'decoder.py'}'")
-        (tmp_path / "t-0").mkdir()
+        (tmp_path / "t-0").mkdir(exist_ok=True)
         records = [record(key=b"k", value=b"a", headers=HEADERS), record(key=b"k"), record(key=b"k", value=b"b" * 200_000)]
         (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(batch(records=records))
         status = main(["log", "--deep", "--output", "ndjson", *command, *options, str(tmp_path / "t-0")])
@@ -133,7 +135,7 @@ def odd(data, part, topic, headers):
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def package(tmp_path: Path, monkeypatch: Patch) -> None:
     site = tmp_path / "site"
     info = site / "mine-1.dist-info"
     info.mkdir(parents=True)
@@ -145,9 +147,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
-def test_a_machine_without_a_process_for_the_command_is_not_the_fault_of_the_data(
-    number: int, listed: Lister, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_process_for_the_command_is_not_the_fault_of_the_data(number: int, listed: Lister, monkeypatch: Patch) -> None:
     monkeypatch.setattr(subprocess, "Popen", mock.Mock(side_effect=OSError(number, os.strerror(number))))
     status, rows, err = listed(source=UPPER)
     assert (status, rows) == (NOT_EXAMINED, [])
@@ -161,10 +161,23 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
-    status, rows, _ = listed("--value-decoder", "mine")
+    status, rows, _ = listed("--key-decoder", "mine", "--value-decoder", "mine")
+    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 2}
     assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 2}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
+
+
+@each("part", ["key", "value"])
+def test_of_several_types_in_files_the_one_that_is_named_decodes(part: str, listed: Lister, tmp_path: Path) -> None:
+    """The key is `k`, the value `a`: as Avro's zigzag, -54 and -49."""
+    fields = {"A": "x", "shop.B": "y", "C": "z"}
+    for name, field in fields.items():
+        schema = {"type": "record", "name": name, "fields": [{"name": field, "type": "int"}]}
+        (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
+    for name, field in fields.items():
+        _, rows, _ = listed(f"--{part}-decoder", f"avro:{name}", "--schemas", str(tmp_path))
+        assert rows[0][f"decoded{part.capitalize()}"] == {field: {"key": -54, "value": -49}[part]}
 
 
 @pytest.mark.usefixtures("package")

@@ -10,6 +10,7 @@ import pytest
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
 from tests.registries.test_hostile_schemas import framed, schema, write_log
+from tests.support import Capture
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -65,9 +66,7 @@ def test_what_is_not_decoded_is_null_with_its_reason_beside_its_bytes(cases: Pat
     assert rows[6]["value"].startswith(b"\0\0\0\x1e\x2a")
 
 
-def test_a_value_that_does_not_fit_into_its_column_is_null_and_a_finding(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_that_does_not_fit_into_its_column_is_null_and_a_finding(tmp_path: Path, capfd: Capture) -> None:
     after_9999 = bytes.fromhex("000000000182 83e602".replace(" ", ""))  # the day 2,932,929
     write_log(tmp_path / "_schemas-0", schema(1, '{"type":"int","logicalType":"date"}'))
     write_log(tmp_path / "t-0", batch(records=[record(value=value) for value in (after_9999, framed(1, b"\0"))]))

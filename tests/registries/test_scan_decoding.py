@@ -11,6 +11,7 @@ from kdump.cli.commands import main
 from kdump.pipeline import decoded_tables
 from kdump.schemas.shapes import INT64, NotedShapes, Shape
 from tests.registries import answers, has_schema, unpack
+from tests.support import Capture
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -64,7 +65,7 @@ def test_without_the_option_records_have_no_decoded_columns(brokers: Path, tmp_p
     assert not (tmp_path / "out" / "decoded").exists()
 
 
-def test_only_records_can_be_decoded(brokers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_records_can_be_decoded(brokers: Path, capsys: Capture) -> None:
     assert main(["scan", "--engine", "local", "--decode", "auto", str(brokers / "schemas-a")]) == USAGE
     assert "--records writes it" in capsys.readouterr().err
 
@@ -73,9 +74,7 @@ def _decoded(out: Path, topic: str) -> Any:
     return pq.read_table(out / "decoded" / f"topic={topic}")
 
 
-def test_each_topic_with_schemas_has_a_table_with_columns_of_their_types(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_topic_with_schemas_has_a_table_with_columns_of_their_types(brokers: Path, tmp_path: Path, capsys: Capture) -> None:
     rows = _records(brokers, tmp_path / "out", "--decode", "auto")
     of_topics = {path.name.removeprefix("topic=") for path in (tmp_path / "out" / "decoded").iterdir()}
     assert "Decoded keys and values of 5 topics, with typed columns: " in capsys.readouterr().out

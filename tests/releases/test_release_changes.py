@@ -16,10 +16,12 @@ from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
 from kdump.releases.timeline import FIRST, History, Part
 from tests.loops import each
+from tests.support import Capture
 
 Json = dict[str, Any]  # an object from json.loads
 
 GROUPS = changes.groups()
+OF_BATCHES = "isValid, baseOffset, lastOffset, batchSize, magic, compressType, position"
 
 
 def _shown(value: object) -> object:
@@ -113,6 +115,7 @@ def test_whatever_changed_is_explained_a_switch_by_a_sentence_that_begins_with_w
         *(("2.1.1", "2.2.0", "batch line: isvalid moved"), ("4.2.1", "4.3.0", 'message record line: "}" removed')),
         *(("0.10.0.1", "0.10.1.0", "log message line: timestamp_type added"), ("2.0.1", "2.1.0", "codec names: zstd added")),
         ("2.7.2", "2.8.0", "--skip-record-metadata added"),
+        (*("2.7.2", "2.8.0"), f"message record line: keysize → keySize; valuesize → valueSize; {OF_BATCHES} added"),
         ("3.2.3", "3.3.0", "log heading: Starting offset: {offset} → Log starting offset: {offset}"),
         ("3.2.3", "3.3.0", "suffixes: .checkpoint added"),
         ("2.4.1", "2.5.0", "report order: scala-2.11 → scala-2.13"),
@@ -129,9 +132,6 @@ def test_a_change_is_put_in_a_phrase(old: str, new: str, summary: str) -> None:
 
 
 # --- the command
-
-
-Capture = pytest.CaptureFixture[str]
 
 
 def _run(capfd: Capture, *arguments: str) -> tuple[int, str, str]:

@@ -27,6 +27,7 @@ from tests.builders.records import batch, encode_message, message, record, wrapp
 from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
+from tests.support import Patch
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
@@ -77,9 +78,7 @@ def test_a_batch_larger_than_a_window_is_searched_and_so_are_its_neighbors(kind:
 @each("codec", ["none", "gzip", "zstd"])
 @each("is_alone", [False, True])
 @each("claimed", [0, -1])
-def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
-    codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
-) -> None:
+def test_a_batch_that_claims_to_be_empty_proves_nothing(codec: Codec, is_alone: bool, claimed: int, tmp_path: Path) -> None:
     hollow = _batch(1, NEEDLE, codec=codec, records_count=claimed)
     around = [] if is_alone else [_batch(0, b"v"), _batch(2, b"v")]
     path = _partition(tmp_path, *around[:1], hollow, *around[1:])
@@ -119,9 +118,7 @@ def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_not
 
 
 @pytest.mark.parametrize("change", ["io-error", "appended", "rewritten", "file-shrank", "file-missing"])
-def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
-    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(change: str, tmp_path: Path, monkeypatch: Patch) -> None:
     walk = salvage.walk
     code = {"appended": "file-changed", "rewritten": "file-changed"}.get(change, change)
 
@@ -194,9 +191,7 @@ def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> 
     assert [file.not_read for file in search.files] == [2, 1, 0]
 
 
-def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faults_that_are_too_many_to_list_are_one_that_reaches_to_the_last(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(log_search, "_MAX_GAPS", 2)
     batches = [_batch(row, crc=1 if row % 2 else None) for row in range(8)]
     search = kdump.grep(NEEDLE, _partition(tmp_path, *batches))
@@ -275,7 +270,7 @@ def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
     assert _searched(path) == ([], "not proven", ["file-link-outside"])
 
 
-def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: Patch) -> None:
     _partition(tmp_path, _batch(0))
     cache = tmp_path / "remote-log-index-cache"
     cache.mkdir()
@@ -295,7 +290,7 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: p
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
 
 
-def _let_listing_fail(monkeypatch: pytest.MonkeyPatch, *locked: Path) -> None:
+def _let_listing_fail(monkeypatch: Patch, *locked: Path) -> None:
     scandir = os.scandir
 
     def scanned(path: Any = ".") -> Any:
@@ -326,9 +321,7 @@ def test_logs_that_are_passed_over_prove_nothing(place: str, code: str, tmp_path
 
 
 @each("depth", [1, 40])
-def test_directories_that_cannot_be_listed_prove_nothing_however_deep(
-    depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directories_that_cannot_be_listed_prove_nothing_however_deep(depth: int, tmp_path: Path, monkeypatch: Patch) -> None:
     _partition(tmp_path, _batch(0))
     locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
     for path in locked:
@@ -481,7 +474,7 @@ def test_only_names_that_brokers_give_are_passed_over_in_a_proof(tmp_path: Path)
         (path / name).unlink()
 
 
-def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch: Patch) -> None:
     def missing(*_arguments: object) -> None:
         raise MissingPackage("gzip needs a package")
 
@@ -490,9 +483,10 @@ def test_each_batch_whose_codec_is_missing_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("kdump.binary.codecs._module", missing)
     search = kdump.grep(NEEDLE, path)
     assert (list(search), search.verdict.verdict) == ([], "not proven")
-    assert [(gap.code, gap.offset, gap.next_offset) for gap in search.not_read] == [
-        ("codec-missing", row, row + 1) for row in (0, 1, 3, 4)
-    ]
+    gaps = [("codec-missing", row, row + 1) for row in (0, 1, 3, 4)]
+    assert [(gap.code, gap.offset, gap.next_offset) for gap in search.not_read] == gaps
+    noted = certificate.made(search, [str(path)], {})["notRead"]
+    assert [(gap["code"], gap["offset"], gap["nextOffset"]) for gap in noted] == gaps
 
 
 def test_matches_in_damaged_batches_and_messages_are_counted_wherever_these_stand(tmp_path: Path) -> None:
@@ -521,7 +515,7 @@ def test_a_certificate_of_two_paths_follows_each_of_them(run: Run, tmp_path: Pat
     assert run("--verify", place, tmp_path / "data", tmp_path / "b")[0] == 1
 
 
-def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypatch: Patch) -> None:
     def unlisted(place: str) -> list[str]:
         raise Unreadable("file-io-error", "Input/output error", path=place)
 

@@ -6,19 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import kdump
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.reading import salvage
+from kdump.searching import schema_files
 from kdump.searching.decoding import ConditionDecoder
 from kdump.searching.undecidable import Undecidable
 from tests.builders.files import write_partition
-from tests.builders.records import Record, batch, record
+from tests.builders.records import Record, batch, record, transaction_marker
 from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema
 from tests.searching.conftest import Run
+from tests.support import Patch
 
 ANSWERS = answers()
 FIRST = f"{0:020d}.log"
@@ -79,9 +82,7 @@ def _partition(folder: Path, *records: Record, topic: str = "a") -> Path:
 
 
 @each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
-def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
-    question: Question, answer: Answer, cases: Path
-) -> None:
+def test_a_recorded_value_is_found_by_what_a_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
     leaf = _leaf(answer["decoded"])
     assert leaf is not None
     path = cases / question[0] / question[1]
@@ -138,9 +139,7 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_schemas_that_change_while_they_are_used_prove_nothing(
-    is_gone: bool, run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_schemas_that_change_prove_nothing(is_gone: bool, run: Run, registry: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     walk, segment = salvage.walk, registry / "_schemas-0" / FIRST
 
     def walked(source: Any, **given: Any) -> Any:
@@ -152,6 +151,13 @@ def test_schemas_that_change_while_they_are_used_prove_nothing(
     arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--where", "x=777", registry / "jade-both-0")
     code, _, said = run(*arguments)
     assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
+
+
+def test_schemas_of_which_no_digest_can_be_made_prove_nothing(registry: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(schema_files, "digest", mock.Mock(side_effect=Unreadable("file-io-error", "an error", path="x")))
+    search = kdump.grep(None, registry / "jade-both-0", where=["x=777"], prove_absent=True)
+    assert (list(search), search.verdict.verdict) == ([], "not proven")
+    assert [(gap.file, gap.code) for gap in search.not_read] == [(str(registry / "_schemas-0" / FIRST), "file-io-error")]
 
 
 def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, registry: Path) -> None:
@@ -191,6 +197,12 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
     assert list(search) == []
     open_ones = {5: "schema-missing", 6: "schema-fingerprint-unknown", 7: "schema-id-unknown"}
     assert [(gap.offset, gap.code) for gap in search.not_read] == list(open_ones.items())
+    marked = tmp_path / "marked"
+    commit = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
+    write_partition(marked, topic="a", segments={0: [batch(records=[record(key=b"k", value=b'{"a":1}')]), commit]})
+    search = kdump.grep("none", marked, fields=["decoded"])
+    assert (list(search), search.verdict.verdict) == ([], "absent"), "a marker is decoded by no schema"
+    assert [hit.matched for hit in kdump.grep("k", marked, key="k")] == [["key"]], "named once"
     both = _partition(tmp_path / "both", record(key=b'{"a":1}', value=values[-1]))
     assert [hit.matched for hit in kdump.grep('"a"', both, fields=["decoded"])] == [["key"]], "whatever its value is"
     for options in ({"decode": False}, {"value_decoder": "string"}):

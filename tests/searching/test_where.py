@@ -26,6 +26,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, p
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
+from tests.support import Capture, Patch
 from tools import archives
 
 FIRST = "00000000000000000000"
@@ -221,7 +222,7 @@ def test_what_follows_the_last_batch_is_named(tail: bytes, answer: str, words: s
     assert fate.answer == ("present" if answer == "damaged" else "only-on"), "another copy has it"
 
 
-def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: Capture) -> None:
     torn = batch(base_offset=2, records=[record(offset_delta=delta) for delta in range(3)])[:-5]
     data = _partition(tmp_path / "one", _batch(0), _batch(1), torn)
     last = 2 + len(torn) - 1  # a byte is the least that a record takes, whatever the header says
@@ -258,8 +259,8 @@ def test_the_last_lines_show_the_record_and_the_answer(
     answer: str,
     lines: list[str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    monkeypatch: Patch,
+    capfd: Capture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     old = _partition(Path("old"), _batch(0)) / "a-0" / f"{FIRST}.log"
@@ -272,7 +273,7 @@ def test_the_last_lines_show_the_record_and_the_answer(
     assert end.splitlines() == [f"Answer: {question}: {answer}", *command]
 
 
-def test_a_directory_that_was_set_aside_is_not_about_to_be_deleted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_was_set_aside_is_not_about_to_be_deleted(tmp_path: Path, capfd: Capture) -> None:
     data = _partition(tmp_path / "data", _batch(0))
     (data / "a-0").rename(data / "a-0.0123456789abcdef0123456789abcdef-stray")
     assert commands.main(["where", "a-0@0", str(data)]) == 1
@@ -281,7 +282,7 @@ def test_a_directory_that_was_set_aside_is_not_about_to_be_deleted(tmp_path: Pat
     assert "shows the record" in out and "delete" not in out.replace("present-in-deleted-file", "")
 
 
-def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_of_many_records_the_answer_says_how_many(tmp_path: Path, capfd: Capture) -> None:
     rows = [batch(base_offset=offset, records=[record(key=b"k")]) for offset in range(3)]
     rows[1] = flipped(rows[1])
     data = _partition(tmp_path / "one", *rows)
@@ -369,9 +370,7 @@ CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/
 
 
 @pytest.mark.parametrize("name", [*CHECKPOINTS, f"a-0/{FIRST}.log", "a-0"])
-def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_is_unsure_if_a_copy_could_not_be_read(name: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
     one, other = (_partition(tmp_path / broker, _batch(0)) for broker in ("one", "other"))
     for path in CHECKPOINTS:
@@ -399,7 +398,7 @@ def test_an_answer_is_not_certain_if_a_checkpoint_may_lack_what_decides(name: st
         assert (f"not everything could be read: {copy / name}: " in fate.evidence) is not is_certain
 
 
-def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> None:
+def _let_fail(monkeypatch: Patch, function: str, failing: str) -> None:
     whole = getattr(os, function)
 
     def fails(path: Any = ".", *rest: Any, **given: Any) -> Any:
@@ -410,7 +409,7 @@ def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> N
     monkeypatch.setattr(os, function, fails)
 
 
-def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: Patch) -> None:
     batches = [
         batch(base_offset=0, records=[record()], producer_id=7, attributes=0x10),
         transaction_marker(base_offset=1, producer_id=7),
@@ -488,21 +487,19 @@ def test_a_report_has_all_that_is_known_of_each_record() -> None:
         ("--partitions 0 a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
     ],
 )
-def test_what_names_no_record_or_no_path_is_refused(
-    words: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_names_no_record_or_no_path_is_refused(words: str, said: str, tmp_path: Path, capfd: Capture) -> None:
     assert commands.main(["where", *words.format(tmp_path).split()]) == 2
     assert said in capfd.readouterr().err
 
 
-def test_rows_have_all_fields(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_have_all_fields(tmp_path: Path, capfd: Capture) -> None:
     data = _partition(tmp_path / "one", batch(base_offset=4, records=[record(key=b"k", value=b"v")]), base=4)
     assert commands.main(["where", "--key", "6b", "--hex", str(data), "--output", "ndjson"]) == 0
     row = json.loads(capfd.readouterr().out)
     assert (row["offset"], row["answer"], row["tombstone"], row["logStart"], row["logEnd"]) == (4, "present", False, 4, 5)
 
 
-def test_more_records_with_a_key_may_lie_in_what_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_records_with_a_key_may_lie_in_what_could_not_be_read(tmp_path: Path, capsys: Capture) -> None:
     batches = [batch(base_offset=offset, records=[record(key=b"k", value=b"v" * 100)]) for offset in range(3)]
     partition = write_partition(tmp_path, topic="a", segments={0: batches})
     assert commands.main(["where", "--key", "k", str(partition)]) == 0

@@ -12,6 +12,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import Record, batch, message, message_set, record, wrapper
 from tests.loops import each
+from tests.support import Capture
 
 
 def _partition(folder: Path, *batches: bytes, base: int = 0) -> Path:
@@ -48,6 +49,8 @@ def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
     batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
     assert _answers(_partition(tmp_path, *batches, _one(20), _one(21)), *range(7)) == ["present"] * 6 + ["missing"]
+    at_end = [*map(_one, range(20)), batch(base_offset=20, records=_records(0, 6), last_offset_delta=0)]
+    assert _answers(_partition(tmp_path / "end", *at_end), *range(19, 27)) == ["present"] * 7 + ["not-written"]
 
 
 @each("deltas", [(500, 30, -5), (500,)])
@@ -96,9 +99,7 @@ def _unreadable(codec: Codec, base: int, count: int) -> bytes:
 
 @pytest.mark.both_kernels
 @each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
-    codec: Codec, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(codec: Codec, tmp_path: Path, capfd: Capture) -> None:
     bad = _unreadable(codec, 0, 4)
     path = _partition(tmp_path, bad, batch(base_offset=4, records=_records(4, 4)))
     assert _answers(path, *range(9)) == ["damaged"] * 4 + ["present"] * 4 + ["not-written"]

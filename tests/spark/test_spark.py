@@ -29,14 +29,13 @@ from kdump.errors import MissingPackage, Unreadable, UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import statistics
 from kdump.pipeline.options import Options
-from kdump.pipeline.planning import FileSlice
 from kdump.spark import read, register, session
 from kdump.spark.brief_errors import BriefRefusal, brief_errors, with_brief_errors
 from kdump.spark.session import embedded, last_line, settings
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.sessions import ROOT, why_no_spark
-from tests.support import HANG, wait_until, with_interrupts
+from tests.support import HANG, Capture, Patch, wait_until, with_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,8 +48,6 @@ SHARE = tuple(map(str, sorted(CORPUS.iterdir())[::6]))
 NOW = "1800000000000"
 
 Rows = Counter[str]
-Patch = pytest.MonkeyPatch
-Capture = pytest.CaptureFixture[str]
 
 
 @functools.cache
@@ -253,75 +250,6 @@ def test_a_session_that_pushes_no_filters_down_is_said_to_need_that(spark: "Spar
 
 def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
     assert read(spark, str(log), table="records").rdd.getNumPartitions() == 1
-
-
-def test_filters_leave_files_unread(tmp_path: Path) -> None:
-    from pyspark.sql.datasource import EqualTo, GreaterThan, In
-
-    from kdump.spark.source import KdumpPushdownReader, TaskPartition
-
-    for topic in ("a", "b"):
-        for partition in (2, 3, 4):
-            _write_log(tmp_path / f"{topic}-{partition}", b"")
-    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, [("topic", True)])
-    filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
-    assert list(reader.pushFilters(filters)) == filters
-    partitions = [part for part in reader.partitions() if isinstance(part, TaskPartition)]
-    slices = [file_slice for part in partitions for file_slice in part.task if isinstance(file_slice, FileSlice)]
-    assert [(file_slice.item.topic, file_slice.item.partition) for file_slice in slices] == [("a", 3), ("a", 4)]
-
-
-def _read_with_filters(paths: list[str], table: str, filters: list[Any]) -> list[dict[str, Any]]:
-    """The rows that a reader returns when it gets these filters, in this process."""
-    from kdump.output.arrow.schemas import table_schema
-    from kdump.spark.source import KdumpPushdownReader
-
-    given = {"paths": json.dumps(paths), "table": table, "isolated": "false"}
-    reader = KdumpPushdownReader(given, [(field.name, field.nullable) for field in table_schema(table)])
-    assert list(reader.pushFilters(filters)) == filters
-    return [row for part in reader.partitions() for read in reader.read(part) for row in read.to_pylist()]
-
-
-def _rows_between(rows: list[dict[str, Any]], column: str, lowest: int, highest: int) -> list[str]:
-    return sorted(repr(row) for row in rows if row[column] is not None and lowest <= row[column] <= highest)
-
-
-@pytest.mark.parametrize(
-    ("table", "column"),
-    [
-        *[("records", column) for column in ("offset", "timestamp")],
-        *[("batches", column) for column in ("lastOffset", "baseOffset", "timestamp")],
-    ],
-)
-def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> None:
-    from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
-
-    paths = [path for path in SHARE[::2] if "crc-good" not in path]  # headers with good checksums are believed
-    everything = _read_with_filters(paths, table, [])
-    values = sorted(row[column] for row in everything if row[column] is not None)
-    attribute = (column,)
-    for lowest, highest in ((values[len(values) // 3], values[-1]), (values[0], values[len(values) // 2]), (-5, 3), (2, 2)):
-        pairs: list[list[Any]] = [
-            [GreaterThanOrEqual(attribute, lowest), LessThanOrEqual(attribute, highest)],
-            [GreaterThan(attribute, lowest - 1), LessThan(attribute, highest + 1)],
-            *([[EqualTo(attribute, lowest)]] if lowest == highest else []),
-        ]
-        for filters in pairs:
-            rows = _read_with_filters(paths, table, filters)
-            assert _rows_between(rows, column, lowest, highest) == _rows_between(everything, column, lowest, highest)
-    last = _read_with_filters(paths, table, [GreaterThan(attribute, values[-1] - 1)])
-    assert len(last) < len(everything) or column == "baseOffset"
-
-
-def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> None:
-    from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
-
-    from kdump.spark.source import KdumpPushdownReader
-
-    ranges = {"fromoffset": "7", "tooffset": "20", "fromtimestamp": "1970-01-01T00:00:01"}
-    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "records", **ranges}, [])
-    reader.pushFilters([GreaterThanOrEqual(("offset",), 5), LessThan(("OFFSET",), 10), GreaterThanOrEqual(("timestamp",), 5)])
-    assert reader._ranges == {"fromoffset": "7", "tooffset": "9", "fromtimestamp": "1000"}
 
 
 @pytest.mark.parametrize(

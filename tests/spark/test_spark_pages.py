@@ -13,11 +13,10 @@ import pytest
 
 from tests.cookbook_fleet import write_cookbook_fleet
 from tests.sessions import JAVA_OPTIONS, ROOT, why_no_spark
-from tests.support import HANG
+from tests.support import HANG, Capture
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
-Capture = pytest.CaptureFixture[str]
 _BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

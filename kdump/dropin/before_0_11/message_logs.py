@@ -58,7 +58,7 @@ def _dump(tool: DumpTool, source: Source, name: str, decoders: Decoders, limit: 
         lines.write()
     trailing = source.size - log.position
     if trailing > 0:
-        tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
+        tool.out.write(f"Found {trailing} invalid bytes at the end of {tool.shown(name)}\n")
 
 
 class _Lines:
@@ -118,7 +118,7 @@ class _Lines:
             value = fault
         key_text, payload = decoder.decode(message.offset, message.key, value)
         if key_text is not None:
-            self._contents[-1] += f" key: {key_text} payload: {payload}"
+            self._contents[-1] += self._tool.shown(f" key: {key_text} payload: {payload}")
 
     def write(self, *, is_cut: bool = False) -> None:
         """Write the collected lines; if `is_cut`, the last one without its end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice, takewhile
 
 from kdump.binary.arithmetic import as_int32, decrement_sequence
+from kdump.binary.java_strings import escaped, shown_text
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -147,6 +148,8 @@ class KafkaText:
         if not count:
             return
         contents_column, fault = contents(chunk) if contents is not None else ([""] * count, None)
+        if self._text_of is shown_text:
+            contents_column = [escaped(text) for text in contents_column]
         bad_size = next(iter(_faults_of_sizes(chunk)), None) if not skips_metadata else None
         if bad_size is not None and bad_size[0] < len(contents_column) + 1:
             if bad_size[0]:
