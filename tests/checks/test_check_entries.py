@@ -85,14 +85,32 @@ def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, in
     assert _report(tmp_path, INDEX) == ((2, 1, 16, 8, 0) if told else (3, 0, 24, 0, 0))
 
 
-def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
+@each(
+    ("name", "size", "lower", "messages"),
+    [
+        (INDEX, 8, ("more than 800", "less than 400"), ("Entry 1 has offset 8, the next one has 4; they must ascend.",)),
+        (
+            TIME_INDEX,
+            12,
+            ("800 or more", "400 or less"),
+            (
+                "Entry 1 has 1970-01-01 00:00:00.008 UTC, the next one 1970-01-01 00:00:00.004 UTC; timestamps must rise.",
+                "Entry 1 has offset 800, the next one offset 400; offsets must not fall.",
+            ),
+        ),
+    ],
+)
+def test_the_entry_that_is_too_high_is_to_blame(
+    tmp_path: Path, name: str, size: int, lower: tuple[str, str], messages: tuple[str, ...]
+) -> None:
+    built = index_of if name == INDEX else time_index_of
     for front, blamed in (
-        ([], [(8, "more than 8", "4"), (8, "more than 800", "400")]),  # nothing tells which of the two is wrong
-        ([(1, 50)], [(8, "less than 4", "8"), (8, "less than 400", "800")]),
+        ([], [("more than 8", "4"), (lower[0], "400")]),  # nothing tells which of the two is wrong
+        ([(1, 50)], [("less than 4", "8"), (lower[1], "800")]),
     ):
-        found = _of_index(tmp_path, index_of(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None)
-        assert [(one.start, one.expected, one.found) for one in found] == blamed
-    assert found[0].message == "Entry 1 has offset 8, the next one has 4; they must ascend."
+        found = _of_index(tmp_path, built(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None, name=name)
+        assert [(one.start, one.expected, one.found) for one in found] == [(size, *values) for values in blamed]
+    assert tuple(one.message for one in found)[: len(messages)] == messages
 
 
 BELOW, NO_BOUNDARY = "index-entry-below-base", "index-position-not-boundary"
@@ -362,13 +380,31 @@ def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path) -> None:
             assert codes_of(found) == codes
 
 
-def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:
-    old = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
-    directory = write_partition(tmp_path, segments={0: old, 3: [_batch(3)]})
-    (directory / TIME_INDEX).write_bytes(b"")
-    assert "timeindex-last-not-max" not in codes_of(findings_of(directory))
-    (directory / TIME_INDEX).write_bytes(time_index_of(entries=[(TIMESTAMP - 1, 0)]))
-    assert "timeindex-last-not-max" in codes_of(findings_of(directory))
+OLD = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
+OF_1970 = [batch(records=[record(timestamp=0)] * 3)]
+
+
+@each(
+    ("log", "times", "said"),
+    [
+        (BATCHES, TIMES, None),
+        (BATCHES, TIMES[:1], (0, 12, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.003 UTC")),
+        (BATCHES, TIMES[:3], (24, 36, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.007 UTC")),
+        (BATCHES, [], (0, 0, TIMESTAMP + 9, "9", "has no entry")),
+        (OLD, [], None),  # from before time indexes
+        (OLD, [(TIMESTAMP - 1, 0)], (0, 12, TIMESTAMP, "0", "ends with 2023-11-14 22:13:19.999 UTC")),
+        (OF_1970, [], (0, 0, 0, "2", "has no entry")),
+        (OF_1970, [(0, 0)], None),
+        ([_batch(0), batch(records=[record(timestamp=5)] * 2, base_offset=2)], [], (0, 0, TIMESTAMP + 1, "1", "has no entry")),
+    ],
+)
+def test_the_time_index_of_a_sealed_segment_ends_with_the_latest_time(tmp_path: Path, log: Any, times: Any, said: Any) -> None:
+    directory = write_partition(tmp_path, segments={0: log, 10: [_batch(10)]})
+    (directory / TIME_INDEX).write_bytes(time_index_of(entries=times))
+    found = findings_of(directory, "timeindex-last-not-max")
+    values = [(one.start, one.end, int(one.expected or 0)) for one in found]
+    words = [(one.message.split(" has ")[0].split()[-1], one.message.split("index ")[1].split(", though")[0]) for one in found]
+    assert [(*value, *word) for value, word in zip(values, words, strict=True)] == ([said] if said else [])
 
 
 # --- transaction indexes
@@ -483,6 +519,33 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.severity == severity
     what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
+
+
+GOES, STAYS = "; a restart deletes it.", ". A restart scans the segment and rebuilds it."
+
+
+@each(
+    ("removed", "said"),
+    [
+        ("0.index", ["index-missing warning 0.log has no .index" + STAYS]),
+        ("4.timeindex", ["timeindex-missing info 4.log has no .timeindex."]),
+        ("4.timeindex 2.timeindex", ["timeindex-missing info 2 of 3 segments have no .timeindex, the first of them 2.log."]),
+        ("0.log", [f"index-orphan warning {name} has no 0.log" + GOES for name in ("0.index", "0.timeindex")]),
+        ("2.log 2.index", ["index-orphan warning 2.timeindex has no 2.log" + GOES]),
+        (
+            "4.log 4.timeindex",
+            [f"index-orphan error 4.index has no 4.log{GOES} No log here reaches so far: its contents are lost."],
+        ),
+    ],
+)
+def test_what_lacks_an_index_or_a_log_is_told_by_its_name(tmp_path: Path, removed: str, said: list[str]) -> None:
+    segments = {base: [_batch(base, 1), _batch(base + 1, 1)] for base in (0, 2, 4)}
+    directory = write_partition(tmp_path, segments=segments, index_interval_bytes=0)
+    for base, dot, suffix in (name.partition(".") for name in removed.split()):
+        (directory / file_name(int(base), dot + suffix)).unlink()
+    found = findings_of(directory, "index-missing", "timeindex-missing", "index-orphan", is_pedantic=True)
+    assert [f"{one.code} {one.severity} {one.message}".replace("0" * 19, "") for one in found] == said
+    assert all(Path(one.path).name in one.message for one in found)
 
 
 def test_what_is_preallocated_for_the_newest_segment_is_told_of_pedantically(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
+from tests.builders import files as built
 from tests.builders import records
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, write_partition
@@ -76,27 +77,54 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
 
 
-@each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
-def test_batches_of_another_epoch_than_the_file_has_are_reported(tmp_path: Path, entries: list[Entry], offsets: Entry) -> None:
-    batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
+@each(
+    ("entries", "epochs", "offsets", "words"),
+    [
+        ([(5, 0)], (5, 6), (3, 5), "6; the file has epoch 5 there."),
+        ([(5, 1)], (5, 6), (3, 5), "6; the file has epoch 5 there."),
+        ([(5, 0), (6, 4)], (5, 6), (3, 3), "6; the file has epoch 5 there."),
+        ([(5, 0), (6, 2)], (5, 6), (2, 2), "5; the file has epoch 6 there."),
+        ([(5, 0)], (5, 6, 11), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
+        ([(5, 0)], (5, 6, 11, 14), (3, 5), "6; the file has epoch 5 there. 2 more epochs differ."),
+        ([(6, 9)], (5, 6), (0, 2), "5; the file has no epoch there. One more epoch differs."),
+    ],
+)
+def test_batches_of_another_epoch_than_the_file_has_are_reported(
+    tmp_path: Path, entries: list[Entry], epochs: Sequence[int], offsets: Entry, words: str
+) -> None:
+    batches = [_batch(3 * row, 3, epoch=epoch) for row, epoch in enumerate(epochs)]
     (found,) = findings_of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
     assert (found.offset_first, found.offset_last) == offsets
+    first, last = offsets
+    where = f"offsets {first} to {last}" if first < last else f"offset {first}"
+    assert found.message == f"Batches at {where} have leader epoch {words}"
 
 
 @each(
-    ("stated", "said"),
+    ("stated", "later", "said"),
     [
-        (5 + (1 << 20), ("uncovered-header-rot", 3, "5", "1048581")),
-        (5 + 16, ("uncovered-header-rot", 3, "5", "21")),
-        (5 + 48, ("epochs-disagree", 3, "5 from 0 on, 53 from 3 on", "5 from 0 on")),
-        (7, ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
+        (5 + (1 << 20), [], ("uncovered-header-rot", 3, "5", "1048581")),
+        (5 + 16, [], ("uncovered-header-rot", 3, "5", "21")),
+        (5 + 48, [], ("epochs-disagree", 3, "5 from 0 on, 53 from 3 on", "5 from 0 on")),
+        (7, [], ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
+        (5 + 16, [(20, 6)], ("uncovered-header-rot", 3, "5", "21")),
+        (5 + 16, [(21, 6)], ("epochs-disagree", 3, "5 from 0 on, 21 from 3 on", "5 from 0 on, 21 from 6 on")),
     ],
 )
-def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tmp_path: Path, stated: int, said: object) -> None:
+def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(
+    tmp_path: Path, stated: int, later: list[Entry], said: object
+) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}
-    directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
+    directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0), *later])})
     (one,) = findings_of(directory, "epochs-disagree", "uncovered-header-rot")
     assert (one.code, one.offset_first, one.expected, one.found) == said
+
+
+@each(("epoch", "said"), [(4, [("epochs-missing", "warning", 0, 4, "4 from 2 on", None)]), (-1, [])])
+def test_epochs_are_missing_if_a_segment_has_some(tmp_path: Path, epoch: int, said: object) -> None:
+    segments = {0: [message_set(messages=[message(value=b"v", magic=1)] * 2)], 2: [_batch(2, epoch=epoch)]}
+    directory = _partition(tmp_path, segments, {EPOCHS: b"0\n0\n"})
+    assert told_values(findings_of(directory, "epochs-missing")) == said
 
 
 def test_epochs_that_disagree_from_a_wrong_offset_on_have_no_last_before_their_first(tmp_path: Path) -> None:
@@ -233,6 +261,8 @@ def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, 
     assert told_values(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
     is_read = told and not code.startswith("log")
     assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * is_read
+    (tmp_path / "orders-3").rename(tmp_path / f"orders-3.{'0123456789abcdef' * 2}-delete")  # another may be there since
+    assert [one.code for one in findings_of(tmp_path) if "beyond" in one.code] == []
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
@@ -518,6 +548,28 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
     (found,) = _deep(tmp_path, plain, odd, code="frame-multi-member")
     assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
+
+
+@each(
+    ("file_type", "data"),
+    [
+        ("log", HEADER),
+        ("index", built.offset_index(entries=[(3, 100), (9, 900)])),
+        ("timeindex", built.time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 2)])),
+        ("txnindex", built.transaction_index(entries=[built.aborted_transaction()])),
+        ("snapshot", built.producer_snapshot(entries=[built.producer_entry()])),
+        ("checkpoint", HEADER + _data() + FOOTER),
+    ],
+)
+@each("name", ["x", "x.bin", f"{LOG}.bak", file_name(0, ".timeindex"), file_name(0, ".log")])
+def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(
+    tmp_path: Path, name: str, file_type: str, data: bytes
+) -> None:
+    for whole, is_intact in ((data, True), (b"\xff" * 4 + data, False)):
+        (tmp_path / name).write_bytes(whole)
+        *found, report = rows_of(tmp_path / name, file_type=file_type)
+        assert isinstance(report, FileReport) and (report.file_type, report.bytes_not_examined) == (file_type, 0)
+        assert (report.bytes_intact == len(whole), found == []) == (is_intact, is_intact)
 
 
 # --- what the system does not tell

@@ -122,6 +122,31 @@ def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
     assert (fields["offset delta"].has_surplus_bits, fields["offset delta"].value) == (True, -(1 << 31))
 
 
+FIELDS = [
+    *(("timestamp delta", 70, b""), ("offset delta", -70, b""), ("key length", 1, b"k"), ("value length", 2, b"vw")),
+    *(("header count", 2, b""), ("key length of header 0", 1, b"a"), ("value length of header 0", 1, b"b")),
+    *(("key length of header 1", 70, b"c" * 70), ("value length of header 1", -1, b"")),
+]
+
+
+def test_each_field_is_odd_that_is_too_long_or_below_minus_1() -> None:
+    first = encode_record(record(value=b"first"))
+    for name, value, _ in [("length", 0, b""), *FIELDS]:
+        for odd in [-2] * ("length of" in name or name in ("key length", "value length")) + [None]:
+            body = b"\0"
+            for other, number, content in FIELDS:
+                if other == name:
+                    body += varint(number, size_in_bytes=3) + content if odd is None else varint(odd)
+                else:
+                    body += varint(number) + content
+            data = first + varint(len(body), size_in_bytes=3 if name == "length" else None) + body
+            fields = list(record_bytes.irregular_fields(data, len(first), len(data)))
+            expected = (name, odd or (len(body) if name == "length" else value), 1 if odd else 3, False)
+            assert [(one.name, one.value, one.size, one.has_surplus_bits) for one in fields] == [expected]
+            if odd is None or not name.startswith("key length of"):  # readers refuse a header without a key
+                assert [row[:2] for row in record_bytes.irregular_records(data, 0, _rows(data))] == [(1, len(first))]
+
+
 # --- limits ------------------------------------------------------------------------------------------------------
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Finding
+from kdump.checks.finding import ByteCoverage, Finding
 from kdump.checks.live_source import LiveSource
+from kdump.checks.rules.files.file_object import check_after_reading
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.loops import each
@@ -33,18 +35,27 @@ def test_no_finding_hides_behind_better_ones_of_its_code(
     code: str, severities: tuple[str | None, ...], reported: tuple[str, ...], *, counts: bool
 ) -> None:
     source, rows = NoSource("x"), list[Row]()
+    source.size = 99
     context = FileContext(source, source.path, "log", Settings(now=0, max_findings=2), rows.append)
-    for severity in severities:
-        if not (counts and context.counts_only(code, 0, 0, severity)):
-            context.report(code, 0, 0, "", severity=severity)
-    found = [row.severity for row in rows if isinstance(row, Finding)]
-    assert (found, context.has_flood) == (list(reported), len(reported) < len(severities) - 2 * (code == "batch-empty"))
-    for other in ("bad-magic", "torn-tail", "file-vanished"):
+    places = [(start, start + 7) for start in (40, 30, 50, 20, 60, 10, 70)]
+    for place, severity in zip(places, severities, strict=False):
+        if not (counts and context.counts_only(code, *place, severity)):
+            context.report(code, *place, "", severity=severity)
+    found = [row for row in rows if isinstance(row, Finding)]
+    further = set(places[: len(severities)][2 * (code == "batch-empty") :]) - {(one.start, one.end) for one in found}
+    assert ([one.severity for one in found], context.has_flood) == (list(reported), bool(further))
+    others = ("bad-magic", "torn-tail", "file-vanished")
+    for other in others:
         for _ in range(3):
-            context.report(other, 0, 0, "")
+            context.report(other, 5, 5, "")
     context.finish()
-    floods = [row for row in rows if isinstance(row, Finding) and row.code == "finding-flood"]
-    assert len(floods) == 4 if len(reported) < len(severities) - 2 * (code == "batch-empty") else 3
+    floods = [(row.start, row.end, row.message) for row in rows if isinstance(row, Finding) and row.code == "finding-flood"]
+    floods.sort(key=lambda one: others.index(one[2].split()[4]) if one[0] == 5 else -1)
+    assert floods[-3:] == [(5, 5, f"1 more finding of {other} in this file, at byte 5.") for other in others]
+    if further:
+        count, first, last = len(further), min(further)[0], max(further)[1]
+        findings = f"{count} more finding{'s' * (count > 1)} of {code}"
+        assert floods[:-3] == [(first, last, f"{findings} in this file, between bytes {first} and {last}.")]
 
 
 @each(
@@ -79,3 +90,52 @@ def test_a_file_that_has_grown_is_growing_whenever_it_was_written(tmp_path: Path
             path.write_bytes(bytes(size))
             os.utime(path, (0, 0))
             assert source.is_growing() == grows
+
+
+@each(
+    ("happened", "said"),
+    [
+        ({}, []),
+        (
+            {"bad_ranges": [(100, 101), (1200, 2400)]},
+            [
+                ("io-error", 100, 101, 1, "1 byte cannot be read from the device; the check continued as if they were zeros."),
+                (
+                    *("io-error", 1200, 2400, 1200),
+                    "1,200 bytes cannot be read from the device; the check continued as if they were zeros.",
+                ),
+            ],
+        ),
+        (
+            {"is_late": True},
+            [("time-limit", 1500, 3000, 0, "The limit of 2.5 s is over; 1,500 of 3,000 bytes were not examined.")],
+        ),
+        ({"shrunk_to": 7}, [("file-shrank", 7, 3000, 0, "Had 3,000 bytes when it was opened, and 7 when it was read.")]),
+        (
+            {"is_at_its_path": lambda: False},
+            [("file-replaced", 0, 3000, 0, "Was replaced while it was being read; the file that ")],
+        ),
+        ({"is_at_its_path": lambda: None}, [("file-vanished", 0, 3000, 0, "Was removed while it was being read; the opened ")]),
+        (
+            {"grown_to": lambda: 3001},
+            [("active-tail", 3000, 3000, 0, "Grew from 3,000 to 3,001 bytes while it was being read: ")],
+        ),
+    ],
+)
+def test_what_happened_to_a_file_while_it_was_read_is_told(happened: dict[str, Any], said: list[tuple[object, ...]]) -> None:
+    rows: list[Row] = []
+    plain = {
+        "bad_ranges": [],
+        "is_late": False,
+        "shrunk_to": None,
+        "replaced": None,
+        "grown_to": lambda: 3000,
+        "is_at_its_path": lambda: True,
+    }
+    source = mock.Mock(spec=LiveSource, path="x", size=3000, **{**plain, **happened})
+    source.read.return_value = b""
+    context = FileContext(source, "x", "log", Settings(now=0, time_limit=2.5), rows.append, is_newest=False)
+    context.coverage.add(ByteCoverage.INTACT, 1500)
+    check_after_reading(context, source)
+    found = [(row.code, row.start, row.end, row.skipped, row.message) for row in rows if isinstance(row, Finding)]
+    assert [(*row[:4], row[4][: len(text)]) for row, (*_, text) in zip(found, said, strict=True)] == said  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from kdump.tables import Row
 from tests.builders.cluster_metadata import config, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
@@ -95,12 +96,19 @@ FIRST_LOST = [("segment-missing", "error", 0, 9)]
         lambda base: [_batch(base, 9, span=10)],  # a batch lacks a record
         lambda base: [_batch(base, 8), _batch(base + 8, 0, span=2)],  # or all of them
         lambda base: _ten(base)[1:],  # the segment does not begin where its name says
+        lambda base: [_batch(base), flipped(_batch(base + 1)), _batch(base + 2), *_ten(base)[4:]],  # one after damage, too
     ],
 )
 def test_a_trace_of_the_cleaner_explains_a_gap(tmp_path: Path, segment: int, trace: Any) -> None:
     segments = {0: _ten(0), 20: _ten(20)}
     directory = _partition(tmp_path, segments | {segment: trace(segment)})
     assert _told(directory) == GAP
+
+
+@each("hurt", [[0], [4], [8], [0, 1], [3, 6], [0, 8]])
+def test_damage_is_no_trace_of_the_cleaner(tmp_path: Path, hurt: list[int]) -> None:
+    first = [flipped(one) if row in hurt else one for row, one in enumerate(_ten(0))]
+    assert _told(_partition(tmp_path, {0: first, 20: _ten(20)})) == LOST
 
 
 @each("suffix", [".log.cleaned", ".log.swap", ".log.deleted"])
