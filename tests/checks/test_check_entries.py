@@ -86,23 +86,13 @@ def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, in
 
 
 @each(
-    ("name", "size", "lower", "messages"),
+    ("name", "size", "lower", "words"),
     [
-        (INDEX, 8, ("more than 800", "less than 400"), ("Entry 1 has offset 8, the next one has 4; they must ascend.",)),
-        (
-            TIME_INDEX,
-            12,
-            ("800 or more", "400 or less"),
-            (
-                "Entry 1 has 1970-01-01 00:00:00.008 UTC, the next one 1970-01-01 00:00:00.004 UTC; timestamps must rise.",
-                "Entry 1 has offset 800, the next one offset 400; offsets must not fall.",
-            ),
-        ),
+        (INDEX, 8, ("more than 800", "less than 400"), "has offset 8, the next one has 4; they must ascend."),
+        (TIME_INDEX, 12, ("800 or more", "400 or less"), "has offset 800, the next one offset 400; offsets must not fall."),
     ],
 )
-def test_the_entry_that_is_too_high_is_to_blame(
-    tmp_path: Path, name: str, size: int, lower: tuple[str, str], messages: tuple[str, ...]
-) -> None:
+def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path, name: str, size: int, lower: tuple[str, str], words: str) -> None:
     built = index_of if name == INDEX else time_index_of
     for front, blamed in (
         ([], [("more than 8", "4"), (lower[0], "400")]),  # nothing tells which of the two is wrong
@@ -110,7 +100,7 @@ def test_the_entry_that_is_too_high_is_to_blame(
     ):
         found = _of_index(tmp_path, built(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None, name=name)
         assert [(one.start, one.expected, one.found) for one in found] == [(size, *values) for values in blamed]
-    assert tuple(one.message for one in found)[: len(messages)] == messages
+    assert f"Entry 1 {words}" in [one.message for one in found]
 
 
 BELOW, NO_BOUNDARY = "index-entry-below-base", "index-position-not-boundary"
@@ -201,11 +191,12 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
 
 
-def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
+def test_two_wrong_entries_make_no_index_stale(tmp_path: Path, rows_at_once: int) -> None:
     entries = [(offset - 2, position) for offset, position in ENTRIES]
-    for count, is_stale in ((2, False), (3, True)):
+    for count, said in ((2, []), (3, [(0, 24, "-2", "All 3 entries are off by -2 offsets")])):
         found = _of_index(tmp_path, index_of(entries=entries[:count], zero_entry_count=1))
-        assert ("index-stale" in codes_of(found)) == is_stale
+        stale = [one for one in found if one.code == "index-stale"]
+        assert [(one.start, one.end, one.found, one.message.partition(":")[0]) for one in stale] == said
 
 
 def test_many_wrong_entries_are_counted_after_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:

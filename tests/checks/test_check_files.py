@@ -15,8 +15,8 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
+from tests.builders import cluster_metadata, records
 from tests.builders import files as built
-from tests.builders import records
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.fleets import flipped
@@ -31,6 +31,7 @@ pytestmark = [
 ]
 
 EPOCHS = "leader-epoch-checkpoint"
+ORDERS = "vaCj0ctCQVK4Fl1jHq5Gow"
 Segments = Mapping[int, Sequence[bytes]]
 Entry = tuple[int, int]
 Patch = pytest.MonkeyPatch
@@ -199,36 +200,33 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
     assert findings_of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
 
 
-@each(
-    ("entries", "severity", "start"),
-    [
-        *(([(0, 0), (2, 5), (3, 6)], None, 0), ([(0, 0), (2, 5), (2, 6)], "error", 12)),
-        *(([(0, 0), (2, 5), (1, 6)], "error", 12), ([(0, 0), (2, 5), (3, 4)], "error", 12)),
-        *(([(0, 0), (2, 5), (3, 5)], "info", 12), ([(0, 0), (2, 5), (2, 5)], "error", 12)),
-        *(([(-1, 0)], "error", 4), ([(0, -1)], "error", 4)),
-    ],
-)
-def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, int]], severity: str | None, start: int) -> None:
-    (tmp_path / EPOCHS).write_bytes(checkpoint(entries=entries))
-    found = findings_of(tmp_path / EPOCHS)
-    expected = [("epochs-not-monotonic", severity, start)] if severity else []
-    assert [(one.code, one.severity, one.start) for one in found] == expected
-    if min(entries[0]) < 0:
-        assert [one.broker_forecast.partition(" ")[0] for one in found] == ["die"]
+RISE, BAD_LINE = "epochs-not-monotonic", "epochs-malformed"
 
 
 @each(
-    ("data", "told"),
+    ("lines", "told"),
     [
-        *((b"", []), (b"0\n0\n", []), (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")])),
+        *(
+            ("0 0,2 5,3 6", []),
+            ("0 0,2 5,2 6", [(RISE, "error", 12, 16, "ignore")]),
+            ("0 0,2 5,1 6", [(RISE, "error", 12, 16, "ignore")]),
+        ),
+        *(("0 0,2 5,3 4", [(RISE, "error", 12, 16, "ignore")]), ("0 0,2 5,3 5", [(RISE, "info", 12, 16, "ignore")])),
+        *(("0 0,2 5,2 5", [(RISE, "error", 12, 16, "ignore")]), ("-1 0", [(RISE, "error", 4, 9, "die")])),
+        *(("0 -1", [(RISE, "error", 4, 9, "die")]), ("zero 0", [(BAD_LINE, "error", 4, 11, "die")])),
+        *(
+            ("0 0 0", [(BAD_LINE, "error", 4, 10, "offline")]),
+            ("", []),
+            (b"", []),
+            (b"0\n", [(BAD_LINE, "warning", 0, 2, "ignore")]),
+        ),
         (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
         (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
-        (b"0\n1\nzero 0\n", [("epochs-malformed", "error", 4, 11, "die")]),
-        (b"0\n1\n0 0 0\n", [("epochs-malformed", "error", 4, 10, "offline")]),
     ],
 )
-def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, data: bytes, told: list[tuple[object, ...]]) -> None:
-    (tmp_path / EPOCHS).write_bytes(data)
+def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, lines: str | bytes, told: list[tuple[object, ...]]) -> None:
+    entries = [tuple(line.split()) for line in lines.split(",") if line] if isinstance(lines, str) else []
+    (tmp_path / EPOCHS).write_bytes(lines if isinstance(lines, bytes) else checkpoint(entries=entries))
     found = findings_of(tmp_path / EPOCHS)
     assert [(one.code, one.severity, one.start, one.end, one.broker_forecast.partition(" ")[0]) for one in found] == told
 
@@ -263,6 +261,46 @@ def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, 
     assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * is_read
     (tmp_path / "orders-3").rename(tmp_path / f"orders-3.{'0123456789abcdef' * 2}-delete")  # another may be there since
     assert [one.code for one in findings_of(tmp_path) if "beyond" in one.code] == []
+
+
+POINTS, HIGH, STARTS = ("recovery_point_offset", "replication_offset", "log_start_offset")
+Offsets = Mapping[str, Mapping[str, int]]
+
+
+@each(
+    ("offsets", "said"),
+    [
+        (
+            {POINTS: {"orders 3": 8, "b 1": 5, "b 10": 6, "b 2": 0, "a 7": 9}},
+            [(POINTS, "a-7", 9), (POINTS, "b-1", 5), (POINTS, "b-10", 6)],
+        ),
+        ({POINTS: {"b 1": 5}, HIGH: {"b 1": 7}, STARTS: {"b 1": 6}}, [(HIGH, "b-1", 7)]),  # where the offset is highest
+        ({POINTS: {"b 1": 5}, HIGH: {"b 1": 5, "c 1": 9}}, [(POINTS, "b-1", 5)]),  # c was deleted before the last minute
+        ({POINTS: {"b 1": 0}, HIGH: {"b 1": 3, "orders 3": 3}, STARTS: {"b 1": 2}}, [(HIGH, "b-1", 3)]),
+        (
+            {HIGH: {"c 1": 9, "d 1": 0, "orders 3": 4}, STARTS: {"b 1": 4}},
+            [(HIGH, "c-1", 9), (STARTS, "b-1", 4)],
+        ),  # by all others
+    ],
+)
+@each("node", [None, 1, 2])
+def test_partitions_without_a_directory_are_missing(tmp_path: Path, offsets: Offsets, said: list[Any], node: int | None) -> None:
+    files = {}
+    for name, entries in offsets.items():
+        files[f"{name}_checkpoint"] = checkpoint(entries=[(*place.split(), offset) for place, offset in entries.items()])
+    path = _log_dir(tmp_path, **files)
+    if node is not None:  # the metadata say that node 1 has b-1, and nothing of others
+        (path / "meta.properties").write_text(f"version=1\nnode.id={node}\ncluster.id=c\n")
+        values = [cluster_metadata.topic("b", ORDERS), cluster_metadata.replicas(ORDERS, 1, 1, 3)]
+        log = [batch(base_offset=row, records=[record(value=value)]) for row, value in enumerate(values)]
+        write_partition(path, segments={0: log}, topic="__cluster_metadata")
+    expected = said if node is None else [one for one in said if one[1] == "b-1" and node == 1]
+    found = findings_of(path, "partition-missing")
+    assert [one.severity for one in found] == ["info" if node is None else "error"] * len(expected)
+    told = [(Path(one.path).name.replace("-", "_"), one.message.split(", ")[1].split()[0], one.found) for one in found]
+    assert told == [(f"{name}_checkpoint", place, str(offset)) for name, place, offset in expected]
+    for one, (_, place, offset) in zip(found, expected, strict=True):
+        assert Path(one.path).read_bytes()[one.start : one.end] == f"{place.replace('-', ' ')} {offset}".encode()
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ByteCoverage, Finding
+from kdump.checks.finding import Finding
 from kdump.checks.live_source import LiveSource
-from kdump.checks.rules.files.file_object import check_after_reading
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.loops import each
@@ -90,52 +88,3 @@ def test_a_file_that_has_grown_is_growing_whenever_it_was_written(tmp_path: Path
             path.write_bytes(bytes(size))
             os.utime(path, (0, 0))
             assert source.is_growing() == grows
-
-
-@each(
-    ("happened", "said"),
-    [
-        ({}, []),
-        (
-            {"bad_ranges": [(100, 101), (1200, 2400)]},
-            [
-                ("io-error", 100, 101, 1, "1 byte cannot be read from the device; the check continued as if they were zeros."),
-                (
-                    *("io-error", 1200, 2400, 1200),
-                    "1,200 bytes cannot be read from the device; the check continued as if they were zeros.",
-                ),
-            ],
-        ),
-        (
-            {"is_late": True},
-            [("time-limit", 1500, 3000, 0, "The limit of 2.5 s is over; 1,500 of 3,000 bytes were not examined.")],
-        ),
-        ({"shrunk_to": 7}, [("file-shrank", 7, 3000, 0, "Had 3,000 bytes when it was opened, and 7 when it was read.")]),
-        (
-            {"is_at_its_path": lambda: False},
-            [("file-replaced", 0, 3000, 0, "Was replaced while it was being read; the file that ")],
-        ),
-        ({"is_at_its_path": lambda: None}, [("file-vanished", 0, 3000, 0, "Was removed while it was being read; the opened ")]),
-        (
-            {"grown_to": lambda: 3001},
-            [("active-tail", 3000, 3000, 0, "Grew from 3,000 to 3,001 bytes while it was being read: ")],
-        ),
-    ],
-)
-def test_what_happened_to_a_file_while_it_was_read_is_told(happened: dict[str, Any], said: list[tuple[object, ...]]) -> None:
-    rows: list[Row] = []
-    plain = {
-        "bad_ranges": [],
-        "is_late": False,
-        "shrunk_to": None,
-        "replaced": None,
-        "grown_to": lambda: 3000,
-        "is_at_its_path": lambda: True,
-    }
-    source = mock.Mock(spec=LiveSource, path="x", size=3000, **{**plain, **happened})
-    source.read.return_value = b""
-    context = FileContext(source, "x", "log", Settings(now=0, time_limit=2.5), rows.append, is_newest=False)
-    context.coverage.add(ByteCoverage.INTACT, 1500)
-    check_after_reading(context, source)
-    found = [(row.code, row.start, row.end, row.skipped, row.message) for row in rows if isinstance(row, Finding)]
-    assert [(*row[:4], row[4][: len(text)]) for row, (*_, text) in zip(found, said, strict=True)] == said  # type: ignore[arg-type]
