@@ -379,7 +379,7 @@ OF_1970 = [batch(records=[record(timestamp=0)] * 3)]
     ("log", "times", "said"),
     [
         (BATCHES, TIMES, None),
-        (BATCHES, TIMES[:1], (0, 12, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.003 UTC")),
+        (BATCHES, [*TIMES[:1], (0, 0)], (0, 12, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.003 UTC")),
         (BATCHES, TIMES[:3], (24, 36, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.007 UTC")),
         (BATCHES, [], (0, 0, TIMESTAMP + 9, "9", "has no entry")),
         (OLD, [], None),  # from before time indexes
@@ -393,9 +393,8 @@ def test_the_time_index_of_a_sealed_segment_ends_with_the_latest_time(tmp_path: 
     directory = write_partition(tmp_path, segments={0: log, 10: [_batch(10)]})
     (directory / TIME_INDEX).write_bytes(time_index_of(entries=times))
     found = findings_of(directory, "timeindex-last-not-max")
-    values = [(one.start, one.end, int(one.expected or 0)) for one in found]
-    words = [(one.message.split(" has ")[0].split()[-1], one.message.split("index ")[1].split(", though")[0]) for one in found]
-    assert [(*value, *word) for value, word in zip(values, words, strict=True)] == ([said] if said else [])
+    assert [(one.start, one.end, one.expected) for one in found] == ([(*said[:2], str(said[2]))] if said else [])
+    assert all(f"ends with offset {said[3]} has " in one.message and f" index {said[4]}, though" in one.message for one in found)
 
 
 # --- transaction indexes
@@ -513,6 +512,7 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
 
 
 GOES, STAYS = "; a restart deletes it.", ". A restart scans the segment and rebuilds it."
+LOST = " No log here reaches so far: its contents are lost."
 
 
 @each(
@@ -523,10 +523,7 @@ GOES, STAYS = "; a restart deletes it.", ". A restart scans the segment and rebu
         ("4.timeindex 2.timeindex", ["timeindex-missing info 2 of 3 segments have no .timeindex, the first of them 2.log."]),
         ("0.log", [f"index-orphan warning {name} has no 0.log" + GOES for name in ("0.index", "0.timeindex")]),
         ("2.log 2.index", ["index-orphan warning 2.timeindex has no 2.log" + GOES]),
-        (
-            "4.log 4.timeindex",
-            [f"index-orphan error 4.index has no 4.log{GOES} No log here reaches so far: its contents are lost."],
-        ),
+        ("4.log 4.timeindex", [f"index-orphan error 4.index has no 4.log{GOES}{LOST}"]),
     ],
 )
 def test_what_lacks_an_index_or_a_log_is_told_by_its_name(tmp_path: Path, removed: str, said: list[str]) -> None:
@@ -539,9 +536,20 @@ def test_what_lacks_an_index_or_a_log_is_told_by_its_name(tmp_path: Path, remove
     assert all(Path(one.path).name in one.message for one in found)
 
 
-def test_what_is_preallocated_for_the_newest_segment_is_told_of_pedantically(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [batch(records=[record(value=b"v")])]})
-    (directory / INDEX).write_bytes(bytes(80))
-    for is_pedantic in (False, True):
-        told = [one.found for one in findings_of(directory, is_pedantic=is_pedantic) if one.code == "index-zero-tail"]
-        assert told == ["10"] * is_pedantic
+@each("rows", [1, 10])
+def test_zeros_at_the_end_are_as_preallocated_or_were_not_trimmed(tmp_path: Path, rows: int) -> None:
+    segments = {base: [_batch(base, 1), _batch(base + 1, 1)] for base in (0, 2)}
+    directory = write_partition(tmp_path, segments=segments, index_interval_bytes=0)
+    alone = directory.joinpath(INDEX).rename(tmp_path / INDEX)
+    (directory / INDEX).write_bytes(alone.read_bytes())
+    for path, size, severities in (
+        *((directory / file_name(2, ".index"), 8, ("", "info")), (directory / INDEX, 8, ("info", "info"))),
+        *((directory / TIME_INDEX, 12, ("warning", "warning")), (alone, 8, ("info", "info"))),
+    ):
+        data = path.read_bytes()
+        path.write_bytes(data + bytes(rows * size))
+        for is_pedantic, severity in enumerate(severities):
+            found = findings_of(path if path == alone else directory, "index-zero-tail", is_pedantic=bool(is_pedantic))
+            start, end = len(data), len(data) + rows * size
+            assert told_values(found) == [("index-zero-tail", severity, start, end, None, str(rows))] * bool(severity)
+        path.write_bytes(data)

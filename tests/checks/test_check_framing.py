@@ -45,20 +45,6 @@ def _of_aged_log(folder: Path, *pieces: bytes) -> list[Finding]:
 # --- torn ends
 
 
-@each("kinds", ["e", "-e", "e-e", "-ee-e-", "eeee-"])
-def test_empty_batches_are_counted_from_the_first_to_the_last(tmp_path: Path, kinds: str) -> None:
-    """Each batch has three offsets."""
-    pieces = [
-        batch(base_offset=3 * row, records=[record()] * 3 * (kind == "-"), last_offset_delta=2) for row, kind in enumerate(kinds)
-    ]
-    (found,) = (one for one in of_log(tmp_path, *pieces, is_pedantic=True) if one.code == "batch-empty")
-    first, last, count = kinds.index("e"), kinds.rindex("e"), kinds.count("e")
-    start, end = len(b"".join(pieces[:first])), len(b"".join(pieces[: last + 1]))
-    assert told([found]) == [("batch-empty", "info", start, end, (3 * first, 3 * last + 2))]
-    words = f"{count} batches" if count > 1 else "1 batch"
-    assert (found.found, found.message) == (str(count), f"{words} without records, as left by compaction.")
-
-
 @each(
     ("end", "code"),
     [(_batch(1)[:-5], "torn-tail"), (_batch(1)[:9], "torn-header"), (bytes(99), "zero-tail")],

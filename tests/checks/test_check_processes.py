@@ -80,21 +80,6 @@ def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path, monkeypat
     assert _crashes(rows) == [*((file_name(number, ".log"), "SIGKILL") for number in range(2)), (directory.name, "SIGKILL")]
 
 
-def test_a_crash_is_told_where_it_was_with_the_file_as_it_is_now(tmp_path: Path) -> None:
-    (log := tmp_path / "b.log").write_bytes(b"12345")
-    for path, position, at, told, reports in (
-        (log, 0, "", ("log", 0, 5), [("log", 5)]),
-        (log, 1, " at byte 1", ("log", 1, 5), [("log", 5)]),
-        (log, 1234, " at byte 1,234", ("log", 5, 5), [("log", 5)]),  # it has been cut off since
-        (tmp_path / "gone.log", 7, " at byte 7", ("directory", 0, 0), []),
-        (tmp_path, 0, "", ("directory", 0, 0), []),
-    ):
-        finding, *files = check_processes._crash_rows(str(path), position, "SIGBUS", SETTINGS)
-        assert isinstance(finding, Finding) and (finding.file_type, finding.start, finding.end) == told
-        assert finding.message == f"The process that checked it died{at}: SIGBUS. All other files were checked."
-        assert [(one.file_type, one.bytes_not_examined) for one in files if isinstance(one, FileReport)] == reports
-
-
 def test_a_bug_in_kdump_is_reported_like_a_crash(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: _batches(0, 1), 1: _batches(1, 1)})
 

@@ -2,12 +2,11 @@
 
 import gc
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kdump.binary import codecs, kernel
 from kdump.checks import record_bytes, record_reader, wording
@@ -74,22 +73,14 @@ def _rows(data: bytes) -> list[Any]:
     return rows
 
 
-@given(
-    st.lists(st.builds(Record, key=st.none() | st.binary(max_size=80), value=st.none() | st.binary(max_size=9000)), max_size=5)
-)
-def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> None:
-    data = b"".join(encode_record(one, row=row) for row, one in enumerate(records))
-    rows: list[Any] = []
-    kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
-    assert list(record_bytes.irregular_records(data, 0, rows)) == []
-
-
-@given(st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 40), 1 << 40), st.integers(0, 1))
-def test_records_whose_numbers_are_short_are_odd_for_their_attributes_only(offset: int, timestamp: int, attributes: int) -> None:
-    body = bytes([attributes]) + varint(timestamp) + varint(offset) + varint(-1) + varint(-1) + varint(0)
-    data = encode_record(record()) + varint(len(body)) + body
-    found = [(attributes, has_more) for _, _, attributes, has_more in record_bytes.irregular_records(data, 0, _rows(data))]
-    assert found == [(1, False)] * attributes
+@each("size", [0, 1, 62, 63, 64, 65, 100, 8190, 8191, 8192, 8193, 9000])
+def test_records_as_clients_write_them_are_odd_for_their_attributes_only(size: int) -> None:
+    fields: dict[str, Any] = {"key": b"k" * size, "value": b"v" * size, "headers": [("h" * size, b"w" * size)] * (size % 2)}
+    for delta, attributes in product((size, -size, (size << 17) - (1 << 31), (1 << 31) - 1 - (size << 17)), (0, 1)):
+        one = Record(**fields, offset_delta=delta, timestamp_delta=delta << 9, attributes=attributes)
+        data = encode_record(record()) + encode_record(one)
+        found = [row[2:] for row in record_bytes.irregular_records(data, 0, _rows(data))]
+        assert found == [(1, False)] * attributes
 
 
 FIELDS = [
@@ -131,12 +122,9 @@ TOO_LONG, SHORT, BAD, ODD = "varint-too-long", "varint-truncated", "key-length-b
         (b"\0\0" + b"\xff" * 11, (TOO_LONG, "the varint of its offset delta does not end within 5 bytes")),
         (b"\0\0\0\x0aabcde", (SHORT, "the bytes end before its value")),
         (b"\0\0\0\x0cabcde", (BAD, "its key says it is 6 bytes long, with 5 left")),
-        (b"\0\0\0" + KEY + b"\6vw", (BAD, "its value says it is 3 bytes long, with 2 left")),
         (b"\0\0\0" + KEY + b"\x80", (SHORT, "the bytes end inside the varint of its value")),
-        (b"\0\0\0" + KEY + VALUE, (SHORT, "the bytes end before its header count")),
         (b"\0\0\0" + KEY + VALUE + b"\4\2a\1\4bc", (SHORT, "the bytes end before its value of header 1")),
         (b"\0\0\0" + KEY + VALUE + b"\4\2a\1\6bc", (ODD, "the key of header 1 says it is 3 bytes long, with 2 left")),
-        (b"\0\0\0" + KEY + VALUE + b"\2\2a\4b", (ODD, "the value of header 0 says it is 2 bytes long, with 1 left")),
     ],
 )
 def test_a_record_is_unreadable_from_its_first_wrong_field_on(body: bytes, said: tuple[str, str] | None) -> None:

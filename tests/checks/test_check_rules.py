@@ -1,6 +1,7 @@
 """What checks say of offsets, leader epochs, timestamps and records: on one side of each limit a finding, on the other none."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,23 @@ def test_one_batch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, said: 
     at = offsets[row]
     assert (found.offset_first, found.offset_last, found.expected, found.found) == (at, at, expected, value)
     assert words in found.message
+
+
+@each("offsets", [(0, 1, 5, 6), (0, 2, 3), (0, 4, 5, 9, 10), (0, 3, 4, 6, 7, 8), (2, 3, 40, 41, 42, 60, 61, 63)], ids=str)
+def test_gaps_are_one_finding_if_the_cleaner_may_have_been_there(tmp_path: Path, offsets: tuple[int, ...]) -> None:
+    gaps = [(row, before + 1, after - 1) for row, (before, after) in enumerate(pairwise(offsets)) if after > before + 1]
+    places = [("offset-gap", "error", row * SIZE, (row + 2) * SIZE, (first, last)) for row, first, last in gaps]
+    found = of_log(tmp_path, _log(*offsets), base=offsets[0], cleanup_policy="delete")
+    assert told(found) == places
+    for one, (_, first, last) in zip(found, gaps, strict=True):
+        gap = f"{last - first + 1} are missing, offsets {first} to {last}" if first < last else f"offset {first} is missing"
+        assert one.message.startswith(f"Offset {first - 1} is followed by {last + 1}: {gap}, though ")
+        assert (one.expected, one.found) == (str(first), str(last + 1))
+    (one,) = of_log(tmp_path, _log(*offsets), base=offsets[0])
+    first, last, missing = gaps[0][1], gaps[-1][2], sum(last - first + 1 for _, first, last in gaps)
+    assert told([one]) == [("offset-gap", "info", places[0][2], places[-1][3], (first, last))]
+    words = f"{len(gaps)} gap{'s' * (len(gaps) > 1)} between {first} and {last}; {missing} offset"
+    assert one.message.startswith(f"{words}{'s are' if missing > 1 else ' is'} missing. ")
 
 
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:

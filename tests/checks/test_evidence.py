@@ -105,12 +105,6 @@ def test_a_trace_of_the_cleaner_explains_a_gap(tmp_path: Path, segment: int, tra
     assert _told(directory) == GAP
 
 
-@each("hurt", [[0], [4], [8], [0, 1], [3, 6], [0, 8]])
-def test_damage_is_no_trace_of_the_cleaner(tmp_path: Path, hurt: list[int]) -> None:
-    first = [flipped(one) if row in hurt else one for row, one in enumerate(_ten(0))]
-    assert _told(_partition(tmp_path, {0: first, 20: _ten(20)})) == LOST
-
-
 @each("suffix", [".log.cleaned", ".log.swap", ".log.deleted"])
 def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str) -> None:
     directory = _without_middle(tmp_path)

@@ -503,14 +503,9 @@ def test_only_a_check_that_read_all_bytes_shows_that_starts_keep_them(level: str
     assert [kept.by_every_start(facts, most) for most in (size - 1, size)] == [False, is_kept]
 
 
-OPENED, CLOSED = (producer_snapshot(entries=entries) for entries in ([OPEN], []))
-CLEAN = file_name(7, ".snapshot")  # of the last stop
-
-
-@each(("last", "is_plain"), [((1 << 63) - 2, True), ((1 << 63) - 1, False)])
-def test_no_start_is_sure_after_the_largest_offset(last: int, is_plain: bool) -> None:
-    log = SimpleNamespace(is_damaged=False, is_plain=True, end=9, size=9, last_offset=last)
-    assert kept._is_plain(SimpleNamespace(segments={last - 1: log}), last - 1) == is_plain  # type: ignore[arg-type]
+def _opened_before_the_last_snapshot(path: Path) -> None:
+    for offset, entries in ((4, [OPEN]), (9, [])):
+        (path / file_name(offset, ".snapshot")).write_bytes(producer_snapshot(entries=entries))
 
 
 def _owned(path: Path, log_start: str | None = None) -> None:
@@ -532,12 +527,7 @@ def _owned(path: Path, log_start: str | None = None) -> None:
         (lambda path: [one.unlink() for one in path.glob("*.*")], False),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[producer_entry(), OPEN])), False),
-        (
-            lambda path: [
-                (path / name).write_bytes(data) for name, data in ((file_name(4, ".snapshot"), OPENED), (CLEAN, CLOSED))
-            ],
-            False,
-        ),
+        (_opened_before_the_last_snapshot, False),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
         (_owned, True),

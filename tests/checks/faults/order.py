@@ -30,7 +30,6 @@ def _records(*deltas: int, last: int | None = None, count: int | None = None) ->
 _TENTH = file_name(10, ".log")
 _THREE = _records(0, 1, 2)
 _THIN, _FULL = _records(0, last=5) + _batch(6), _records(0, 1, 2, 3, 4, 5) + _batch(6)
-_DELETE = {"cleanup_policy": "delete"}
 _HEADERS = {"level": "full"}  # records have faults of their own
 
 
@@ -39,10 +38,6 @@ def _partition(*bases: int, changed: dict[str, bytes | None] | None = None, **se
     given = {int(name.removeprefix("at_")): batches for name, batches in segments.items()}
     whole = {base: [_batch(base + row) for row in range(10)] for base in bases}
     return partition_files(dict(sorted({**whole, **given}.items())), changed, topic="orders", partition=3)
-
-
-def _under(directory: str, files: Files) -> Files:
-    return {f"{directory}/{name}": data for name, data in files.items()}
 
 
 CASES = (
@@ -63,13 +58,6 @@ CASES = (
         _partition(10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 10)])}),
     ),
     case(
-        "offset-gap: metadata",
-        _under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(5)])),
-        error((76, 3 * 76), file=f"__cluster_metadata-0/{file_name(0, '.log')}", offsets=(2, 4), expected="2", found="5"),
-        _under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(2)])),
-        settings=_HEADERS,
-    ),
-    case(
         "uncovered-header-rot",
         _log(0, 1, 2 + (1 << 20), 3, 4),
         _wrong(2, 2 + (1 << 20), expected="2", found=str(2 + (1 << 20))),
@@ -85,22 +73,7 @@ CASES = (
         settings=_HEADERS,
     ),
     case("last-offset-delta-mismatch", _THIN, info((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5)), _FULL),
-    case(
-        "last-offset-delta-mismatch: too-low",
-        _records(0, 1, 2, last=1, count=3) + _batch(6),
-        error((0, _HEADER_SIZE + 3 * _RECORD_SIZE), offsets=(0, 1), expected="2", found="1"),
-        _THREE,
-        settings=_HEADERS,
-        also={"offset-gap": info((0, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 5), found="4")},
-    ),
     case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _THREE),
-    case(
-        "last-offset-delta-mismatch: not-compacted",
-        _THIN,
-        warning((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5), found="1"),
-        _FULL,
-        settings=_DELETE,
-    ),
     case("offset-gap", _log(0, 1, 5, 6), info(_row(1, 2), offsets=(2, 4), found="3"), _FOUR),
     case(
         "offset-duplicate",
@@ -117,12 +90,6 @@ CASES = (
         _log(0, 1, 2),
     ),
     case("batch-duplicate-bytes", _log(0, 1, 1, 2, 3), _wrong(2, 1, found=str(_SIZE)), _FOUR),
-    case(
-        "batch-duplicate-bytes: several",
-        _log(0, 1, 2, 3, 0, 1, 2, 4),
-        (_wrong(4, 0, found="0"), error((5 * _SIZE, 7 * _SIZE), offsets=(1, 2), found=str(_SIZE))),
-        _FOUR,
-    ),
     case("offset-below-base", {_TENTH: _log(7, 8, 9)}, _wrong(0, 7, expected="10", found="7"), {_TENTH: _log(10, 11)}),
     case(
         "offset-overflow-int32",
@@ -134,12 +101,6 @@ CASES = (
     ),
     case("offset-negative", _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3), _wrong(2, -(1 << 63) + 2), _FOUR),
     case("leader-epoch-regression", _epochs(5, 5, 5, 3, 3, 3), _wrong(3, expected="5", found="3"), _epochs(3, 3, 5, 5)),
-    case(
-        "leader-epoch-regression: across-segments",
-        partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=2), _batch(2, epoch=2)]}, topic="orders", partition=3),
-        error(_row(0), file=file_name(1, ".log"), offsets=(1, 1), expected="4", found="2"),
-        partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=4), _batch(2, epoch=5)]}, topic="orders", partition=3),
-    ),
     case("leader-epoch-negative", _epochs(0, 0) + _batch(2, epoch=-7) + _batch(3), _wrong(2, found="-7"), _epochs(0, 0, 0, 0)),
     case(
         "batch-foreign-topic-hint",

@@ -43,12 +43,6 @@ CASES = (
         _batch(max_timestamp=TIMESTAMP + 7, timestamp_type="LogAppendTime"),
     ),
     case(
-        "max-timestamp-mismatch: single-records",
-        _at(TIMESTAMP)[_LOG] + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=TIMESTAMP + 1),
-        warning(_row(1), offsets=(1, 1), expected=str(TIMESTAMP), found=str(TIMESTAMP + 1)),
-        _at(TIMESTAMP, TIMESTAMP + 1),
-    ),
-    case(
         "base-timestamp-odd",
         batch(records=[record(value=b"a", timestamp=TIMESTAMP + 5)], base_timestamp=TIMESTAMP),
         info(WHOLE_FILE, offsets=(0, 0)),
@@ -69,15 +63,6 @@ CASES = (
         _at(TIMESTAMP, TIMESTAMP + _DAY),
     ),
     case("timestamp-unit-suspect: seconds", _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1), _FIRST, _at(31 * _DAY)),
-    # the near miss: no unit makes a date of it
-    case(
-        "timestamp-unit-suspect: no-date",
-        _at(TIMESTAMP * 1000, 2**63 - 1),
-        _FIRST,
-        _at(2**63 - 1),
-        also={"timestamp-future": warning(_row(1), offsets=(1, 1), found="2")},
-        near_also={"timestamp-future"},
-    ),
     case(
         "timestamp-negative",
         _at(-2, -(2**63)),
