@@ -16,7 +16,6 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import cluster_metadata, records
-from tests.builders import files as built
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.fleets import flipped
@@ -574,24 +573,12 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
 
 
-FILE_TYPES = {
-    "log": HEADER,
-    "index": built.offset_index(entries=[(3, 100), (9, 900)]),
-    "timeindex": built.time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 2)]),
-    "txnindex": built.transaction_index(entries=[built.aborted_transaction()]),
-    "snapshot": built.producer_snapshot(entries=[built.producer_entry()]),
-    "checkpoint": HEADER + _data() + FOOTER,
-}
-
-
-@each("file_type", FILE_TYPES)
-@each("name", ["x", f"{LOG}.bak", file_name(0, ".timeindex")])
-def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path: Path, name: str, file_type: str) -> None:
-    for data, is_intact in ((FILE_TYPES[file_type], True), (b"\xff" * 4 + FILE_TYPES[file_type], False)):
+@each(("file_type", "data"), [("checkpoint", HEADER + _data() + FOOTER), ("log", HEADER)])
+def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path: Path, file_type: str, data: bytes) -> None:
+    for name in ("x.bin", f"{LOG}.bak", file_name(0, ".timeindex")):
         (tmp_path / name).write_bytes(data)
-        *found, report = rows_of(tmp_path / name, file_type=file_type)
-        assert isinstance(report, FileReport) and (report.file_type, report.bytes_not_examined) == (file_type, 0)
-        assert (report.bytes_intact == len(data), found == []) == (is_intact, is_intact)
+        (report,) = rows_of(tmp_path / name, file_type=file_type)  # and no finding
+        assert isinstance(report, FileReport) and (report.file_type, report.bytes_intact) == (file_type, len(data))
 
 
 # --- what the system does not tell

@@ -61,15 +61,12 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
         assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
 
 
-REACH = 5 + (1 << 31)
-
-
 @each(
     ("batches", "next_base", "offsets"),
     [
         *(([(5, 6), (7, 8), (19, 20)], following, (5, 20 if following in (None, 21) else 8)) for following in (None, 21, 20, 9)),
         *(([(5, 6), (7, 8)], 6, (5, 8)), ([(4, 6), (7, 8)], None, (5, 8)), ([(1 << 40, 1 << 41), (7, 8)], None, (5, 8))),
-        *(([(5, 6), (7, last)], 1 << 50, (5, last if last < REACH else 6)) for last in (REACH - 1, REACH, 1 << 40)),
+        *(([(5, 6), (7, far + 4 + (1 << 31))], 1 << 50, (5, 6 if far else 4 + (1 << 31))) for far in (0, 1, 1 << 40)),
     ],
 )
 def test_the_last_offset_of_a_segment_is_below_the_next_segment(batches: Any, next_base: int | None, offsets: Any) -> None:

@@ -73,6 +73,14 @@ CASES = (
         settings=_HEADERS,
     ),
     case("last-offset-delta-mismatch", _THIN, info((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5)), _FULL),
+    case(
+        "last-offset-delta-mismatch: too-low",
+        _records(0, 1, 2, last=1, count=3) + _batch(6),
+        error((0, _HEADER_SIZE + 3 * _RECORD_SIZE), offsets=(0, 1), expected="2", found="1"),
+        _THREE,
+        settings=_HEADERS,
+        also={"offset-gap": info((0, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 5), found="4")},
+    ),
     case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _THREE),
     case("offset-gap", _log(0, 1, 5, 6), info(_row(1, 2), offsets=(2, 4), found="3"), _FOUR),
     case(
@@ -90,6 +98,12 @@ CASES = (
         _log(0, 1, 2),
     ),
     case("batch-duplicate-bytes", _log(0, 1, 1, 2, 3), _wrong(2, 1, found=str(_SIZE)), _FOUR),
+    case(
+        "batch-duplicate-bytes: several",
+        _log(0, 1, 2, 3, 0, 1, 2, 4),
+        (_wrong(4, 0, found="0"), error((5 * _SIZE, 7 * _SIZE), offsets=(1, 2), found=str(_SIZE))),
+        _FOUR,
+    ),
     case("offset-below-base", {_TENTH: _log(7, 8, 9)}, _wrong(0, 7, expected="10", found="7"), {_TENTH: _log(10, 11)}),
     case(
         "offset-overflow-int32",
@@ -101,6 +115,12 @@ CASES = (
     ),
     case("offset-negative", _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3), _wrong(2, -(1 << 63) + 2), _FOUR),
     case("leader-epoch-regression", _epochs(5, 5, 5, 3, 3, 3), _wrong(3, expected="5", found="3"), _epochs(3, 3, 5, 5)),
+    case(
+        "leader-epoch-regression: across-segments",
+        partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=2), _batch(2, epoch=2)]}, topic="orders", partition=3),
+        error(_row(0), file=file_name(1, ".log"), offsets=(1, 1), expected="4", found="2"),
+        partition_files({0: [_batch(0, epoch=4)], 1: [_batch(1, epoch=4), _batch(2, epoch=5)]}, topic="orders", partition=3),
+    ),
     case("leader-epoch-negative", _epochs(0, 0) + _batch(2, epoch=-7) + _batch(3), _wrong(2, found="-7"), _epochs(0, 0, 0, 0)),
     case(
         "batch-foreign-topic-hint",
