@@ -43,6 +43,12 @@ CASES = (
         _batch(max_timestamp=TIMESTAMP + 7, timestamp_type="LogAppendTime"),
     ),
     case(
+        "max-timestamp-mismatch: single-records",
+        _at(TIMESTAMP)[_LOG] + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=TIMESTAMP + 1),
+        warning(_row(1), offsets=(1, 1), expected=str(TIMESTAMP), found=str(TIMESTAMP + 1)),
+        _at(TIMESTAMP, TIMESTAMP + 1),
+    ),
+    case(
         "base-timestamp-odd",
         batch(records=[record(value=b"a", timestamp=TIMESTAMP + 5)], base_timestamp=TIMESTAMP),
         info(WHOLE_FILE, offsets=(0, 0)),
