@@ -219,7 +219,7 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
     context = FileContext(source, path, file_type if is_file else "directory", settings, rows.append)
     where = f" at byte {position:,}" if position else ""
     message = f"The process that checked it died{where}: {reason}. All other files were checked."
-    context.report("check-crashed", min(position, size), size, message, found=reason)
+    context.report("check-crashed", position, size, message, found=reason)
     if is_file:
         coverage = ByteCoverage(size)
         rows.append(coverage.report(path, context.file_type, size))

@@ -85,14 +85,22 @@ def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, in
     assert _report(tmp_path, INDEX) == ((2, 1, 16, 8, 0) if told else (3, 0, 24, 0, 0))
 
 
-def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path) -> None:
+@each(
+    ("name", "size", "lower", "words"),
+    [
+        (INDEX, 8, ("more than 800", "less than 400"), "has offset 8, the next one has 4; they must ascend."),
+        (TIME_INDEX, 12, ("800 or more", "400 or less"), "has offset 800, the next one offset 400; offsets must not fall."),
+    ],
+)
+def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path, name: str, size: int, lower: tuple[str, str], words: str) -> None:
+    built = index_of if name == INDEX else time_index_of
     for front, blamed in (
-        ([], [(8, "more than 8", "4"), (8, "more than 800", "400")]),  # nothing tells which of the two is wrong
-        ([(1, 50)], [(8, "less than 4", "8"), (8, "less than 400", "800")]),
+        ([], [("more than 8", "4"), (lower[0], "400")]),  # nothing tells which of the two is wrong
+        ([(1, 50)], [("less than 4", "8"), (lower[1], "800")]),
     ):
-        found = _of_index(tmp_path, index_of(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None)
-        assert [(one.start, one.expected, one.found) for one in found] == blamed
-    assert found[0].message == "Entry 1 has offset 8, the next one has 4; they must ascend."
+        found = _of_index(tmp_path, built(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None, name=name)
+        assert [(one.start, one.expected, one.found) for one in found] == [(size, *values) for values in blamed]
+    assert f"Entry 1 {words}" in [one.message for one in found]
 
 
 BELOW, NO_BOUNDARY = "index-entry-below-base", "index-position-not-boundary"
@@ -183,11 +191,12 @@ def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_onc
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
 
 
-def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
+def test_two_wrong_entries_make_no_index_stale(tmp_path: Path, rows_at_once: int) -> None:
     entries = [(offset - 2, position) for offset, position in ENTRIES]
-    for count, is_stale in ((2, False), (3, True)):
+    for count, said in ((2, []), (3, [(0, 24, "-2", "All 3 entries are off by -2 offsets")])):
         found = _of_index(tmp_path, index_of(entries=entries[:count], zero_entry_count=1))
-        assert ("index-stale" in codes_of(found)) == is_stale
+        stale = [one for one in found if one.code == "index-stale"]
+        assert [(one.start, one.end, one.found, one.message.partition(":")[0]) for one in stale] == said
 
 
 def test_many_wrong_entries_are_counted_after_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:
@@ -362,13 +371,28 @@ def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path) -> None:
             assert codes_of(found) == codes
 
 
-def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:
-    old = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
-    directory = write_partition(tmp_path, segments={0: old, 3: [_batch(3)]})
-    (directory / TIME_INDEX).write_bytes(b"")
-    assert "timeindex-last-not-max" not in codes_of(findings_of(directory))
-    (directory / TIME_INDEX).write_bytes(time_index_of(entries=[(TIMESTAMP - 1, 0)]))
-    assert "timeindex-last-not-max" in codes_of(findings_of(directory))
+OLD = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
+OF_1970 = [batch(records=[record(timestamp=0)] * 3)]
+
+
+@each(
+    ("log", "times", "said"),
+    [
+        (BATCHES, TIMES, None),
+        (BATCHES, [*TIMES[:3], (0, 0)], (24, 36, TIMESTAMP + 9, "9", "ends with 2023-11-14 22:13:20.007 UTC")),
+        (BATCHES, [], (0, 0, TIMESTAMP + 9, "9", "has no entry")),
+        (OLD, [], None),  # from before time indexes
+        (OLD, [(TIMESTAMP - 1, 0)], (0, 12, TIMESTAMP, "0", "ends with 2023-11-14 22:13:19.999 UTC")),
+        (OF_1970, [], (0, 0, 0, "2", "has no entry")),
+        (OF_1970, [(0, 0)], None),
+    ],
+)
+def test_the_time_index_of_a_sealed_segment_ends_with_the_latest_time(tmp_path: Path, log: Any, times: Any, said: Any) -> None:
+    directory = write_partition(tmp_path, segments={0: log, 10: [_batch(10)]})
+    (directory / TIME_INDEX).write_bytes(time_index_of(entries=times))
+    found = findings_of(directory, "timeindex-last-not-max")
+    assert [(one.start, one.end, one.expected) for one in found] == ([(*said[:2], str(said[2]))] if said else [])
+    assert all(f"ends with offset {said[3]} has " in one.message and f" index {said[4]}, though" in one.message for one in found)
 
 
 # --- transaction indexes
@@ -485,9 +509,44 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     assert found.message == f"{LOG} has no .index. A restart scans {what}"
 
 
-def test_what_is_preallocated_for_the_newest_segment_is_told_of_pedantically(tmp_path: Path) -> None:
-    directory = write_partition(tmp_path, segments={0: [batch(records=[record(value=b"v")])]})
-    (directory / INDEX).write_bytes(bytes(80))
-    for is_pedantic in (False, True):
-        told = [one.found for one in findings_of(directory, is_pedantic=is_pedantic) if one.code == "index-zero-tail"]
-        assert told == ["10"] * is_pedantic
+GOES, STAYS = "; a restart deletes it.", ". A restart scans the segment and rebuilds it."
+LOST = " No log here reaches so far: its contents are lost."
+
+
+@each(
+    ("removed", "said"),
+    [
+        ("0.index", ["index-missing warning 0.log has no .index" + STAYS]),
+        ("4.timeindex", ["timeindex-missing info 4.log has no .timeindex."]),
+        ("4.timeindex 2.timeindex", ["timeindex-missing info 2 of 3 segments have no .timeindex, the first of them 2.log."]),
+        ("0.log", [f"index-orphan warning {name} has no 0.log" + GOES for name in ("0.index", "0.timeindex")]),
+        ("4.log 4.timeindex", [f"index-orphan error 4.index has no 4.log{GOES}{LOST}"]),
+    ],
+)
+def test_what_lacks_an_index_or_a_log_is_told_by_its_name(tmp_path: Path, removed: str, said: list[str]) -> None:
+    segments = {base: [_batch(base, 1), _batch(base + 1, 1)] for base in (0, 2, 4)}
+    directory = write_partition(tmp_path, segments=segments, index_interval_bytes=0)
+    for base, dot, suffix in (name.partition(".") for name in removed.split()):
+        (directory / file_name(int(base), dot + suffix)).unlink()
+    found = findings_of(directory, "index-missing", "timeindex-missing", "index-orphan", is_pedantic=True)
+    assert [f"{one.code} {one.severity} {one.message}".replace("0" * 19, "") for one in found] == said
+    assert all(Path(one.path).name in one.message for one in found)
+
+
+@each("rows", [1, 10])
+def test_zeros_at_the_end_are_as_preallocated_or_were_not_trimmed(tmp_path: Path, rows: int) -> None:
+    segments = {base: [_batch(base, 1), _batch(base + 1, 1)] for base in (0, 2)}
+    directory = write_partition(tmp_path, segments=segments, index_interval_bytes=0)
+    alone = directory.joinpath(INDEX).rename(tmp_path / INDEX)
+    (directory / INDEX).write_bytes(alone.read_bytes())
+    for path, size, severities in (
+        *((directory / file_name(2, ".index"), 8, ("", "info")), (directory / INDEX, 8, ("info", "info"))),
+        *((directory / TIME_INDEX, 12, ("warning", "warning")), (alone, 8, ("info", "info"))),
+    ):
+        data = path.read_bytes()
+        path.write_bytes(data + bytes(rows * size))
+        for is_pedantic, severity in enumerate(severities):
+            found = findings_of(path if path == alone else directory, "index-zero-tail", is_pedantic=bool(is_pedantic))
+            start, end = len(data), len(data) + rows * size
+            assert told_values(found) == [("index-zero-tail", severity, start, end, None, str(rows))] * bool(severity)
+        path.write_bytes(data)

@@ -15,7 +15,7 @@ from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
-from tests.builders import records
+from tests.builders import cluster_metadata, records
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.fleets import flipped
@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 EPOCHS = "leader-epoch-checkpoint"
+ORDERS = "vaCj0ctCQVK4Fl1jHq5Gow"
 Segments = Mapping[int, Sequence[bytes]]
 Entry = tuple[int, int]
 Patch = pytest.MonkeyPatch
@@ -76,25 +77,43 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
 
 
-@each(("entries", "offsets"), [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))])
-def test_batches_of_another_epoch_than_the_file_has_are_reported(tmp_path: Path, entries: list[Entry], offsets: Entry) -> None:
-    batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
+@each(
+    ("entries", "epochs", "offsets", "words"),
+    [
+        ([(5, 0)], (5, 6), (3, 5), "6; the file has epoch 5 there."),
+        ([(5, 1)], (5, 6), (3, 5), "6; the file has epoch 5 there."),
+        ([(5, 0), (6, 4)], (5, 6), (3, 3), "6; the file has epoch 5 there."),
+        ([(5, 0), (6, 2)], (5, 6), (2, 2), "5; the file has epoch 6 there."),
+        ([(5, 0)], (5, 6, 11), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
+        ([(5, 0)], (5, 6, 11, 14), (3, 5), "6; the file has epoch 5 there. 2 more epochs differ."),
+    ],
+)
+def test_batches_of_another_epoch_than_the_file_has_are_reported(
+    tmp_path: Path, entries: list[Entry], epochs: Sequence[int], offsets: Entry, words: str
+) -> None:
+    batches = [_batch(3 * row, 3, epoch=epoch) for row, epoch in enumerate(epochs)]
     (found,) = findings_of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
     assert (found.offset_first, found.offset_last) == offsets
+    first, last = offsets
+    where = f"offsets {first} to {last}" if first < last else f"offset {first}"
+    assert found.message == f"Batches at {where} have leader epoch {words}"
 
 
 @each(
-    ("stated", "said"),
+    ("stated", "later", "said"),
     [
-        (5 + (1 << 20), ("uncovered-header-rot", 3, "5", "1048581")),
-        (5 + 16, ("uncovered-header-rot", 3, "5", "21")),
-        (5 + 48, ("epochs-disagree", 3, "5 from 0 on, 53 from 3 on", "5 from 0 on")),
-        (7, ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
+        (5 + (1 << 20), [], ("uncovered-header-rot", 3, "5", "1048581")),
+        (5 + 16, [], ("uncovered-header-rot", 3, "5", "21")),
+        (5 + 48, [], ("epochs-disagree", 3, "5 from 0 on, 53 from 3 on", "5 from 0 on")),
+        (7, [], ("epochs-disagree", 3, "5 from 0 on, 7 from 3 on", "5 from 0 on")),  # there may have been two elections
+        (5 + 16, [(21, 6)], ("epochs-disagree", 3, "5 from 0 on, 21 from 3 on", "5 from 0 on, 21 from 6 on")),
     ],
 )
-def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(tmp_path: Path, stated: int, said: object) -> None:
+def test_the_last_epoch_of_a_log_has_a_wrong_bit_if_the_file_does_not_know_it(
+    tmp_path: Path, stated: int, later: list[Entry], said: object
+) -> None:
     segments = {0: [_batch(0, 3, epoch=5), _batch(3, 3, epoch=stated)]}
-    directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0)])})
+    directory = _partition(tmp_path, segments, {EPOCHS: checkpoint(entries=[(5, 0), *later])})
     (one,) = findings_of(directory, "epochs-disagree", "uncovered-header-rot")
     assert (one.code, one.offset_first, one.expected, one.found) == said
 
@@ -171,36 +190,33 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
     assert findings_of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
 
 
-@each(
-    ("entries", "severity", "start"),
-    [
-        *(([(0, 0), (2, 5), (3, 6)], None, 0), ([(0, 0), (2, 5), (2, 6)], "error", 12)),
-        *(([(0, 0), (2, 5), (1, 6)], "error", 12), ([(0, 0), (2, 5), (3, 4)], "error", 12)),
-        *(([(0, 0), (2, 5), (3, 5)], "info", 12), ([(0, 0), (2, 5), (2, 5)], "error", 12)),
-        *(([(-1, 0)], "error", 4), ([(0, -1)], "error", 4)),
-    ],
-)
-def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, int]], severity: str | None, start: int) -> None:
-    (tmp_path / EPOCHS).write_bytes(checkpoint(entries=entries))
-    found = findings_of(tmp_path / EPOCHS)
-    expected = [("epochs-not-monotonic", severity, start)] if severity else []
-    assert [(one.code, one.severity, one.start) for one in found] == expected
-    if min(entries[0]) < 0:
-        assert [one.broker_forecast.partition(" ")[0] for one in found] == ["die"]
+RISE, BAD_LINE = "epochs-not-monotonic", "epochs-malformed"
 
 
 @each(
-    ("data", "told"),
+    ("lines", "told"),
     [
-        *((b"", []), (b"0\n0\n", []), (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")])),
+        *(
+            ("0 0,2 5,3 6", []),
+            ("0 0,2 5,2 6", [(RISE, "error", 12, 16, "ignore")]),
+            ("0 0,2 5,1 6", [(RISE, "error", 12, 16, "ignore")]),
+        ),
+        *(("0 0,2 5,3 4", [(RISE, "error", 12, 16, "ignore")]), ("0 0,2 5,3 5", [(RISE, "info", 12, 16, "ignore")])),
+        *(("0 0,2 5,2 5", [(RISE, "error", 12, 16, "ignore")]), ("-1 0", [(RISE, "error", 4, 9, "die")])),
+        *(("0 -1", [(RISE, "error", 4, 9, "die")]), ("zero 0", [(BAD_LINE, "error", 4, 11, "die")])),
+        *(
+            ("0 0 0", [(BAD_LINE, "error", 4, 10, "offline")]),
+            ("", []),
+            (b"", []),
+            (b"0\n", [(BAD_LINE, "warning", 0, 2, "ignore")]),
+        ),
         (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
         (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
-        (b"0\n1\nzero 0\n", [("epochs-malformed", "error", 4, 11, "die")]),
-        (b"0\n1\n0 0 0\n", [("epochs-malformed", "error", 4, 10, "offline")]),
     ],
 )
-def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, data: bytes, told: list[tuple[object, ...]]) -> None:
-    (tmp_path / EPOCHS).write_bytes(data)
+def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, lines: str | bytes, told: list[tuple[object, ...]]) -> None:
+    entries = [tuple(line.split()) for line in lines.split(",") if line] if isinstance(lines, str) else []
+    (tmp_path / EPOCHS).write_bytes(lines if isinstance(lines, bytes) else checkpoint(entries=entries))
     found = findings_of(tmp_path / EPOCHS)
     assert [(one.code, one.severity, one.start, one.end, one.broker_forecast.partition(" ")[0]) for one in found] == told
 
@@ -233,6 +249,41 @@ def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, 
     assert told_values(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
     is_read = told and not code.startswith("log")
     assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * is_read
+    (tmp_path / "orders-3").rename(tmp_path / f"orders-3.{'0123456789abcdef' * 2}-delete")  # another may be there since
+    assert [one.code for one in findings_of(tmp_path) if "beyond" in one.code] == []
+
+
+POINTS, HIGH, STARTS = (f"{name}_offset_checkpoint" for name in ("recovery_point", "replication", "log_start"))
+
+
+@each(
+    ("offsets", "said"),
+    [
+        ({POINTS: "orders 3 8,b 1 5,b 10 6,b 2 0,a 7 9"}, {POINTS: "a 7 9,b 1 5,b 10 6"}),
+        ({POINTS: "b 1 5", HIGH: "b 1 7", STARTS: "b 1 6"}, {HIGH: "b 1 7"}),  # where the offset is highest
+        ({POINTS: "b 1 5", HIGH: "b 1 5,c 1 9"}, {POINTS: "b 1 5"}),  # c was deleted before the last minute
+        ({POINTS: "b 1 0", HIGH: "b 1 3,orders 3 3", STARTS: "b 1 2"}, {HIGH: "b 1 3"}),
+        ({HIGH: "c 1 9,d 1 0,orders 3 4", STARTS: "b 1 4"}, {HIGH: "c 1 9", STARTS: "b 1 4"}),
+    ],
+)
+@each("node", [0, 1, 2])
+def test_partitions_without_a_directory_are_missing(
+    tmp_path: Path, offsets: dict[str, str], said: dict[str, str], node: int
+) -> None:
+    entries = {name: [tuple(line.split()) for line in lines.split(",")] for name, lines in offsets.items()}
+    path = _log_dir(tmp_path, **{name: checkpoint(entries=lines) for name, lines in entries.items()})
+    if node:  # the metadata say that node 1 has b-1, and nothing of others
+        (path / "meta.properties").write_text(f"version=1\nnode.id={node}\ncluster.id=c\n")
+        values = [cluster_metadata.topic("b", ORDERS), cluster_metadata.replicas(ORDERS, 1, 1, 3)]
+        log = [batch(base_offset=row, records=[record(value=value)]) for row, value in enumerate(values)]
+        write_partition(path, segments={0: log}, topic="__cluster_metadata")
+    expected = [(name, line) for name, lines in said.items() for line in lines.split(",")]
+    expected = [row for row in expected if not node or node == 1 and row[1].startswith("b 1 ")]
+    found = findings_of(path, "partition-missing")
+    assert [one.severity for one in found] == ["error" if node else "info"] * len(expected)
+    told = [(Path(one.path).name.replace("-", "_"), Path(one.path).read_text()[one.start : one.end]) for one in found]
+    assert told == expected
+    assert all(f" {'-'.join(line.split()[:2])} " in one.message for one, (_, line) in zip(found, expected, strict=True))
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
@@ -518,6 +569,14 @@ def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
     (found,) = _deep(tmp_path, plain, odd, code="frame-multi-member")
     assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
+
+
+@each(("file_type", "data"), [("checkpoint", HEADER + _data() + FOOTER), ("log", HEADER)])
+def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path: Path, file_type: str, data: bytes) -> None:
+    for name in ("x.bin", f"{LOG}.bak", file_name(0, ".timeindex")):
+        (tmp_path / name).write_bytes(data)
+        (report,) = rows_of(tmp_path / name, file_type=file_type)  # and no finding
+        assert isinstance(report, FileReport) and (report.file_type, report.bytes_intact) == (file_type, len(data))
 
 
 # --- what the system does not tell

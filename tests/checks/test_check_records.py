@@ -2,12 +2,11 @@
 
 import gc
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kdump.binary import codecs, kernel
 from kdump.checks import record_bytes, record_reader, wording
@@ -19,7 +18,7 @@ from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
 from tests.builders.hostile_contents import broken_compressed
-from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, varlong, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import LOG, codes_of, of_log
 from tests.loops import each
@@ -66,9 +65,6 @@ def test_a_moment_has_a_date_where_there_is_one(milliseconds: int, text: str) ->
 
 # --- bytes of records --------------------------------------------------------------------------------------------
 
-_SIZES = st.sampled_from([None, 1, 2, 3, 4, 5])
-_NUMBERS = st.one_of(st.integers(-70, 70), st.integers(-10_000, 10_000), st.integers(-(1 << 31), (1 << 31) - 1))
-
 
 def _rows(data: bytes) -> list[Any]:
     rows: list[Any] = []
@@ -77,49 +73,65 @@ def _rows(data: bytes) -> list[Any]:
     return rows
 
 
-@given(offset_delta=_NUMBERS, size=_SIZES, header_count_size=_SIZES, key=st.none() | st.binary(max_size=90))
-def test_a_varint_is_odd_if_it_could_be_shorter(
-    offset_delta: int, size: int | None, header_count_size: int | None, key: bytes | None
-) -> None:
-    shortest = varint(offset_delta)
-    padded = varint(offset_delta, size_in_bytes=size)
-    header_count = varint(0, size_in_bytes=header_count_size)
-    sized_key = varint(-1) if key is None else varint(len(key)) + key
-    body = b"\0\0" + padded + sized_key + varint(-1) + header_count
-    data = encode_record(record(value=b"first")) + varint(len(body)) + body
-    found = [
-        field.name
-        for _, position, _, _ in record_bytes.irregular_records(data, 0, _rows(data))
-        for field in record_bytes.irregular_fields(data, position, len(data))
-    ]
-    expected = ["offset delta"] * (len(padded) > len(shortest)) + ["header count"] * (len(header_count) > 1)
-    assert found == expected
+@each("size", [0, 1, 62, 63, 64, 65, 100, 8190, 8191, 8192, 8193, 9000])
+def test_records_as_clients_write_them_are_odd_for_their_attributes_only(size: int) -> None:
+    fields: dict[str, Any] = {"key": b"k" * size, "value": b"v" * size, "headers": [("h" * size, b"w" * size)] * (size % 2)}
+    for delta, attributes in product((size, -size, (size << 17) - (1 << 31), (1 << 31) - 1 - (size << 17)), (0, 1)):
+        one = Record(**fields, offset_delta=delta, timestamp_delta=delta << 9, attributes=attributes)
+        data = encode_record(record()) + encode_record(one)
+        found = [row[2:] for row in record_bytes.irregular_records(data, 0, _rows(data))]
+        assert found == [(1, False)] * attributes
 
 
-@given(
-    st.lists(st.builds(Record, key=st.none() | st.binary(max_size=80), value=st.none() | st.binary(max_size=9000)), max_size=5)
+FIELDS = [
+    *(("timestamp delta", 70, b""), ("offset delta", -70, b""), ("key length", 1, b"k"), ("value length", 2000, b"v" * 2000)),
+    *(("header count", 2, b""), ("key length of header 0", 1, b"a"), ("value length of header 0", 1, b"b")),
+    *(("key length of header 1", 70, b"c" * 70), ("value length of header 1", 2, b"zz")),
+]
+
+
+@each("name", ["length", *(name for name, _, _ in FIELDS)])
+def test_each_field_is_odd_that_is_too_long_or_below_minus_1(name: str) -> None:
+    first, value = encode_record(record(value=b"first")), dict(row[:2] for row in FIELDS).get(name)
+    odd: list[tuple[bytes, int | None, bool]] = [(varint(value or 0, size_in_bytes=size), value, False) for size in (3, 5)]
+    odd += [(varint(-2), -2, False)] * ("key length" in name or "value length" in name)
+    odd += [(b"\xff\xff\xff\xff\x7f", -(1 << 31), True)] * (name == "offset delta")  # of whose bits some are not read
+    for data, read, is_surplus in odd:
+        parts = [
+            data + (text if read == value else b"") if key == name else varint(number) + text for key, number, text in FIELDS
+        ]
+        body = b"\0" + b"".join(parts)
+        whole = first + varint(len(body), size_in_bytes=3 if name == "length" else None) + body
+        fields = list(record_bytes.irregular_fields(whole, len(first), len(whole)))
+        expected = (name, len(body) if name == "length" else read, 3 if name == "length" else len(data), is_surplus)
+        assert [(one.name, one.value, one.size, one.has_surplus_bits) for one in fields] == [expected]
+        if read != -2 or not name.startswith("key length of"):  # readers refuse a header without a key
+            assert [row[:2] for row in record_bytes.irregular_records(whole, 0, _rows(whole))] == [(1, len(first))]
+
+
+KEY, VALUE = b"\x02k", b"\x04vw"
+TOO_LONG, SHORT, BAD, ODD = "varint-too-long", "varint-truncated", "key-length-bad", "header-bytes-odd"
+
+
+@each(
+    ("body", "said"),
+    [
+        (b"\0\0\0" + KEY + VALUE + b"\2\2a\2b", None),
+        (b"\0" + varlong(1 << 62) + b"\0" + KEY + VALUE + b"\0", None),
+        (b"\0" + b"\xff" * 11, (TOO_LONG, "the varint of its timestamp delta does not end within 10 bytes")),
+        (b"\0\0\0\x0aabcde", (SHORT, "the bytes end before its value")),
+        (b"\0\0\0\x0cabcde", (BAD, "its key says it is 6 bytes long, with 5 left")),
+        (b"\0\0\0" + KEY + b"\x80", (SHORT, "the bytes end inside the varint of its value")),
+        (b"\0\0\0" + KEY + VALUE + b"\4\2a\1\4bc", (SHORT, "the bytes end before its value of header 1")),
+        (b"\0\0\0" + KEY + VALUE + b"\4\2a\1\6bc", (ODD, "the key of header 1 says it is 3 bytes long, with 2 left")),
+    ],
 )
-def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> None:
-    data = b"".join(encode_record(one, row=row) for row, one in enumerate(records))
-    rows: list[Any] = []
-    kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
-    assert list(record_bytes.irregular_records(data, 0, rows)) == []
-
-
-@given(st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 40), 1 << 40), st.integers(0, 1))
-def test_records_whose_numbers_are_short_are_odd_for_their_attributes_only(offset: int, timestamp: int, attributes: int) -> None:
-    body = bytes([attributes]) + varint(timestamp) + varint(offset) + varint(-1) + varint(-1) + varint(0)
-    data = encode_record(record()) + varint(len(body)) + body
-    found = [(attributes, has_more) for _, _, attributes, has_more in record_bytes.irregular_records(data, 0, _rows(data))]
-    assert found == [(1, False)] * attributes
-
-
-def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
-    body = b"\0\0" + b"\xff\xff\xff\xff\x7f" + varint(-1) + varint(-1) + varint(0)
-    data = encode_record(record()) + varint(len(body)) + body
-    (found,) = record_bytes.irregular_records(data, 0, _rows(data))
-    fields = {field.name: field for field in record_bytes.irregular_fields(data, found[1], len(data))}
-    assert (fields["offset delta"].has_surplus_bits, fields["offset delta"].value) == (True, -(1 << 31))
+def test_a_record_is_unreadable_from_its_first_wrong_field_on(body: bytes, said: tuple[str, str] | None) -> None:
+    front = encode_record(record())
+    for rest in (b"", bytes(99)):  # which is not of the record
+        data = front + varint(len(body)) + body + rest
+        fault = record_bytes.why_unreadable(data, len(front), len(data))
+        assert (fault and (fault.code, fault.message)) == said
 
 
 # --- limits ------------------------------------------------------------------------------------------------------

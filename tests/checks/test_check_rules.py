@@ -1,6 +1,7 @@
 """What checks say of offsets, leader epochs, timestamps and records: on one side of each limit a finding, on the other none."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -159,44 +160,57 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
     assert (one.found, one.offset_first, one.offset_last) == ("0x7fffffffffffffff", top, top)
 
 
-@each(
-    ("offsets", "base", "said"),
-    [
-        ((0, 1, 900, 3, 4), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit. ")),
-        ((0, 1, 900, 4, 5), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit, or more. ")),
-        ((4, 5, 3, 7, 8), 4, ("uncovered-header-rot", 2, "6", "3", "; 6 would fit. ")),
-        ((900, 5, 6), 4, ("uncovered-header-rot", 0, "4", "900", "; 4 would fit. ")),
-        ((900, 7, 8), 4, ("uncovered-header-rot", 0, "6", "900", "; 6 would fit, or more. ")),
-        ((4, 5, 900, 6, 7), 4, ("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. ")),
-    ],
-)
-def test_one_offset_out_of_line_is_noticed(tmp_path: Path, offsets: tuple[int, ...], base: int, said: tuple[Any, ...]) -> None:
-    code, row, expected, value, words = said
-    (found,) = of_log(tmp_path, _log(*offsets), base=base)
-    offset = offsets[row]
-    assert (found.code, found.start, found.end) == (code, row * SIZE, (row + 1) * SIZE)
-    assert (found.offset_first, found.offset_last, found.expected, found.found) == (offset, offset, expected, value)
-    assert words in found.message
+OUT_OF_LINE = [
+    (("uncovered-header-rot", 2, "2", "900", "; 2 would fit. "), (0, 1, 900, 3, 4)),
+    (("uncovered-header-rot", 2, "2", "900", "; 2 would fit, or more. "), (0, 1, 900, 4, 5)),
+    (("uncovered-header-rot", 2, "6", "3", "; 6 would fit. "), (4, 5, 3, 7, 8)),
+    (("uncovered-header-rot", 0, "4", "900", "; 4 would fit. "), (900, 5, 6)),
+    (("uncovered-header-rot", 0, "6", "900", "; 6 would fit, or more. "), (900, 7, 8)),
+    (("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. "), (4, 5, 900, 6, 7)),
+]
+EPOCHS_OUT_OF_LINE = [
+    (("uncovered-header-rot", 2, "3", "19", "; 3 would fit. "), (3, 3, 19, 3, 3)),
+    (("uncovered-header-rot", 2, "3", "1", "; 3 would fit. "), (3, 3, 1, 3, 3)),
+    (("uncovered-header-rot", 2, "3", "1", "; 3 would fit, or more. "), (3, 3, 1, 4, 4)),
+    (("uncovered-header-rot", 2, "3", "19", "; 3 would fit, or more. "), (3, 3, 19, 18, 18)),
+    (("leader-epoch-regression", 2, "5", "3", "Leader epoch 3 at offset 2 follows epoch 5."), (5, 5, 3, 3)),
+    (("leader-epoch-regression", 2, "5", "4", "Leader epoch 4 at offset 2 follows epoch 5."), (5, 5, 4)),
+    (("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; only -1 (none) may be negative."), (0, 0, -2, 0)),
+]
 
 
 @each(
-    ("epochs", "said"),
+    ("said", "offsets", "epochs"),
     [
-        ((3, 3, 19, 3, 3), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit. ")),
-        ((3, 3, 1, 3, 3), ("uncovered-header-rot", 2, "3", "1", "; 3 would fit. ")),
-        ((3, 3, 1, 4, 4), ("uncovered-header-rot", 2, "3", "1", "; 3 would fit, or more. ")),
-        ((3, 3, 19, 18, 18), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit, or more. ")),
-        ((5, 5, 3, 3), ("leader-epoch-regression", 2, "5", "3", "Leader epoch 3 at offset 2 follows epoch 5.")),
-        ((5, 5, 4), ("leader-epoch-regression", 2, "5", "4", "Leader epoch 4 at offset 2 follows epoch 5.")),
-        ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; only -1 (none) may be negative.")),
+        *((said, offsets, (0,) * 5) for said, offsets in OUT_OF_LINE),
+        *((said, range(9), epochs) for said, epochs in EPOCHS_OUT_OF_LINE),
     ],
 )
-def test_one_epoch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, epochs: tuple[int, ...], said: tuple[Any, ...]) -> None:
+def test_one_batch_out_of_line_is_seen_by_those_around_it(tmp_path: Path, said: Any, offsets: Any, epochs: Any) -> None:
     code, row, expected, value, words = said
-    (found,) = of_log(tmp_path, _epochs(*epochs))
+    log = [_batch(offset, epoch=epoch) for offset, epoch in zip(offsets, epochs, strict=False)]
+    (found,) = of_log(tmp_path, *log, base=0 if offsets[0] == 0 else 4)
     assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)
-    assert (found.offset_first, found.offset_last, found.expected, found.found) == (row, row, expected, value)
+    at = offsets[row]
+    assert (found.offset_first, found.offset_last, found.expected, found.found) == (at, at, expected, value)
     assert words in found.message
+
+
+@each("offsets", [(0, 1, 5, 6), (0, 2, 3), (0, 4, 5, 9, 10), (0, 3, 4, 6, 7, 8), (2, 3, 40, 41, 42, 60, 61, 63)], ids=str)
+def test_gaps_are_one_finding_if_the_cleaner_may_have_been_there(tmp_path: Path, offsets: tuple[int, ...]) -> None:
+    gaps = [(row, before + 1, after - 1) for row, (before, after) in enumerate(pairwise(offsets)) if after > before + 1]
+    places = [("offset-gap", "error", row * SIZE, (row + 2) * SIZE, (first, last)) for row, first, last in gaps]
+    found = of_log(tmp_path, _log(*offsets), base=offsets[0], cleanup_policy="delete")
+    assert told(found) == places
+    for one, (_, first, last) in zip(found, gaps, strict=True):
+        gap = f"{last - first + 1} are missing, offsets {first} to {last}" if first < last else f"offset {first} is missing"
+        assert one.message.startswith(f"Offset {first - 1} is followed by {last + 1}: {gap}, though ")
+        assert (one.expected, one.found) == (str(first), str(last + 1))
+    (one,) = of_log(tmp_path, _log(*offsets), base=offsets[0])
+    first, last, missing = gaps[0][1], gaps[-1][2], sum(last - first + 1 for _, first, last in gaps)
+    assert told([one]) == [("offset-gap", "info", places[0][2], places[-1][3], (first, last))]
+    words = f"{len(gaps)} gap{'s' * (len(gaps) > 1)} between {first} and {last}; {missing} offset"
+    assert one.message.startswith(f"{words}{'s are' if missing > 1 else ' is'} missing. ")
 
 
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:

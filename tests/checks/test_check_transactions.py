@@ -201,6 +201,20 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
         )
 
 
+def test_each_transaction_hangs_since_the_latest_time_up_to_its_last_record(tmp_path: Path) -> None:
+    segments = {
+        0: [_in_txn(0, 0, producer_id=7, minutes=-200), _plain(1, minutes=-150)],
+        2: [_plain(2, minutes=-190), _in_txn(3, 0, producer_id=8, minutes=-195)],
+        4: [_plain(4, minutes=-100), _in_txn(5, 0, producer_id=9, minutes=-120), _plain(6)],
+    }
+    found = _of_txn(write_partition(tmp_path, segments=segments))
+    said = [one.message.partition("since offset ")[2].partition(" after its last")[0] for one in found]
+    assert said == [
+        f"{offset}, and the log continues for {time} and {later}"
+        for offset, time, later in ((0, "3 h 20 min", "6 offsets"), (3, "2 h 30 min", "3 offsets"), (5, "1 h 40 min", "1 offset"))
+    ]
+
+
 def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_path: Path) -> None:
     first, last = _in_txn(0, 0, minutes=-200), _plain(5, minutes=0)
     directory = write_partition(tmp_path, segments={0: [first]})

@@ -33,18 +33,27 @@ def test_no_finding_hides_behind_better_ones_of_its_code(
     code: str, severities: tuple[str | None, ...], reported: tuple[str, ...], *, counts: bool
 ) -> None:
     source, rows = NoSource("x"), list[Row]()
+    source.size = 99
     context = FileContext(source, source.path, "log", Settings(now=0, max_findings=2), rows.append)
-    for severity in severities:
-        if not (counts and context.counts_only(code, 0, 0, severity)):
-            context.report(code, 0, 0, "", severity=severity)
-    found = [row.severity for row in rows if isinstance(row, Finding)]
-    assert (found, context.has_flood) == (list(reported), len(reported) < len(severities) - 2 * (code == "batch-empty"))
-    for other in ("bad-magic", "torn-tail", "file-vanished"):
+    places = [(start, start + 7) for start in (40, 30, 50, 20, 60, 10, 70)]
+    for place, severity in zip(places, severities, strict=False):
+        if not (counts and context.counts_only(code, *place, severity)):
+            context.report(code, *place, "", severity=severity)
+    found = [row for row in rows if isinstance(row, Finding)]
+    further = set(places[: len(severities)][2 * (code == "batch-empty") :]) - {(one.start, one.end) for one in found}
+    assert ([one.severity for one in found], context.has_flood) == (list(reported), bool(further))
+    others = ("bad-magic", "torn-tail", "file-vanished")
+    for other in others:
         for _ in range(3):
-            context.report(other, 0, 0, "")
+            context.report(other, 5, 5, "")
     context.finish()
+    expected = [(5, 5, "1", f"1 more finding of {other} in this file, at byte 5.") for other in others]
+    if further:
+        count, first, last = len(further), min(further)[0], max(further)[1]
+        words = f"{count} more finding{'s' * (count > 1)} of {code} in this file, between bytes {first} and {last}."
+        expected.insert(0, (first, last, str(count), words))
     floods = [row for row in rows if isinstance(row, Finding) and row.code == "finding-flood"]
-    assert len(floods) == 4 if len(reported) < len(severities) - 2 * (code == "batch-empty") else 3
+    assert [(row.start, row.end, row.found, row.message) for row in floods] == expected
 
 
 @each(

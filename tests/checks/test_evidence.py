@@ -22,6 +22,7 @@ from kdump.tables import Row
 from tests.builders.cluster_metadata import config, replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
 from tests.builders.files import offset_index as index_of
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
 from tests.checks.faults.case import NOW
 from tests.checks.findings import findings_of
@@ -95,6 +96,7 @@ FIRST_LOST = [("segment-missing", "error", 0, 9)]
         lambda base: [_batch(base, 9, span=10)],  # a batch lacks a record
         lambda base: [_batch(base, 8), _batch(base + 8, 0, span=2)],  # or all of them
         lambda base: _ten(base)[1:],  # the segment does not begin where its name says
+        lambda base: [_batch(base), flipped(_batch(base + 1)), _batch(base + 2), *_ten(base)[4:]],  # one after damage, too
     ],
 )
 def test_a_trace_of_the_cleaner_explains_a_gap(tmp_path: Path, segment: int, trace: Any) -> None:

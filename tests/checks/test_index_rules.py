@@ -67,10 +67,12 @@ def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_wr
         assert _codes(directory) - {"last-offset-delta-mismatch"} == codes
 
 
-def test_a_damaged_batch_may_be_the_end_of_the_append_that_an_entry_is_of(tmp_path: Path) -> None:
+@each("entries", [[(4, 1)], [(5, 1), (7, 3)], [(4, 1), (7, 3)]], ids=str)
+def test_a_damaged_batch_may_be_the_end_of_the_append_that_an_entry_is_of(tmp_path: Path, entries: list[tuple[int, int]]) -> None:
     batches = [batch(records=[record(value=b"v")] * 2, base_offset=2 * row, crc=1 if row == 2 else None) for row in range(4)]
     directory = write_partition(tmp_path, segments={0: batches})
-    (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(4, len(batches[0]))]))
+    index = index_of(entries=[(offset, row * len(batches[0])) for offset, row in entries])
+    (directory / file_name(0, ".index")).write_bytes(index)
     assert "index-offset-mismatch" not in _codes(directory)
 
 

@@ -2,6 +2,7 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
+from typing import Any
 
 import pytest
 
@@ -60,10 +61,17 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
         assert column.bisect_right(number, 100) == bisect_right(numbers, number, 100)
 
 
-@each(("next_base", "offsets"), [(None, (5, 20)), (21, (5, 20)), (20, (5, 8)), (9, (5, 8))])
-def test_the_last_offset_of_a_segment_is_below_the_next_segment(next_base: int | None, offsets: tuple[int, int]) -> None:
+@each(
+    ("batches", "next_base", "offsets"),
+    [
+        *(([(5, 6), (7, 8), (19, 20)], following, (5, 20 if following in (None, 21) else 8)) for following in (None, 21, 20, 9)),
+        *(([(5, 6), (7, 8)], 6, (5, 8)), ([(4, 6), (7, 8)], None, (5, 8)), ([(1 << 40, 1 << 41), (7, 8)], None, (5, 8))),
+        *(([(5, 6), (7, far + 4 + (1 << 31))], 1 << 50, (5, 6 if far else 4 + (1 << 31))) for far in (0, 1, 1 << 40)),
+    ],
+)
+def test_the_last_offset_of_a_segment_is_below_the_next_segment(batches: Any, next_base: int | None, offsets: Any) -> None:
     facts = SegmentFacts("x.log", 5, 300)
-    facts.add_offsets([5, 7, 19], [6, 8, 20])
+    facts.add_offsets([first for first, _ in batches], [last for _, last in batches])
     assert facts.plausible_offsets(next_base) == offsets
 
 

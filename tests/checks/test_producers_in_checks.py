@@ -124,12 +124,22 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
     ]
 
 
-def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(tmp_path: Path) -> None:
-    batches = [_data(offset, 0, producer_id=100 - offset, in_txn=True) for offset in range(30)]
-    held = producer_snapshot(entries=[producer_entry(producer_id=100, current_txn_first_offset=0)])
-    path = _write(tmp_path, {0: batches, 30: [_data(30, 0, producer_id=7)]}, {30: held})
-    found = findings_of(path, "snapshot-disagrees", now=TIMESTAMP + 3_600_000)
-    assert [row.message.partition(":")[0] for row in found[:-1]] == [f"Producer {number}" for number in range(84, 100)]
-    assert found[-1].message == (
-        "The log up to offset 30 shows 13 more producers with an open transaction; the snapshot has none of them."
-    )
+@each(
+    ("count", "is_empty", "named", "more"),
+    [
+        (30, False, 84, "13 more producers"),
+        (30, True, 85, "14 more producers"),
+        (18, False, 84, "1 more producer"),
+        (17, False, 84, ""),
+    ],
+)
+def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(
+    tmp_path: Path, count: int, is_empty: bool, named: int, more: str
+) -> None:
+    batches = [_data(offset, 0, producer_id=100 - offset, in_txn=True) for offset in range(count)]
+    held = producer_snapshot(entries=[producer_entry(producer_id=100, current_txn_first_offset=0)] * (not is_empty))
+    path = _write(tmp_path, {0: batches, count: [_data(count, 0, producer_id=7)]}, {count: held})
+    messages = [row.message for row in findings_of(path, "snapshot-disagrees", now=TIMESTAMP + 3_600_000)]
+    assert [message.partition(":")[0] for message in messages[:16]] == [f"Producer {named + row}" for row in range(16)]
+    end = "with an open transaction; the snapshot has none of them."
+    assert messages[16:] == [f"The log up to offset {count} shows {more} {end}"] * bool(more)

@@ -503,6 +503,11 @@ def test_only_a_check_that_read_all_bytes_shows_that_starts_keep_them(level: str
     assert [kept.by_every_start(facts, most) for most in (size - 1, size)] == [False, is_kept]
 
 
+def _opened_before_the_last_snapshot(path: Path) -> None:
+    for offset, entries in ((4, [OPEN]), (9, [])):
+        (path / file_name(offset, ".snapshot")).write_bytes(producer_snapshot(entries=entries))
+
+
 def _owned(path: Path, log_start: str | None = None) -> None:
     """Make the folder of a partition the log directory of a broker, with a checkpoint of log starts if there is a line for it."""
     (path.parent / "meta.properties").write_text("version=0\nbroker.id=1\n")
@@ -522,6 +527,7 @@ def _owned(path: Path, log_start: str | None = None) -> None:
         (lambda path: [one.unlink() for one in path.glob("*.*")], False),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(b""), True),
         (lambda path: (path / file_name(9, ".snapshot")).write_bytes(producer_snapshot(entries=[producer_entry(), OPEN])), False),
+        (_opened_before_the_last_snapshot, False),
         (lambda path: (path / NEWEST).chmod(0o400), False),
         (lambda path: path.chmod(0o500), False),
         (_owned, True),

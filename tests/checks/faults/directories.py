@@ -160,10 +160,4 @@ CASES: tuple[FaultCase, ...] = (
         near_also={"dir-odd"},
     ),
     case("partition-missing: all", {_POINTS: b"0\n1\nx 1 4\n", "meta.properties": _META}, info((4, 9), file=_POINTS), _SOUND),
-    case(
-        "partition-missing: never-flushed",
-        _log_dir(files={_POINTS: b"0\n2\norders 3 6\ngone 1 0\n", _HIGH: b"0\n1\ngone 1 9\n"}),
-        info((4, 12), file=_HIGH, found="9"),
-        _log_dir(files={_POINTS: b"0\n1\norders 3 6\n", _HIGH: b"0\n1\ngone 1 9\n"}),  # it was deleted before the last minute
-    ),
 )

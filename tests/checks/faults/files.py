@@ -17,7 +17,7 @@ from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.support import without_packages
 
-from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, place, warning
+from .case import NO_BYTES, WHOLE_FILE, case, error, info, partition_files, place
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
@@ -28,7 +28,6 @@ _WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEX
 _BROKEN = _BATCH[:-1] + b"X"
 _ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
 _LOG_DIRECTORY = {".kafka_cleanshutdown": b'{"version":0}', "meta.properties": b"version=1\ncluster.id=c\nnode.id=1\n"}
-_AGED = [batch(records=[record(value=b"value", timestamp=-2)], base_offset=offset) for offset in range(2)]
 _HOLE = 2 << 20
 
 
@@ -180,18 +179,6 @@ CASES = (
         error(NO_BYTES, found="Redpanda"),
         _PARTITION,
     ),
-    case(
-        "foreign-segment: bookkeeper",
-        {"0.log": b"BKLO".ljust(99, b"\0"), "lastId": b""},
-        error(NO_BYTES, found="BookKeeper"),
-        _PARTITION,
-    ),
-    case(
-        "foreign-segment: activemq",
-        {"db-1.log": bytes(5) + b"WRITE BATCH" * 9, "db.data": b""},
-        error(NO_BYTES, found="ActiveMQ"),
-        _PARTITION,
-    ),
     case("foreign-segment: rocksdb", {"000004.log": b"", "CURRENT": b""}, error(NO_BYTES, found="RocksDB"), _PARTITION),
     case("file-not-recognized", {"a.bak": _BATCH}, error((0, len(_BATCH)), found="log"), _BATCH),
     case(
@@ -231,15 +218,6 @@ CASES = (
         _BROKEN + _NEXT,
         also={"crc-mismatch": error((0, 76), offsets=(0, 0))},
         near_also={"crc-mismatch"},
-        settings={"max_findings": 1},
-    ),
-    case(
-        "finding-flood: of-one-more",
-        b"".join(_AGED),
-        info((len(_AGED[0]), 2 * len(_AGED[0])), found="1"),
-        _AGED[0],
-        also={"timestamp-negative": warning((0, len(_AGED[0])), offsets=(0, 0), expected="-1", found="-2")},
-        near_also={"timestamp-negative"},
         settings={"max_findings": 1},
     ),
     case("codec-package-missing", _BATCH + _ZSTD, error(place([_BATCH, _ZSTD], 1)), _BATCH + _ZSTD, during=_without_zstd),

@@ -48,6 +48,7 @@ def _computed(data: bytes) -> str:
 
 
 _ONE, _TWO, _FOUR = _log(1), _log(2), _log(4)
+_EMPTY = batch(last_offset_delta=2) + _batch(3) + batch(base_offset=4, last_offset_delta=2)
 _BROKEN = _with(_FOUR, 2 * _SIZE - 3, b"X")
 _HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)
 
@@ -120,7 +121,7 @@ CASES = (
         error(WHOLE_FILE, offsets=(0, 0), expected="0", found="7"),
         batch(),
     ),
-    case("batch-empty", batch() + _batch(1), info((0, 61), offsets=(0, 0)), _TWO, settings={"is_pedantic": True}),
+    case("batch-empty", _EMPTY, info((0, 61 + 76 + 61), offsets=(0, 6), found="2"), _TWO, settings={"is_pedantic": True}),
     case(
         "batch-over-limit",
         _TWO,

@@ -1,7 +1,7 @@
 """Faults of indexes."""
 
 from tests.builders.files import aborted_transaction, file_name, offset_index, time_index, transaction_index
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 
 from .case import NO_BYTES, WHOLE_FILE, Files, case, error, info, partition_files, sparse, warning
 
@@ -50,9 +50,6 @@ _SOUND = _index(*_ENTRIES)
 _SOUND_TIMES = _times(*_TIMES)
 
 # a log of 1.6 MiB in messages of a kilobyte, with an entry for each 4 KiB as leaders make them
-_MESSAGES = [message_set(messages=[message(value=bytes(1000), timestamp=TIMESTAMP + at)], base_offset=at) for at in range(1600)]
-_MANY = b"".join(_MESSAGES)
-_MANY_ENTRIES = [(row, row * len(_MESSAGES[0])) for row in range(5, 1600, 4)]
 
 # batches of 5 KiB
 _LARGE = [_batch(base_offset, value=bytes(2500)) for base_offset in range(0, 30, 2)]
@@ -87,9 +84,6 @@ def _sealed(changed: dict[str, bytes | None] | None = None) -> Files:
 
 
 _SEALED = _sealed()
-_WRAPPERS = [
-    wrapper(messages=[message(value=b"a"), message(value=b"b"), message(value=b"c")], base_offset=first) for first in (0, 3, 6)
-]
 _PAST = error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE))
 _LATER, _NOT_FOUND = (TIMESTAMP + 11, 11), error(_time_entry(4), offsets=(11, 11), found="11")
 
@@ -108,14 +102,6 @@ CASES = (
         {_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
     ),
     case("index-position-past-log", _index(*_ENTRIES, (11, 5 * _SIZE)), _PAST, _SOUND),
-    # the near miss: against the log itself it is not compared
-    case(
-        "index-position-past-log: quick",
-        _index(*_ENTRIES, (11, 5 * _SIZE)),
-        _PAST,
-        _index((3, _SIZE + 1), *_OTHERS),
-        settings={"level": "quick"},
-    ),
     # the near miss: the batch there is damaged
     case(
         "index-position-not-boundary",
@@ -130,26 +116,6 @@ CASES = (
         error(_entry(0), offsets=(1, 3), expected="3", found="1"),
         _index(*((offset - 1, position) for offset, position in _ENTRIES)),
     ),
-    # the near miss: followers and the cleaner up to 3.9 append many batches at once, and write the last offset at the first
-    case(
-        "index-offset-mismatch: beyond",
-        _index((3, _SIZE), (8, 2 * _SIZE), (9, 4 * _SIZE)),
-        error(_entry(1), offsets=(4, 8), expected="5", found="8"),
-        _index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
-    ),
-    case(
-        "index-offset-mismatch: wrapper",
-        _index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
-        error(_entry(0), offsets=(2, 5), expected="5", found="2"),
-        _index((3, len(_WRAPPERS[0])), (6, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
-    ),
-    # the near miss: a batch that spans offsets 2 to 5 and kept its second record only
-    case(
-        "index-offset-mismatch: cleaned",
-        _index((3, _SIZE), log=_BATCHES[0] + _batch(2, count=3)),
-        error(_entry(0), offsets=(2, 4), expected="4", found="3"),
-        _index((3, _SIZE), log=_BATCHES[0] + batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)),
-    ),
     case(
         "index-zero-entry-middle",
         _index(_ENTRIES[0], (0, 0), (0, 0), _ENTRIES[3]),
@@ -158,13 +124,6 @@ CASES = (
         near_also={"index-zero-tail"},
     ),
     case("index-zero-tail", _index(*_ENTRIES, zero_entry_count=1000), info((32, 32 + 8000), found="1000"), _SOUND),
-    # the near miss: a broker writes to it
-    case(
-        "index-zero-tail: sealed",
-        _sealed({_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}),
-        info((32, 32 + 80), file=_INDEX, found="10"),
-        partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
-    ),
     case("index-entry-below-base", _index((-3, _SIZE), *_OTHERS), error(_entry(0), expected="0 or more", found="-3"), _SOUND),
     case("index-missing", _sealed({_INDEX: None}), warning(NO_BYTES, file=_LOG), _SEALED),
     # the near miss: all in one batch
@@ -193,12 +152,6 @@ CASES = (
             ]
         },
         near_also={"index-offset-mismatch"},
-    ),
-    case(
-        "index-stale: far-behind",
-        _index(*_MANY_ENTRIES[:10], log=_MANY),
-        warning(_entry(9), found=str(len(_MANY) - _MANY_ENTRIES[9][1])),
-        _index(*_MANY_ENTRIES[:200], log=_MANY),
     ),
     case(
         "index-oversize",
@@ -254,14 +207,6 @@ CASES = (
         _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3])}),
         warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
         partition_files({0: _BATCHES}, {_TIMEINDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
-    ),
-    case(
-        "timeindex-last-not-max: before-zeros",
-        _sealed({_TIMEINDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}),
-        warning(_time_entry(2), file=_TIMEINDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
-        _sealed({_TIMEINDEX: time_index(entries=_TIMES, zero_entry_count=5)}),
-        also={"index-zero-tail": warning((36, 96), file=_TIMEINDEX, found="5")},
-        near_also={"index-zero-tail"},
     ),
     case("timeindex-missing", _sealed({_TIMEINDEX: None, file_name(10, ".timeindex"): None}), info(NO_BYTES, file=_LOG), _SEALED),
     case("txnindex-size-misaligned", _trailed(b"\0\0\1"), error((68, 71), expected="68", found="71"), _SOUND_ABORTS),

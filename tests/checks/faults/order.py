@@ -30,7 +30,6 @@ def _records(*deltas: int, last: int | None = None, count: int | None = None) ->
 _TENTH = file_name(10, ".log")
 _THREE = _records(0, 1, 2)
 _THIN, _FULL = _records(0, last=5) + _batch(6), _records(0, 1, 2, 3, 4, 5) + _batch(6)
-_DELETE = {"cleanup_policy": "delete"}
 _HEADERS = {"level": "full"}  # records have faults of their own
 
 
@@ -39,10 +38,6 @@ def _partition(*bases: int, changed: dict[str, bytes | None] | None = None, **se
     given = {int(name.removeprefix("at_")): batches for name, batches in segments.items()}
     whole = {base: [_batch(base + row) for row in range(10)] for base in bases}
     return partition_files(dict(sorted({**whole, **given}.items())), changed, topic="orders", partition=3)
-
-
-def _under(directory: str, files: Files) -> Files:
-    return {f"{directory}/{name}": data for name, data in files.items()}
 
 
 CASES = (
@@ -61,13 +56,6 @@ CASES = (
         _partition(10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 0)])}),
         info((4, 8), file="leader-epoch-checkpoint", offsets=(0, 9), is_estimated=True),
         _partition(10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 10)])}),
-    ),
-    case(
-        "offset-gap: metadata",
-        _under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(5)])),
-        error((76, 3 * 76), file=f"__cluster_metadata-0/{file_name(0, '.log')}", offsets=(2, 4), expected="2", found="5"),
-        _under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(2)])),
-        settings=_HEADERS,
     ),
     case(
         "uncovered-header-rot",
@@ -94,13 +82,6 @@ CASES = (
         also={"offset-gap": info((0, _HEADER_SIZE + 3 * _RECORD_SIZE + _SIZE), offsets=(2, 5), found="4")},
     ),
     case("record-offset-order", _records(0, 2, 1), error(WHOLE_FILE, offsets=(0, 2)), _THREE),
-    case(
-        "last-offset-delta-mismatch: not-compacted",
-        _THIN,
-        warning((0, _HEADER_SIZE + _RECORD_SIZE), offsets=(0, 5), found="1"),
-        _FULL,
-        settings=_DELETE,
-    ),
     case("offset-gap", _log(0, 1, 5, 6), info(_row(1, 2), offsets=(2, 4), found="3"), _FOUR),
     case(
         "offset-duplicate",

@@ -69,15 +69,6 @@ CASES = (
         _at(TIMESTAMP, TIMESTAMP + _DAY),
     ),
     case("timestamp-unit-suspect: seconds", _at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1), _FIRST, _at(31 * _DAY)),
-    # the near miss: no unit makes a date of it
-    case(
-        "timestamp-unit-suspect: no-date",
-        _at(TIMESTAMP * 1000, 2**63 - 1),
-        _FIRST,
-        _at(2**63 - 1),
-        also={"timestamp-future": warning(_row(1), offsets=(1, 1), found="2")},
-        near_also={"timestamp-future"},
-    ),
     case(
         "timestamp-negative",
         _at(-2, -(2**63)),

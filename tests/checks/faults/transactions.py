@@ -177,12 +177,6 @@ CASES = (
         info((_DATA, 2 * _DATA), offsets=(1, 1)),
         _log(_sent(0, 2147483646), _sent(1, 2147483647)),
     ),
-    case(
-        "sequence-wrap: inside-a-batch",
-        _log(_sent(0, 2147483646, count=4), _sent(4, 2)),
-        info((0, _size(4)), offsets=(0, 3)),
-        _log(_sent(0, 2147483646, count=2)),
-    ),
     # the near miss: aiokafka has sequences without id
     case(
         "producer-fields-odd",

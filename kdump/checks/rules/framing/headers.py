@@ -27,7 +27,7 @@ class Headers:
     def __init__(self, context: FileContext) -> None:
         self._context = context
         self._magic = -1  # of the batch before
-        self._empty: list[tuple[int, int]] = []  # first and last batch without records: position, last offset
+        self._empty: list[tuple[int, int, int]] = []  # first and last batch without records: position, offsets
         self._empty_count = 0
 
     def are_ordinary(self, summary: BatchSummary) -> bool:
@@ -44,7 +44,7 @@ class Headers:
                 self._take_magic(magic, start, end, (last if summary.is_legacy else first, last))
         if summary.empty:
             self._empty_count += summary.empty
-            self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
+            self._empty += [(start, *summary.extent_at(start)[:2]) for start in (summary.first_empty, summary.last_empty)]
             del self._empty[1:-1]
         return True
 
@@ -66,7 +66,7 @@ class Headers:
     def report_empty_batches(self) -> None:
         """Report all batches without records in one finding."""
         if self._empty_count:
-            (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
+            (first, offset, _), (last, _, last_offset) = self._empty[0], self._empty[-1]
             message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as left by compaction."
             end = last + BATCH_HEADER_SIZE
             self._context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
@@ -109,7 +109,7 @@ class Headers:
             code = "record-count-negative" if count < 0 else "record-count-zero-nonempty"
             if not count and not left:
                 self._empty_count += 1
-                self._empty.append((batches["position"][row], batches["last_offset"][row]))
+                self._empty.append((batches["position"][row], batches.row(row).first_offset, batches["last_offset"][row]))
                 del self._empty[1:-1]
                 continue
             batch = batches.row(row)

@@ -128,7 +128,7 @@ class _Check:
             expected, found = f"more than {before}" if is_of_timestamps else f"{before} or more", number
         else:
             message = f"Entry {first_row + blamed:,} has {other}, the next one {this}; {what} must {order}."
-            expected, found = f"less than {number}", before
+            expected, found = f"less than {number}" if is_of_timestamps else f"{number} or less", before
         self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
 
     def _check_last(self, log: SiblingLog) -> None:

@@ -118,7 +118,7 @@ class Snapshot(SegmentRule):
 def check(context: FileContext) -> None:
     """Check the name of a file; its bytes are checked as those of a segment."""
     name = os.path.basename(context.path)
-    if name == file_name.BOOTSTRAP_CHECKPOINT:
+    if name == file_name.BOOTSTRAP_CHECKPOINT or not name.endswith(file_name.CHECKPOINT):  # as with `--as checkpoint`
         return
     try:
         file_name.snapshot_id(name)

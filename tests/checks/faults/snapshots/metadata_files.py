@@ -54,9 +54,8 @@ def _topics_log(*values: bytes) -> dict[str, bytes]:
     return _metadata_log({0: b"".join(records)})
 
 
-def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
-    files = partition_files({0: [batch(records=[record(key=key, value=value)])]})
-    return {f"__consumer_offsets-7/{name}": data for name, data in files.items()}
+def _coordinators_log(directory: str, key: bytes | None, value: bytes | None) -> dict[str, bytes]:
+    return _in_log_dir(partition_files({0: [batch(records=[record(key=key, value=value)])]}), directory)
 
 
 _OFFSET_KEY = int16(1) + string("group") + string("topic") + int32(0)
@@ -148,23 +147,18 @@ CASES: tuple[FaultCase, ...] = (
         ),
         _metadata_log({0: _metadata_batch(0)}),
     ),
-    case(
-        "metadata-record-undecodable: coordinator",
-        _offsets_log(_OFFSET_KEY, int16(99)),
-        warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
-        _offsets_log(_OFFSET_KEY, None),
-    ),
-    case(
-        "metadata-record-undecodable: key-cut",
-        _offsets_log(_OFFSET_KEY[:-1], int16(0)),
-        error(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
-        _offsets_log(_OFFSET_KEY, None),
-    ),
-    case(
-        "metadata-record-undecodable: without-key",
-        _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
-        error(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
-        _in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
+    *(
+        case(
+            f"metadata-record-undecodable: {name}",
+            _coordinators_log(directory, key, int16(99)),
+            at(WHOLE_FILE, file=f"{directory}/{_LOG}", offsets=(0, 0)),
+            _coordinators_log(directory, _OFFSET_KEY, None) if key else _coordinators_log(directory[2:], None, int16(99)),
+        )
+        for name, directory, key, at in (
+            ("coordinator", "__consumer_offsets-7", _OFFSET_KEY, warning),
+            ("key-cut", "__consumer_offsets-7", _OFFSET_KEY[:-1], error),
+            ("without-key", "__share_group_state-0", None, error),
+        )
     ),
     case("checkpoint-leftover", _with(_PART, _HEADER), info(NO_BYTES, file=_PART), _with("quorum-state", _STATE)),
     case(
@@ -174,12 +168,6 @@ CASES: tuple[FaultCase, ...] = (
         _metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
     ),
     case("partition-metadata-bad", _with(_METADATA, b""), error(NO_BYTES, file=_METADATA), _SOUND),
-    case(
-        "partition-metadata-bad: id-half-padded",
-        {_METADATA: partition_metadata(topic_id=f"{_ID}=")},
-        error(WHOLE_FILE),
-        {_METADATA: partition_metadata(topic_id=f"{_ID}==") + b"\n"},
-    ),
     case(
         "partition-metadata-bad: missing",
         _KRAFT_META

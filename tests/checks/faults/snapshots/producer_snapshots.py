@@ -70,13 +70,6 @@ CASES: tuple[FaultCase, ...] = (
         _partition({2: [_entry(1)], 3: [_entry(2)]}),
     ),
     case(
-        "snapshot-disagrees: of-another",  # as where logs of two partitions were exchanged
-        _partition({2: [_entry(1)], 3: [_entry(2)]}, second=8),
-        error(_entry_at(0), file=_AT_2, expected="last sequence 0", found="last sequence 1"),
-        _partition({2: [_entry(1)], 3: [_entry(2)]}),
-        also={"sequence-gap": warning(WHOLE_FILE, file=file_name(2, ".log"), offsets=(2, 2))},
-    ),
-    case(
         "snapshot-stray",
         _partition({1: [_entry(0)], 3: [_entry(2)]}),
         info(WHOLE_FILE, file=file_name(1, ".snapshot"), offsets=(1, 1)),
