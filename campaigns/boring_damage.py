@@ -124,9 +124,6 @@ def _of(way: Callable[..., Iterable[Edit]], *arguments: object) -> Kind:
     return kind
 
 
-# --- disks
-
-
 def _flips(source: Source, segment: Segment, count: int) -> Iterator[Edit]:
     places = source.chance.sample(range(len(segment.data) // 10, len(segment.data)), count)
     return (_flipped(segment, place, source.chance.randrange(8)) for place in places)
@@ -170,9 +167,6 @@ def _field(source: Source, segment: Segment, place: int, bits: Sequence[int], co
         yield _flipped(segment, batch.position + place - bit // 8, bit % 8)
 
 
-# --- crashes
-
-
 def _torn(zeros: int) -> Kind:
     """The newest log ends inside of its last batches, maybe with a tail of zeros."""
 
@@ -189,9 +183,6 @@ def _preallocated(source: Source, damaged: Damaged) -> str:
     segment = source.segments[-1]
     damaged.logs[segment.base].append(Piece(bytes(source.chance.randrange(100, 1 << 20))))
     return "zeros at the end of the newest log"
-
-
-# --- file systems and people
 
 
 def _inside(source: Source, segment: Segment) -> int:

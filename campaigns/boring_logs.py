@@ -220,9 +220,6 @@ def index_entries(batches: list[Batch]) -> tuple[list[tuple[int, int]], list[tup
     return offsets, times
 
 
-# --- one batch after the other
-
-
 class _Writer:
     def __init__(self, shape: Shape, chance: random.Random, offset: int, number: int) -> None:
         self.shape, self.chance, self.offset, self.number = shape, chance, offset, number

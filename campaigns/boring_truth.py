@@ -164,9 +164,6 @@ def count_of(ranges: Iterable[Range]) -> int:
     return sum(last - first + 1 for first, last in ranges)
 
 
-# --- a start
-
-
 class Walked(NamedTuple):
     """A batch as a start reads it."""
 

@@ -80,8 +80,6 @@ def summary(mutations: Sequence[Mutation], found: dict[Mutation, str]) -> str:
     return "\n".join(["| package | errors | caught by its tests | by other quick tests | survived |", "| --- " * 5 + "|", *lines])
 
 
-# --- random errors: another comparison, number or operator, a condition turned round, a call left out
-
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),

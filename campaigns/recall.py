@@ -82,9 +82,6 @@ class Mutant(NamedTuple):
         return start, len(self.data) - tail
 
 
-# --- originals
-
-
 @functools.cache
 def originals() -> list[Original]:
     """The clean logs: valid goldens and built logs."""
@@ -127,9 +124,6 @@ def _built() -> list[Original]:
             logs.append(b"".join(batches))
     same = b"".join(batch(records=[record(key=b"key", value=b"value")], base_offset=row) for row in range(100))
     return [Original("00000000000000000000.log", data, entries(data)) for data in (*logs, same)]
-
-
-# --- mutants
 
 
 def mutant(seed: int, number: int) -> Mutant:
@@ -198,9 +192,6 @@ WAYS: tuple[Damage, ...] = (
     *(damage.cut, damage.deleted, damage.inserted, forged_headers, length_field, length_field),
 )
 SEALED: tuple[Damage, ...] = (*damage.DAMAGES[".log"], *(damage.entries_moved,) * 4, *(planted,) * 3)
-
-
-# --- judging
 
 
 class Judgement(NamedTuple):

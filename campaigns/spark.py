@@ -97,9 +97,6 @@ def _python(home: Path, needed: Sequence[str]) -> str:
     return str(python)
 
 
-# --- tables
-
-
 def _tables(options: argparse.Namespace) -> Iterator[str]:
     from kdump.spark.session import embedded
 
@@ -161,9 +158,6 @@ def _differing_rows(what: str, found: Rows, expected: Rows) -> Iterator[str]:
         if rows:
             yield f"{what}: {rows.total():,} {whose}:"
             yield from (f"  {row}" for row in list(rows)[:SHOWN])
-
-
-# --- scans
 
 
 def _differing_scan(paths: Sequence[str], *arguments: str, **variables: str) -> Iterator[str]:

@@ -266,8 +266,6 @@ def fault_of(data: bytes) -> CorruptData:
     return fault
 
 
-# --- random logs
-
 TIMESTAMPS = st.integers(1_600_000_000_000, 1_800_000_000_000)
 OPTIONAL_BYTES = st.none() | st.binary(max_size=12)
 CODECS: st.SearchStrategy[Codec] = st.sampled_from(["none", "none", "gzip", "snappy", "lz4", "zstd"])

@@ -95,9 +95,6 @@ def _anchors(page: Path) -> set[str]:
     return {anchor for anchor in anchors if "--" not in anchor}
 
 
-# --- Man pages
-
-
 NAMES = ["kdump.1", *(f"kdump-{name}.1" for name in COMMANDS)]
 
 

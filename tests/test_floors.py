@@ -121,8 +121,6 @@ def test_only_releases_forecasts_and_the_doors_know_releases() -> None:
     assert importing <= {"releases", "forecasts", "output", "dropin", "cli", "spark"}
 
 
-# --- what a run imports
-
 HEAVY = {"click", "rich", "numpy", "pyarrow", "pyspark", "dataclasses", "typing", "re", "crc32c", "zstandard", "snappy", "lz4"}
 
 

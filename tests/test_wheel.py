@@ -120,9 +120,6 @@ def test_an_sdist_has_what_a_wheel_is_built_from_and_no_tests(checkout: Path, tm
     assert names >= {*sources, "setup.py", "tools/man.py", "tools/docs.py", "bin/kdump", "LICENSE", "kdump/py.typed"}
 
 
-# --- What slow commands say
-
-
 def _said(capsys: pytest.CaptureFixture[str], *, reason: str, is_terminal: bool, seconds: float) -> str:
     times = os.times_result((seconds / 2, 0, seconds / 2, 0, 0))
     with (

@@ -63,9 +63,6 @@ def test_a_moment_has_a_date_where_there_is_one(milliseconds: int, text: str) ->
     assert wording.moment(milliseconds) == text
 
 
-# --- bytes of records --------------------------------------------------------------------------------------------
-
-
 def _rows(data: bytes) -> list[Any]:
     rows: list[Any] = []
     end, code, _ = kernel.walk_records(data, 0, len(data), 2, len(data), False, rows)
@@ -132,9 +129,6 @@ def test_a_record_is_unreadable_from_its_first_wrong_field_on(body: bytes, said:
         data = front + varint(len(body)) + body + rest
         fault = record_bytes.why_unreadable(data, len(front), len(data))
         assert (fault and (fault.code, fault.message)) == said
-
-
-# --- limits ------------------------------------------------------------------------------------------------------
 
 
 def _over_limit(tmp_path: Path, data: bytes, **settings: object) -> str:

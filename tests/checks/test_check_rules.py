@@ -26,9 +26,6 @@ def _batch(offset: int, *, value: bytes = b"value", epoch: int = 0, at: int = TI
 SIZE = len(_batch(0))
 
 
-# --- timestamps
-
-
 @each(
     ("milliseconds", "text"),
     [
@@ -132,9 +129,6 @@ def test_a_timestamp_overflows_beyond_64_bits(tmp_path: Path, base: int, delta: 
         assert [(one.offset_first, one.expected, one.found) for one in found] == [one] * len(codes)
 
 
-# --- how offsets go on
-
-
 def _log(*offsets: int, **fields: int) -> bytes:
     return b"".join(_batch(offset, **fields) for offset in offsets)  # type: ignore[arg-type]  # of an epoch or a time
 
@@ -234,9 +228,6 @@ def test_an_offset_that_is_there_before_damage_comes_again_after_it(tmp_path: Pa
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
     found = of_log(tmp_path, _epochs(3), b"no batch " * 20, _batch(5, epoch=3), _batch(6, epoch=-1))
     assert [(one.code, one.severity) for one in found] == [("garbage-region", "error"), ("leader-epoch-negative", "info")]
-
-
-# --- records
 
 
 ORDER = "record-offset-order"

@@ -76,8 +76,6 @@ def test_the_script_of_a_shell_is_printed(shell: str, capsys: pytest.CaptureFixt
     assert f"_KDUMP_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
-# --- real shells
-
 STARTS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(kdump completions bash)"; bind "set bell-style none"'),
     "zsh": (["zsh", "-f", "-i"], 'bindkey -e; autoload -Uz compinit; compinit -u -D; eval "$(kdump completions zsh)"'),

@@ -40,9 +40,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return disturbed.build(tmp_path_factory.mktemp("library"))
 
 
-# --- calls that fail
-
-
 @pytest.mark.slow
 @each("name", list(commands.COMMANDS)[::6], share=3)  # the campaign runs all
 def test_a_call_that_fails_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
@@ -113,9 +110,6 @@ def test_an_unbuffered_stdout_that_takes_half_gets_all(name: str, bench: Bench, 
     assert (outcome.exit, outcome.stdout) == (reference.exit, reference.stdout)
 
 
-# --- files that change
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["check", *map(of_all_cases, ["log csv", "grep"]), "recover text", "drop-in"])
 def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, bench: Bench, library: Path) -> None:
@@ -125,8 +119,6 @@ def test_a_file_that_changes_meanwhile_changes_no_answer_silently(name: str, ben
         fault = disturbed.fault_of_change(hold, runs.before, runs.after(hold), outcome) if outcome.failed else None
         assert fault is None, f"{hold}: {fault}: {outcome}"
 
-
-# --- signals
 
 _ENDLESS = """
 import os, time
@@ -253,8 +245,6 @@ def test_nohup_keeps_a_command_going(bench: Bench, long: Path) -> None:
     outcome = bench.run("check", partition=long, command=CASES["check"].command, program=("-c", program), meanwhile=send)
     assert (outcome.exit, outcome.stderr.split(" after ")[0].strip()) == (143, "kdump: interrupted by SIGTERM")
 
-
-# --- surroundings
 
 NAMES = ("check", "log table", "drop-in deep", "scan")
 

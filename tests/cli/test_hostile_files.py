@@ -45,8 +45,6 @@ def test_the_work_for_a_hostile_file_grows_as_the_file_does(one: Hostile, comman
     assert large.nanoseconds - small.nanoseconds <= MOST_NANOSECONDS * (large_size - small_size)
 
 
-# --- memory: that of Python's objects, the same on each machine
-
 MIB = 1 << 20
 KINDS = {one.name: one for one in (*HOSTILE, *CONTENTS, *MUCH_IN_LITTLE)}
 

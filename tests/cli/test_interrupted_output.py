@@ -158,9 +158,6 @@ def test_an_incomplete_file_that_cannot_be_removed_is_told(tmp_path: Path, monke
     assert os.listdir(tmp_path) == ["out"]
 
 
-# --- Signals
-
-
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

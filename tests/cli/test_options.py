@@ -103,9 +103,6 @@ def test_shells_complete_what_is_declared() -> None:
         assert [item.value for item in shell.get_completions(given, incomplete)] == values
 
 
-# --- the commands of kdump
-
-
 def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:
     names = [name for option in all_options(profile_of("4.3.1")) for name in option.names]
     assert len(names) == len(set(names)) == 22

@@ -72,9 +72,6 @@ LAST_OFFSETS = [*range(2, 60, 3), *range(61, 100, 2)]  # of its batches
 partition = pytest.fixture(_partition)
 
 
-# --- the end of a log
-
-
 @each("has_index", [True, False])
 def test_a_tail_is_the_last_batches_or_records_of_all_segments(tmp_path: Path, listed: Lister, has_index: bool) -> None:
     path = _partition(tmp_path)
@@ -190,9 +187,6 @@ def test_a_tail_has_as_many_rows_as_are_asked_for_whatever_headers_claim(tmp_pat
         assert listed("--deep", path) == (FINDINGS, whole)
         for count in range(1, 10):
             assert listed("--deep", "--tail", count, path)[1] == whole[-count:]
-
-
-# --- one offset
 
 
 @each("offset, last, file", [(0, 2, 0), (31, 32, 0), (59, 59, 0), (60, 61, 60), (99, 99, 60)])

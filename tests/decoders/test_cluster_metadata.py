@@ -45,9 +45,6 @@ def test_what_cannot_be_read_is_reported_in_place_of_the_payload(value: bytes | 
     assert _payload(value) == f"Error at 5, skipping. {message}"
 
 
-# --- metadata as other releases know it
-
-
 def _metadata(value: bytes | None, release: str) -> str:
     return _payload(value, release=release)
 
@@ -131,9 +128,6 @@ def test_an_array_that_is_too_large_is_a_separate_error_before_3_0_2() -> None:
     value = b"\1\3\0" + int32(0) + UUID + b"\xff\xff\xff\xff\7"
     assert _metadata(value, "3.0.1") == "Error at 5, skipping. Requested array size exceeds VM limit"
     assert _metadata(value, "3.0.2") == "Error at 5, skipping. Failed to deserialize record with type 3"
-
-
-# --- remote log metadata
 
 
 def test_a_segment_has_no_word_of_transactions_before_4_0() -> None:

@@ -91,9 +91,6 @@ def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protoco
     assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
 
 
-# --- 1.0.1
-
-
 def test_offsets_of_1_0_1_are_text() -> None:
     assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42:m")
     assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42")
@@ -113,9 +110,6 @@ def test_offsets_of_1_0_1_are_text() -> None:
 )
 def test_what_1_0_1_cannot_read_ends_its_run(key: bytes, value: bytes, exception: str, message: str) -> None:
     assert _thrown(key, value) == (exception, message)
-
-
-# --- 0.9.0.1 to 0.10.2.2
 
 
 def _group_of(*members: tuple[str, bytes], protocol_type: str = "consumer", protocol: bytes = string("range")) -> bytes:
@@ -178,9 +172,6 @@ def test_what_cannot_be_read_ends_a_run_before_0_11(
     assert _thrown(key, value, release) == (exception, message)
 
 
-# --- Values that reach past their message
-
-
 def _printed(folder: Path, release: str, key: bytes | None) -> tuple[str, str]:
     (folder / LOG).write_bytes(message_set(messages=[message(key=key, value=b"abc", value_length=1000, magic=0)]))
     arguments = ["--release", release, "--offsets-decoder", "--print-data-log", "--deep-iteration", "--files", LOG]
@@ -207,9 +198,6 @@ def test_a_value_that_reaches_past_its_message_does_not_end_a_run_with_json(tmp_
     stdout, stderr = _printed(tmp_path, "4.3.1", int16(9))
     assert stdout.endswith("key: Error at offset 0, skipping. newLimit > capacity: (1000 > 3)\n")
     assert stderr == ""
-
-
-# --- what other releases know
 
 
 def test_versions_of_offsets_of_the_oldest_type_are_not_limited_before_4_1() -> None:

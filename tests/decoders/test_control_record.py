@@ -29,9 +29,6 @@ def _code(record: Record, release: str = "4.3.1") -> str:
     return caught.value.code
 
 
-# --- keys
-
-
 @each(
     ("key", "code", "values"),
     [
@@ -48,9 +45,6 @@ def test_a_key_that_is_none_is_a_fault(key: bytes | None, code: str, values: dic
 
 def test_a_type_has_a_sign_and_whatever_follows_it_counts_for_nothing() -> None:
     assert [control_record.type_of(key) for key in (b"\0\0\xff\xfe", b"\x7f\xff\0\2more")] == [-2, 2]
-
-
-# --- transaction markers
 
 
 @each(
@@ -86,9 +80,6 @@ COMMITTED = " endTxnMarker: COMMIT coordinatorEpoch: 42"
 def test_a_marker_that_is_none_is_a_fault(value: bytes | None, code: str, old_code: str) -> None:
     assert _code(build(control_type=1, value=value)) == code
     assert _code(build(control_type=1, value=value), "1.0.1") == old_code
-
-
-# --- the records of a KRaft quorum
 
 
 def test_the_fields_shown_are_those_of_the_version_that_a_record_claims() -> None:

@@ -26,9 +26,6 @@ def _fault(*words: str, release: str = "4.3.1") -> tuple[str, object]:
     return caught.value.code, caught.value.values["option"]
 
 
-# --- options and their values
-
-
 @each(
     "words, value",
     [
@@ -83,9 +80,6 @@ def test_an_option_that_is_not_given_has_its_default() -> None:
     assert _parsed(release="1.0.1").text("key-decoder-class") == "kafka.serializer.StringDecoder"
 
 
-# --- what is wrong
-
-
 def test_an_unknown_option_is_named() -> None:
     unknown = {"--nope": "nope", "--file": "file", "--deep": "deep", "--nope=5": "nope", "-h": "h", "-?": "?", "-nope": "n"}
     unknown["--Files"] = "Files"
@@ -120,9 +114,6 @@ def test_a_number_that_is_none_is_found_before_there_may_be_one_only() -> None:
     arguments = _parsed("--max-bytes", "--", "--max-bytes", "5")
     code, values = _fault_of(arguments.number, "max-bytes")
     assert (code, values["argument"]) == ("option-number-malformed", "--")
-
-
-# --- options by their first letters, before 0.11
 
 
 def test_old_releases_know_options_by_their_first_letters() -> None:

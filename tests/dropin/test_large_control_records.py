@@ -69,8 +69,6 @@ def test_a_large_message_that_ends_early_is_a_fault(tmp_path: Path) -> None:
     assert stdout.getvalue().endswith(b"headerKeys: []")
 
 
-# --- Records of many headers
-
 # The expected outputs are of the real tool with 256 MiB, run by its launcher's options; they are too long to be goldens.
 
 

@@ -93,15 +93,9 @@ def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_d
         assert decrement_sequence(last_sequence, last_offset_delta) == base_sequence
 
 
-# --- validity
-
-
 def test_a_batch_shorter_than_its_header_is_never_valid() -> None:
     first = walk(batch(batch_length=14, crc=crc32c(batch()[21:26])) + bytes(40)).rows[0]
     assert (first["size"], first["isvalid"]) == (26, False)
-
-
-# --- read(build(x)) = x
 
 
 @given(

@@ -52,9 +52,6 @@ def _shown(items: Iterable[object], *names: str) -> list[object]:
     ]
 
 
-# --- Batches
-
-
 def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> None:
     path = _log(tmp_path, *_batches(0))
     log = kdump.open(path)
@@ -62,9 +59,6 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
         file.write(_batches(1)[0])
     assert [row.base_offset for row in log] == [0]
     assert [row.base_offset for row in kdump.open(path)] == [0, 1]
-
-
-# --- Records
 
 
 def test_each_field_of_batches_and_records_is_the_one_that_was_written(tmp_path: Path) -> None:
@@ -144,9 +138,6 @@ def test_records_of_a_range_of_offsets(
     assert [row.offset for row in log.records(from_offset=from_offset, to_offset=to_offset)] == offsets
 
 
-# --- Damage
-
-
 def _until_damage(rows: Iterable[object]) -> tuple[int, kdump.CorruptData]:
     count = 0
     with pytest.raises(kdump.CorruptData) as caught:
@@ -200,9 +191,6 @@ def test_a_bad_message_in_a_sound_wrapper_is_damage_and_the_next_one_is_not(tmp_
     path = _log(tmp_path, message_set(messages=[message(value=b"a"), message(key_length=1000)]))  # the CRC of both fits
     found = [item.value if isinstance(item, kdump.Record) else item.code for item in kdump.open(path).salvage_records()]
     assert found == [b"a", "message-field-past-end"]
-
-
-# --- Partitions
 
 
 def test_damage_in_a_partition_names_the_segment(tmp_path: Path) -> None:

@@ -121,9 +121,6 @@ def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -
         assert _open_files() == before, "a failed open leaves nothing open"
 
 
-# --- The package
-
-
 def test_every_name_of_the_package_is_there_and_found_by_dir() -> None:
     for name in kdump.__all__:
         assert getattr(kdump, name).__name__ == name

@@ -218,9 +218,6 @@ def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Pa
     assert synced == ["deeper", "new", tmp_path.name]  # the folders that hold a new name
 
 
-# --- Files that are synced by a thread, or without one
-
-
 def _opened(folder: Path, count: int) -> list[int]:
     return [os.open(folder / str(number), os.O_WRONLY | os.O_CREAT) for number in range(count)]
 

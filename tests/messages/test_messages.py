@@ -41,9 +41,6 @@ def _one(kind: str, *fields: Field, nullable_since: int = schema.NEVER, flexible
 _flexible = functools.partial(_one, flexible_since=0)
 
 
-# --- values
-
-
 @each(
     ("type_of_field", "encoded", "value"),
     [
@@ -108,9 +105,6 @@ def test_a_message_is_read_by_its_schema(message: Message, version: int, data: b
     assert _read(message, data, version) == fields
 
 
-# --- versions and tags
-
-
 VERSIONED = Message(
     "Versioned",
     Field("always", "int8"),
@@ -134,9 +128,6 @@ def test_a_negative_size_may_not_lead_back_or_out_of_a_message() -> None:
     back_to_its_tag = b"\5" + unsigned_varint(0xFFFFFFFA)
     _code(VERSIONED, b"\1\2" + unsigned_varint(1000) + back_to_its_tag, 2)
     _code(control_records.MESSAGES[4], b"\0\0" + b"\2" + b"\0" + unsigned_varint(0x80000000))
-
-
-# --- what is bad
 
 
 CUT = [(_one(kind), b"") for kind in ("bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid")]
@@ -208,9 +199,6 @@ def _is_whole(control_type: int, data: bytes) -> bool:
     """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
     fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
     return fixed is not None and len(data) > fixed and data[fixed] == 0
-
-
-# --- JSON
 
 
 def _json(type_of_field: str, value: Value, *fields: Field) -> str:

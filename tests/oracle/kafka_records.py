@@ -93,9 +93,6 @@ def why_not_available(release: str = RELEASE) -> str | None:
     return kafka_tool.why_not_available(release) or kafka_tool.why_not(lambda: compiled(kafka_tool.fetch(release)))
 
 
-# --- what the cleaner makes of small batches
-
-
 def cases() -> Iterator[tuple[str, bytes, list[int]]]:
     """Name, a batch, and the offsets of the records that are kept.
 

@@ -102,9 +102,6 @@ bytes of logs. 0.0 s. Exit status 0.
     )
 
 
-# --- overviews that are made by hand
-
-
 def _row(kind: type[Row], **fields: Any) -> Any:
     """A row in which nothing is known but these fields."""
     return kind(**dict.fromkeys((column.name for column in kind.schema), None) | fields)

@@ -164,8 +164,6 @@ def test_a_timestamp_in_the_future_is_told_once_with_what_follows_of_it() -> Non
     assert heads == [["retention-blocked", "orders-0"], ["timestamp-future", "orders-1"]]
 
 
-# --- the verdict
-
 SUMMARY: dict[str, Any] = {"level": "full", "files": 1, "has_kafkas": True, "bytes": 10, "batches": 2, "records": 3, "codecs": []}
 SUMMARY |= {"records_not_read": 0, "are_more_not_read": False, "oldest": 4, "newest": 5, "codes": [], "failing_starts": {}}
 SUMMARY |= {

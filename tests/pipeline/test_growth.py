@@ -313,9 +313,6 @@ def test_each_record_comes_once_whatever_happens_between_steps(tmp_path: Path, s
     assert sorted(found) == sorted((topic, offset) for topic, offsets in written.items() for offset in offsets)
 
 
-# --- Calls that fail
-
-
 def _fails(*_arguments: object, **_keywords: object) -> NoReturn:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 

@@ -81,9 +81,6 @@ def _once(path: Path) -> bool:
     return True
 
 
-# --- Processes that die
-
-
 def _killing(name: str, read: Callable[..., Any], dies: Callable[[str], bool]) -> Any:
     """A reader that kills its own process before a file, if it is to die there."""
 
@@ -162,9 +159,6 @@ def test_a_package_that_is_missing_ends_a_scan(data: Path, capsys: Capture) -> N
     assert not list(data.parent.glob(".out*"))
 
 
-# --- Files that change
-
-
 def _meanwhile(action: Callable[[], object]) -> Any:
     """Do this when the files were listed and none was read."""
     write_list = discovery.write_list
@@ -215,9 +209,6 @@ def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None
         assert _scan(data, "--jobs", "1", size="64m") == 3
     message = "The rows of this file in the tables batches, records, segments do not add up: it was replaced, or truncated."
     assert _found(data) == [("scan-tables-disagree", 3, message)]
-
-
-# --- Rows twice, rows lost
 
 
 @pytest.mark.parametrize("times", [0, 2])

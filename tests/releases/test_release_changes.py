@@ -131,9 +131,6 @@ def test_a_change_is_put_in_a_phrase(old: str, new: str, summary: str) -> None:
     assert summary in [change.summary for change in changes.changes(old, new)]
 
 
-# --- the command
-
-
 def _run(capfd: Capture, *arguments: str) -> tuple[int, str, str]:
     status = main(["releases", *arguments])
     out, err = capfd.readouterr()

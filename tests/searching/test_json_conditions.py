@@ -114,9 +114,6 @@ def test_key_alone_is_a_field_and_places_are_plain_digits(tmp_path: Path) -> Non
     assert [_found(path, condition)[0] for condition in ("key=5", "key=6", "items.0=7", "items.\u0660=7")] == [[], [0], [0], []]
 
 
-# --- fields that no record has
-
-
 @pytest.mark.parametrize(
     ("condition", "said"),
     [

@@ -42,9 +42,6 @@ def _wrappers(*firsts: int) -> list[bytes]:
     return [wrapper(messages=messages, base_offset=first) for first, messages in inner.items()]
 
 
-# --- headers that claim fewer offsets than there are records
-
-
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
     """It has more records than offsets, and the batch next to the offset is another one."""
     batches = [batch(records=_records(0, 6), last_offset_delta=0), batch(base_offset=3, records=[record(key=b"x")])]
@@ -86,9 +83,6 @@ def test_a_record_below_the_log_start_is_not_missing_where_another_copy_lacks_it
     for question, key in (("a-0@1", None), (None, "k1")):
         (fate,) = kdump.where(question, with_bytes, without, key=key)
         assert (fate.answer, fate.bytes, fate.copies) == ("below-log-start", True, [str(with_bytes)])
-
-
-# --- batches that cannot be read
 
 
 def _unreadable(codec: Codec, base: int, count: int) -> bytes:
@@ -137,9 +131,6 @@ def test_a_damaged_message_inside_a_sound_wrapper_is_damaged(tmp_path: Path) -> 
     inner = [message(offset=0, key=b"a"), message(offset=1, key=b"b", crc=1), message(offset=2, key=b"c")]
     path = _partition(tmp_path, wrapper(messages=inner))
     assert _answers(path, 0, 1, 2) == ["present", "damaged", "present"]
-
-
-# --- batches from which the cleaner took records
 
 
 def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:

@@ -111,9 +111,6 @@ def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str
         assert f"{file_name(0, '.log')}: the message at byte 0 cannot be opened" in " ".join(verdict.reasons)
 
 
-# --- folders of partitions: those of a broker, by its own files, and any others
-
-
 def _exit_codes(path: Path) -> tuple[int, int]:
     return kdump.verdict(path).exit_code, _forecast(path).exit_code
 
