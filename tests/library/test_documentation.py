@@ -62,6 +62,7 @@ def test_examples_of_users_run(example: Callable[[], None], monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.all_cases
 def test_mypy_strict_accepts_examples_and_refuses_mistakes(tmp_path: Path) -> None:
     mistakes = (HERE / "user_mistakes.txt").read_text()
     (tmp_path / "mistakes.py").write_text(mistakes)

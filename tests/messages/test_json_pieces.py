@@ -11,7 +11,7 @@ from kdump.messages import control_records, json_pieces, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.any_message import any_message, damaged
 from tests.builders.records import unsigned_varint
-from tests.loops import each
+from tests.loops import each, of_all_cases
 
 LEADER_CHANGE, VOTERS = control_records.MESSAGES[2], control_records.MESSAGES[6]
 NESTED = Message(
@@ -57,7 +57,7 @@ def _endpoints(count: int) -> bytes:
 @pytest.mark.parametrize(
     ("message", "data"),
     [
-        (LEADER_CHANGE, struct.pack(">hi", 0, 1) + (unsigned_varint(50_001) + bytes(5) * 50_000) * 2 + b"\0"),
+        of_all_cases(LEADER_CHANGE, struct.pack(">hi", 0, 1) + (unsigned_varint(50_001) + bytes(5) * 50_000) * 2 + b"\0"),
         (VOTERS, _endpoints(50_000)),
     ],
     ids=["many voters", "many endpoints"],

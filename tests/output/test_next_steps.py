@@ -343,7 +343,7 @@ def test_partitions_of_one_name_get_different_places(command: str, typist: Typis
 
 
 @each("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
-@each("command", ["check", "forecast"])
+@each("command", ["check", "forecast"], share=2)
 def test_names_are_words_of_a_shell(command: str, folder: str, tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     typist = _typist_in(tmp_path, monkeypatch, capfd)
     _damaged(Path(folder), "an index and a log")

@@ -16,7 +16,7 @@ DECLARATIONS = sorted({move.rule.partition(" ")[0] for move in MOVES.values()})
 ADVICE = "no golden notices these; `python -m tests.witnesses --search` looks for one, CONTRIBUTING.md says how to make a case"
 
 
-@each("declaration", DECLARATIONS)
+@each("declaration", DECLARATIONS, share=2)
 def test_a_golden_notices_a_rule_moved_by_one_release(declaration: str) -> None:
     moves = [move for name, move in MOVES.items() if move.rule.partition(" ")[0] == declaration and name not in GAPS]
     if any(map(witnesses.needs_own_folder, moves)) and make.WORKING_FOLDER.exists():

@@ -119,6 +119,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"/data/brokers": str(brokers), "/data/scan": str(scan)}
 
 
+@pytest.mark.all_cases
 def test_every_question_is_answered_as_the_document_says(places: dict[str, str], spark: Any) -> None:
     text = DOCUMENT.read_text()
     names: dict[str, Any] = {"spark": spark}
