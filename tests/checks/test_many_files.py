@@ -24,7 +24,7 @@ MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and on
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
+@pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files", "many long numbers"])
 def test_many_files_take_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY[name], count, tmp_path / str(count)).parent

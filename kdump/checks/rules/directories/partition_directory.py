@@ -31,17 +31,15 @@ def check(partition: PartitionFacts) -> None:
 
 
 def _check_empty_segments(partition: PartitionFacts) -> None:
-    logs = partition.files.logs
-    for row, base_offset in enumerate(logs):
-        facts = partition.segments.get(base_offset)
-        if facts is None or facts.size:
-            continue
-        context = context_in(partition, partition.files.log_name(base_offset))
-        if base_offset == logs[-1]:
+    logs, segments = partition.files.logs, partition.segments
+    empty = [row for row, base_offset in enumerate(logs) if base_offset in segments and not segments[base_offset].size]
+    severity = INFO if empty and _was_cleaned(partition) else None
+    for row in empty:
+        context = context_in(partition, partition.files.log_name(logs[row]))
+        if row == len(logs) - 1:
             context.report("segment-empty-newest", 0, 0, "The newest segment is still empty.")
         else:
             message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
-            severity = INFO if _was_cleaned(partition) else None
             context.report("segment-empty-middle", 0, 0, message, severity=severity)
 
 
