@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _OF_BATCH = [name for name in RecordDetails.column_names if name in record_batch.RecordBatch.column_names]
 """The columns of a record that are those of its batch."""
 
-_FEW_RECORDS = 8
-"""So many cost less as objects, which can be joined with others, than as arrays of their own."""
+_FEW_RECORDS = 8  # cost less as objects, which can be joined with others, than as arrays of their own
 
 UNREADABLE = "damaged"
 """The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""
