@@ -23,7 +23,6 @@ ALLOWED = {
     "cli/commands.py": "a hint on a path that starts like an option",
     "cli/main.py": "standard streams",
     "cli/output_file.py": "the file of -o, where a failure is one of the output",
-    "cli/scanning/sums.py": "tables that kdump has written",
     "cli/screens/explain.py": "a hint on a file that was given for its lines",
     "cli/unknown_command.py": "a hint on a misspelled command",
     "dropin/tool.py": "whether Kafka's tool could create an index; it opens it in any case",

@@ -61,7 +61,7 @@ class DumpTool:
         self.tuning = tuning or Tuning()
         self.text_of = shown_text if is_terminal else text_of
         self.shown: Callable[[str], str] = escaped if is_terminal else str
-        self.text = KafkaText(profile, self.text_of)
+        self.text = KafkaText(profile, is_terminal=is_terminal)
         overflows = profile.fails_on_length_overflow
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)

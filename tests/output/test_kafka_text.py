@@ -73,12 +73,12 @@ def test_header_keys_are_joined_without_blanks_and_not_escaped() -> None:
     with opened(data) as source:
         for chunk in Log(source).chunks():
             for part in records.read(source, chunk):
-                KafkaText(profile_of("4.3.1"), text_of).record_lines(part, None, False, lines)
+                KafkaText(profile_of("4.3.1")).record_lines(part, None, False, lines)
     assert lines[0].endswith("headerKeys: [h1,h,2,,\ufffd]\n")
 
 
 def test_a_delete_horizon_is_an_optional_long() -> None:
-    text = KafkaText(profile_of("4.3.1"), text_of)
+    text = KafkaText(profile_of("4.3.1"))
     with opened(batch(records=[record()], delete_horizon_ms=1_700_000_099_999) + transaction_marker()) as source:
         lines = [line for chunk in Log(source).chunks() for line in text.batch_lines(chunk.batches)]
     assert "deleteHorizonMs: OptionalLong[1700000099999] position" in lines[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_strings import escaped
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words
 from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
@@ -37,7 +36,7 @@ class Decoding:
         self._run = run
         self._path = path
         self._faults: dict[str, _Faults] = {}
-        self.stand_ins = StandIns(escaped if run.is_terminal else str)
+        self.stand_ins = StandIns(run.shown)
         request = run.request
         self._is_off = request.decode == NONE
         if path == STDIN:

@@ -20,7 +20,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, Protocol
 
     from kdump.cli.listing.request import Request
@@ -83,11 +83,12 @@ class Run:
         self.is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
         self.show = shown_text if is_terminal else text_of
+        self.shown: Callable[[str], str] = escaped if is_terminal else str
 
     @cached_property
     def text(self) -> KafkaText:
         """Writes Kafka's lines."""
-        return KafkaText(self.request.profile, self.show)
+        return KafkaText(self.request.profile, is_terminal=self.is_terminal)
 
     @property
     def status(self) -> int:
@@ -129,7 +130,7 @@ class Run:
     def head(self, path: str) -> None:
         """Start a file: Kafka's lines name it."""
         if self.output is None:
-            self.out.write(f"Dumping {escaped(path) if self.is_terminal else path}\n")
+            self.out.write(f"Dumping {self.shown(path)}\n")
 
     def room(self, rows: int) -> int:
         """How many of these rows may be listed."""

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, Finding
 from kdump.checks.settings import DEEP
@@ -62,7 +61,7 @@ def summary_of_tables(
         failing_starts=failing_starts,
         unreadable=_unreadable(folder),
         worst=_worst(folder),
-        rows={table: _row_count(os.path.join(folder, table)) for table in tables},
+        rows={table: written.row_count(folder, table) for table in tables},
         incomplete=incomplete,
     )
 
@@ -79,11 +78,6 @@ def _unreadable(folder: str) -> Unreadable:
                 found.setdefault(os.path.dirname(finding.path), UnreadableOffsets()).add(finding)
     records = sum(offsets.total for offsets in found.values())
     return Unreadable(dict(codes), records, any(offsets.is_least for offsets in found.values()))
-
-
-def _row_count(directory: str) -> int:
-    parts = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".parquet")]
-    return sum(pq.ParquetFile(part).metadata.num_rows for part in parts)
 
 
 def _worst(folder: str) -> list[dict[str, Any]]:

@@ -189,7 +189,7 @@ class _Shown:
 
         profile = profile_of(self._request.options.release)
         show: Callable[[bytes], str] = shown_text if self._is_terminal else text_of
-        return KafkaText(profile, show), contents_column(profile, (show, show), skips_metadata=False)
+        return KafkaText(profile, is_terminal=self._is_terminal), contents_column(profile, (show, show), skips_metadata=False)
 
     def _write_files(self) -> None:
         files = [file for file in self._search.files if file.hits or not self._request.options.lists_files]

@@ -152,9 +152,11 @@ def joined(
     """
     held: list[tuple[dict[str, Any], int]] = []
     held_rows = 0
+    shape: object = None  # of those that are held
     for columns, count in parts:
         is_held = count <= min(_SMALL_ROWS, rows) and has_few_bytes(columns)
-        if held and (not is_held or held_rows + count > rows or not _are_alike(held[0][0], columns)):
+        before, shape = shape, _shape(columns) if is_held else None
+        if held and (held_rows + count > rows or shape != before):
             yield _together(held), held_rows
             held, held_rows = [], 0
         if not is_held:
@@ -181,13 +183,9 @@ def _have_few_bytes(columns: dict[str, Any]) -> bool:
     return sum(len(data) for values in contents[:-1] for data in values if isinstance(data, bytes)) <= _FEW_BYTES
 
 
-def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether both have the same columns, and the same of them are packed."""
-    return one.keys() == other.keys() and _packed_in(one) == _packed_in(other)
-
-
-def _packed_in(columns: dict[str, Any]) -> list[str]:
-    return [name for name, values in columns.items() if type(values) is Packed]
+def _shape(columns: dict[str, Any]) -> dict[str, bool]:
+    """Which columns there are, and which of them are packed; those of one shape can be joined."""
+    return {name: type(values) is Packed for name, values in columns.items()}
 
 
 def _together(parts: list[tuple[dict[str, Any], int]]) -> dict[str, Any]:

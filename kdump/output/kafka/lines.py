@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice, takewhile
 
 from kdump.binary.arithmetic import as_int32, decrement_sequence
-from kdump.binary.java_strings import escaped, shown_text
+from kdump.binary.java_strings import escaped, shown_text, text_of
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -93,9 +93,10 @@ class Line:
 class KafkaText:
     """Writes tables in the words of a release. `text_of` turns the bytes of keys and headers into text."""
 
-    def __init__(self, profile: Profile, text_of: Callable[[bytes], str]) -> None:
+    def __init__(self, profile: Profile, *, is_terminal: bool = False) -> None:
         self._profile = profile
-        self._text_of = text_of
+        self._is_terminal = is_terminal  # which must not obey what records say
+        self._text_of = shown_text if is_terminal else text_of
         self._batch = Line(profile.batch_line)
         self._message = Line(profile.message_line)
         self._batch_record = Line(profile.batch_record_line)
@@ -148,7 +149,7 @@ class KafkaText:
         if not count:
             return
         contents_column, fault = contents(chunk) if contents is not None else ([""] * count, None)
-        if self._text_of is shown_text:
+        if self._is_terminal:
             contents_column = [escaped(text) for text in contents_column]
         bad_size = next(iter(_faults_of_sizes(chunk)), None) if not skips_metadata else None
         if bad_size is not None and bad_size[0] < len(contents_column) + 1:

@@ -52,6 +52,11 @@ def table(folder: str, name: str, columns: Sequence[str]) -> pa.Table:
     return pa.Table.from_batches(rows(folder, name, columns), schema_of(columns_of(name, columns)))
 
 
+def row_count(folder: str, table: str) -> int:
+    """How many rows a table in a folder has."""
+    return sum(pq.ParquetFile(path).metadata.num_rows for path in _files(folder, table))
+
+
 def _files(folder: str, table: str) -> list[str]:
     directory = os.path.join(folder, table)
     return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".parquet")]

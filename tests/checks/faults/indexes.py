@@ -49,8 +49,6 @@ def _times(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes)
 _SOUND = _index(*_ENTRIES)
 _SOUND_TIMES = _times(*_TIMES)
 
-# a log of 1.6 MiB in messages of a kilobyte, with an entry for each 4 KiB as leaders make them
-
 # batches of 5 KiB
 _LARGE = [_batch(base_offset, value=bytes(2500)) for base_offset in range(0, 30, 2)]
 _LARGE_SIZE = len(_LARGE[0])

@@ -39,7 +39,7 @@ _DESTROYING = (fault_kind.DIE, fault_kind.WIPE, fault_kind.CUT, fault_kind.SPLIT
 def write_restarts(out: ReportWriter, directories: Collection[Directory], folds: Folds, *, is_crowded: bool) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely, unless it `is_crowded`."""
     names_directories = len(directories) > 1
-    likely = {id(one): _likely(one, is_alone=not names_directories) for one in directories}
+    likely = {id(one): _likely(one, has_neighbours=names_directories) for one in directories}
     told_of = (one for one in directories if likely[id(one)] or _does_something(one))
     ranked = worst_first(directory for directory in told_of if directory.counts)
     if is_crowded:
@@ -62,9 +62,9 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory], folds:
             _write_likely(out, word, found)
 
 
-def _likely(directory: Directory, *, is_alone: bool) -> set[str]:
+def _likely(directory: Directory, *, has_neighbours: bool) -> set[str]:
     """What findings make likely of a directory, and no simulated start knows better."""
-    is_refuted = not is_alone and directory.starts and not _does_something(directory)
+    is_refuted = has_neighbours and directory.starts and not _does_something(directory)
     return {word for word in _ORDER if word in directory.restarts and not (is_refuted and word in _DESTROYING)}
 
 
