@@ -40,7 +40,7 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
     ("base", "next_base", "steps", "statuses"),
     [
         (0, None, [0, (1, 3, 0, 10), 4, 9], "iiii"),
-        (10, None, [9, 10], "si"),
+        *((10, None, [9, 10], "si"), (0, 10, [10, 11, 12], "sii")),  # a log under the name of an earlier one
         *((0, None, [0, 9, 1], "isi"), (0, None, [0, 3, 2, 3], "isii"), (0, None, [0, 1, 9], "iii")),
         *((0, None, [0, 1, 2, 1, 3], "iiisi"), (0, None, [5, 0, 1, 2], "siii"), (0, None, [0, 1, 2, 2, 3], "iiisi")),
         (0, None, [0, 1, 5, 3, 6], "iisii"),  # either may be wrong; only the third has room where it should be
