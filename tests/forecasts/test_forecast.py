@@ -4,7 +4,6 @@ import json
 import os
 import random
 import shutil
-import struct
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -477,30 +476,6 @@ def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) 
     assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
 
 
-def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0), _batch(1), _batch(1), _batch(2)]), (3, [_batch(3)]))
-    options = ("--after", "unclean", "--config", "index.interval.bytes=0", str(path))
-    assert [_run("--recovery-point", point, *options).returncode for point in ("end", "zero")] == [0, 1]
-    run = _run(*options)
-    assert run.returncode == 1
-    assert [line for line in run.stdout.splitlines() if line.startswith(("loss", "safe"))] == [
-        "loss   after a crash with nothing flushed (no checkpoint here)",
-        "safe   after a crash with all flushed (no checkpoint here)",
-    ]
-    assert "There is no recovery-point-offset-checkpoint: both ends" in " ".join(run.stdout.split())
-
-
-def test_a_recovery_point_that_is_given_or_noted_is_not_called_assumed(tmp_path: Path) -> None:
-    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
-    for point in ("zero", "end", "checkpoint", 1):
-        assert not _only(path, after="unclean", recovery_point=point).recovery_point_is_assumed
-    assert "assumed" not in _run("--recovery-point", "end", str(path)).stdout
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    row = _only(path, after="unclean")
-    assert (row.recovery_point, row.recovery_point_is_assumed) == (1, False)
-    assert "assumed" not in _run(str(path)).stdout
-
-
 # --- damage that stays
 
 
@@ -654,18 +629,6 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
     assert {row.outcome for row in kdump.forecast(tmp_path)} == {"die"}
 
 
-def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tmp_path: Path) -> None:
-    identity = "0123456789abcdef0123456789abcdef"
-    _log_directory(tmp_path, "a", "orders-0", "orders-1", "orders-2")
-    other = _log_directory(tmp_path, "b", "orders-0")
-    _log_directory(tmp_path, "c", f"orders-1.{identity}-future", f"orders-2.{identity}-delete")
-    for text in ("version=1\ncluster.id=c\nnode.id=2\n", "version=1\ncluster.id=x\nnode.id=1\n"):
-        (other / "meta.properties").write_text(text)
-        assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
-    (other / "meta.properties").unlink()
-    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
-
-
 WITH_ALL_FILES = (
     "restart-crc-and-snapshot/orders-0",
     "restart-txnindex-order/orders-0",
@@ -694,12 +657,3 @@ def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Pa
                     assert row.outcome in ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
             assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()} == before
             shutil.rmtree(copy)
-
-
-def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
-    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would require a checksum over this many bytes
-    claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
-    large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
-    path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
-    row = _only(path, after="unclean", recovery_point=0)
-    assert (row.outcome, row.log_end, row.lost_records, row.is_safe) == ("cut", 1, 3, False)

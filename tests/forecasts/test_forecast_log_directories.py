@@ -167,13 +167,16 @@ INCONSISTENT = "kafka.common.InconsistentBrokerMetadataException"
     [
         *(({}, None), ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, INCONSISTENT), ({"broker_id": "2"}, INCONSISTENT)),
         *(({"broker_id": None}, INCONSISTENT), ({"cluster_id": None}, INCONSISTENT), ({"version": None}, INCONSISTENT)),
-        ({"foo": "bar"}, INCONSISTENT),
+        *(({"foo": "bar"}, INCONSISTENT), ({"foo": "bar", "cluster_id": "x", "broker_id": "2"}, INCONSISTENT)),
     ],
 )
 def test_a_broker_of_2_8_wants_the_same_in_all_meta_properties(tmp_path: Path, second: Values, exception: str | None) -> None:
     outcome = "keep" if exception is None else "die"
     expected = [("d1/orders-0", outcome, exception), ("d2/orders-1", outcome, exception)]
     assert _outcomes(_zookeeper_broker(tmp_path, **second), broker="2.8.2") == expected
+    names = ", ".join(sorted(name.replace("_", ".") for name in second))
+    reasons = {row.reason for row in kdump.forecast(tmp_path, broker="2.8.2")}
+    assert reasons == {f"meta.properties of {tmp_path}/d1 and of {tmp_path}/d2 differ in {names}" if second else None}
 
 
 @each(
@@ -256,19 +259,12 @@ def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) 
     run = _run(tmp_path)
     assert (run.returncode, "one is a copy of the other" in " ".join(run.stdout.split())) == (0, True)
     assert _run(tmp_path / "d1", tmp_path / "d1.bak").returncode == 1  # because log.dirs may list both
+    for name, identity in zip("ab", DIRECTORY_IDS, strict=True):  # no copy has an id of its own
+        _log_directory(tmp_path / "two" / name, "orders-0", directory_id=identity)
+    assert {outcome for _, outcome, _ in _outcomes(tmp_path / "two")} == {"die"}
 
 
 # --- -stray
-
-
-@pytest.mark.parametrize("identity", [IDENTITY, IDENTITY.upper(), "abc", "xuNFeVKBTimjCGKSv9Pz9Q"])
-def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: str) -> None:
-    _log_directory(tmp_path / "d1", "orders-1", f"orders-0.{identity}-stray")
-    for release in ("3.9.1", "4.3.1"):
-        stray, served = kdump.forecast(tmp_path / "d1", after="clean", broker=release)
-        assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
-        assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
-    assert "does not serve its log" in _run(tmp_path / "d1").stdout
 
 
 def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
@@ -447,6 +443,11 @@ def test_metadata_with_a_later_gap_is_not_safe(
     assert (run.returncode, "kdump check" in run.stdout.partition("Next")[2]) == ((1, True) if gap else (0, False))
 
 
+def test_metadata_that_are_missing_beside_damage_are_no_gap(tmp_path: Path) -> None:
+    path = _partition(tmp_path / "__cluster_metadata-0", None, _batch(0) + flipped(_batch(1)) + _batch(5))
+    assert not any("of the metadata" in condition for condition in _only(path).conditions)
+
+
 # What a node of 4.3.1 throws in FileQuorumStateStore, KafkaRaftLog.recoverSnapshots, RecordsSnapshotReader and
 # UnifiedLog.initializeTopicId.
 @each(
@@ -569,17 +570,11 @@ _KNOWN: list[tuple[dict[str, bytes], str, bool]] = [  # what is left, what is sa
     ({"orders-0/leader-epoch-checkpoint": b"0\n1\n0 0\n"}, "epoch 0 starts at offset 0: its old offsets", False),
     ({"orders-0/leader-epoch-checkpoint": b"0\n2\n0 0\n4 10\n"}, "epoch 4 starts at offset 10: offsets", True),
     ({CHECKPOINTS[2]: b"0\n1\norders 0 10\n"}, "it had all offsets below 10 committed: offsets", True),
+    ({CHECKPOINTS[0]: b"0\n1\norders 0 10\n"}, "it was flushed up to offset 10: offsets", True),
     ({"cleaner-offset-checkpoint": b"0\n1\norders 0 10\n"}, "it was cleaned up to offset 10: offsets", True),
     ({f"orders-0/{10:020}.snapshot": b"", CHECKPOINTS[2]: b"0\n1\norders 0 5\n"}, "snapshot is of offset 10: offsets", True),
     ({f"orders-0/{0:020}.timeindex": struct.pack(">qi", 1, 9)}, f"{0:020}.timeindex knows of offset 9: offsets", False),
 ]
-
-
-def test_the_only_offset_after_a_log_goes_to_new_records(tmp_path: Path) -> None:
-    directory = _log_directory(tmp_path / "d1")
-    _partition(directory / "orders-0")
-    (directory / "recovery-point-offset-checkpoint").write_bytes(b"0\n1\norders 0 2\n")
-    assert "offset 1, now in no intact batch here, goes to new records" in sentences.summary(_only(directory))
 
 
 @each("left, said, is_said_of_short_log", _KNOWN)
@@ -600,15 +595,6 @@ def test_a_start_without_records_that_other_files_know_of_is_not_safe(
     (path / "partition.metadata").unlink()
     row = _only(path.parent)
     assert (row.outcome, row.is_safe) == ("stray", not said)
-
-
-@each("base_offset, is_safe", [(0, True), (5, False)])
-def test_what_was_never_written_is_set_aside_without_a_loss(tmp_path: Path, base_offset: int, is_safe: bool) -> None:
-    path = _partition(_log_directory(tmp_path / "d1") / "orders-0", None, b"")
-    (path / f"{0:020}.log").rename(path / f"{base_offset:020}.log")
-    row = _only(path.parent)
-    assert (row.outcome, row.is_safe) == ("stray", is_safe)
-    assert [run_here(command, path.parent)[0] for command in ("check", "triage", "forecast")] == [not is_safe] * 3
 
 
 # --- owners, modes and links

@@ -1,6 +1,5 @@
 """Offsets that are lost although others around them are kept."""
 
-import random
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +17,7 @@ from kdump.forecasts.directory import Directory, File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
 from tests.builders.fleets import flipped
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.records import batch, message, record, wrapper
 
 FIRST = f"{0:020}.log"
 OFFSETS = st.lists(st.tuples(st.integers(0, 60), st.integers(-2, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
@@ -108,16 +107,6 @@ def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Pat
         assert [(row.lost_records, row.lost_offsets) for row in rows] == [(lost, [])] * len(rows) != []
 
 
-def test_what_is_intact_elsewhere_is_not_lost_and_what_is_damaged_there_is(tmp_path: Path) -> None:
-    """The start scans the last log only, and cuts a copy of the batch of offset 1."""
-    zero, one, *last = _batches((0, 1, 3, 4, 1))
-    last[1] = flipped(last[1])
-    for name, first, lost in (("t-0", zero + one, []), ("t-1", zero + flipped(one), [[1, 1]])):
-        folder = _written(tmp_path / name, {FIRST: first, f"{0:020}.index": b"", f"{3:020}.log": b"".join(last)})
-        (row,) = forecast(str(folder), after="unclean", recovery_point=3)
-        assert (row.lost_records, row.lost_offsets) == (1, lost)
-
-
 def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
     kept = {f"{5:020}.log": File(FIRST, 50, 40), f"{7:020}.log": File(FIRST, 5, 95)}
     directory = SimpleNamespace(before={FIRST: 110}, files=kept, path_of=str)
@@ -144,18 +133,3 @@ def test_records_of_a_log_that_no_broker_reads_are_lost_where_no_other_has_their
     for row in rows:
         assert _offsets([(first, last) for first, last in row.lost_offsets]) == lost
         assert row.lost_records == len(lost)
-
-
-def test_messages_in_the_payload_of_a_wrapper_without_header_are_not_lost_records(tmp_path: Path) -> None:
-    """They count from 0, lz4 leaves random values as they are, and zeros follow; the log is searched from the damage on."""
-    chance = random.Random(5)
-    values = {offset: chance.randbytes(100) for offset in range(1000, 1010)}
-    wrappers = [
-        wrapper(messages=[message(value=value, magic=1)], magic=1, codec="lz4", base_offset=offset)
-        for offset, value in values.items()
-    ]
-    inside = message_set(messages=[message(value=chance.randbytes(100), magic=1)], base_offset=3)
-    wrappers[4:6] = [bytes(61) + chance.randbytes(50) + inside, bytes(61) + chance.randbytes(100)]
-    rows = [row for row in _rows(_written(tmp_path / "t-0", {f"{1000:020}.log": b"".join(wrappers)})) if row.lost_records]
-    assert rows
-    assert {(row.lost_records, str(row.lost_offsets)) for row in rows} == {(4, "[[1006, 1009]]")}

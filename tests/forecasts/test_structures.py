@@ -25,7 +25,6 @@ from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.neighbours import Failure
 from kdump.forecasts.permissions import Denial
 from kdump.forecasts.producer_state import OpenFrom, ProducerStates
-from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.segment import Segment, Segments
 from kdump.forecasts.settings import Settings, config_of
@@ -292,66 +291,6 @@ def test_a_wrapper_that_cannot_be_opened_has_no_first_offset(tmp_path: Path, fie
     assert last is not None and _outcome(last.first_offset) == exception
 
 
-# --- what is said of a start
-
-BASES = [0, 5, 7, 9]
-LOGS = [f"{base:020}.log" for base in BASES]
-GOES = [{"name": f"{row}.index", "change": "deleted", "newName": None} for row in range(10)]
-GOES.append({"name": "x", "change": "renamed", "newName": "x.deleted"})
-ALL: dict[str, Any] = {"outcome": "cut", "also": ["split", "rescan"], "bytes_lost": 1201, "lost_records": 1200, "files": GOES}
-ALL |= {"swapped_in": [5], "rescan_cuts": {0: Cut(50, 7, "bad"), 5: Cut(60, 2, "worse")}, "split": BASES}
-ALL |= {"rescanned": {0: "it is odd", 7: "it was"}, "cut": {7: Cut(1050, 1, "wrong")}, "deleted_behind_cut": BASES[1:]}
-ALL |= {"lost_offsets": [[1, 1], [3, 4], [6, 6], [8, 9], [11, 11], [13, 14]], "consumers_stop_at": 1007, "damaged_batches": 2}
-OF_ALL = f"""{LOGS[1]} is put into place, from an unfinished swap.
-{LOGS[0]} is scanned because it is odd, and cut at byte 50 (7 bytes go): bad. Later segments stay; a gap in the offsets may \
-remain.
-{LOGS[1]} is scanned, and cut at byte 60 (2 bytes go): worse.
-{LOGS[2]} is scanned because it was; the index is rebuilt.
-{LOGS[0]}, {LOGS[1]}, {LOGS[2]}, ... are split in place, because their offsets overflow.
-{LOGS[2]} is cut at byte 1,050 (1 byte goes): wrong.
-All later segments are deleted: 3 segments, {LOGS[1]} to {LOGS[3]}.
-Deleted: 0.index, 1.index, 2.index, 3.index, 4.index, 5.index, 6.index, 7.index and 2 more.
-Lost for good: 1,200 intact records, offset 1, offsets 3 to 4, offset 6, offsets 8 to 9, 2 more ranges, 1,201 bytes.
-2 damaged batches stay: consumers stop at offset 1,007.
-2 segments scanned to rebuild the index; {LOGS[2]} is cut at byte 1,050; {LOGS[0]} is cut at byte 50; {LOGS[1]} is cut at byte \
-60; 2 segments deleted; 1,200 intact records lost, offsets 1, 3 to 4, 6, 8 to 9 and 2 more ranges"""
-WIPED: dict[str, Any] = {"cut": {0: Cut(0, 50, "bad")}, "wiped": {0: "odd"}, "deleted_behind_cut": [5], "bytes_lost": 50}
-OF_WIPED = f"{LOGS[0]} is emptied, down to byte 0: odd.\nAll later segments are deleted: 1 segment, {LOGS[1]}.\n50 bytes go"
-FEW: dict[str, Any] = {"outcome": "rescan", "scanned": [5, 7], "rescanned": dict.fromkeys(BASES, "it is odd"), "files": GOES[9:]}
-OF_FEW = f"{', '.join(LOGS[:3])}, ... are scanned because it is odd; the index is rebuilt.\nDeleted: 9.index, x.\n2 segments are "
-WHOLE = "nothing is lost; the log goes from offset 0 to 9.\n"
-NOTHING = "no intact record is among them.\n"
-SAID: list[tuple[dict[str, Any], str]] = [  # of a row and its events: what is among its sentences, and its summary
-    *((ALL | {"segments_gone": LOGS[2:]}, OF_ALL), (WIPED, OF_WIPED), (FEW, OF_FEW)),
-    (WIPED | {"losses_may_be_more": True}, f"may be lost.\n{LOGS[0]} is cut at byte 0; intact records may be lost"),
-    (FEW, f"scanned, from offset 5 on, {WHOLE}scanned from offset 5 on; nothing is lost"),
-    ({}, f"Nothing is scanned, {WHOLE}nothing is lost"),
-    ({"rescanned": {5: "it comes"}}, f"Nothing else is scanned, {WHOLE}1 segment scanned to rebuild the index; nothing is lost"),
-    ({"deleted_all": [5], "bytes_lost": 1}, f"The only segment is deleted: why.\n1 byte goes; {NOTHING}no intact record is lost"),
-    ({"deleted_all": BASES, "bytes_lost": 7}, f"All 4 segments are deleted: why.\n7 bytes go; {NOTHING}no intact record is lost"),
-    ({"split": [5, 5], "outcome": "split"}, f"{LOGS[1]} is split in place, because its offsets overflow.\nNothing is scanned"),
-    ({"lost_records": 1, "bytes_lost": -7}, "record, whose offsets other batches also have, 0 bytes.\n1 intact record lost"),
-    ({"consumers_stop_at": 1007, "damaged_batches": 1}, "1 damaged batch stays: consumers stop at offset 1,007.\nNothing"),
-    ({"consumers_stop_at": 0}, "Bytes that are not a batch stay: consumers stop at offset 0.\nNothing is scanned"),
-    ({"consumers_stop_at": 1007}, "nothing is lost; damage stays: consumers stop at offset 1,007"),
-    ({"outcome": "die", "exception": "a.Odd", "consumers_stop_at": 3}, "does not start (Odd): why.\nthe broker does not start"),
-    *(({"outcome": "offline", **more}, "not undone:\n") for more in ({"segments_gone": LOGS}, {"bytes_lost": 1})),
-    ({"outcome": "offline"}, "goes offline, and with it the broker if it has no other: why.\nthe broker does not start: why"),
-    ({"outcome": "offline", "is_only_unserved": True}, "others: why.\nno replica of the log directory is served: why"),
-    ({"outcome": "stray"}, "it starts out empty: why.\nthe directory is marked -stray, and its log is not served: why"),
-    ({"outcome": "stray", "was_never_written": True}, "written to it.\nthe directory is marked -stray; nothing was ever written"),
-    ({"end_differs": True, "data_end": 1012}, "there is data up to 1,011: new records get offsets 9 to 1,011 a second time, and"),
-    ({"end_differs": True, "data_end": 5}, "which ends at 5.\nthe log ends at offset 9, though its data ends at 5"),
-    (
-        {"is_doubtful": True, "conditions": ["it is odd", "no"]},
-        "It is odd.\nNo.\nit depends, and the worse is assumed: it is odd",
-    ),
-    ({"log_end": None}, "Nothing is lost; the directory is waiting to be deleted.\nnothing is lost"),
-    ({"log_end": None, "path": "t-0.a-stray"}, "Nothing is lost; a broker set the directory aside, and does not serve its log."),
-    ({"is_of_metadata": True}, f"{WHOLE}nothing is lost; records are not replayed"),
-]
-
-
 def _row(fields: dict[str, Any]) -> Forecast:
     """A start of a log from 0 to 9, with these fields of its own and of its events."""
     row = uneventful("orders-0", Request(), "unclean")
@@ -360,31 +299,6 @@ def _row(fields: dict[str, Any]) -> Forecast:
     for name, value in fields.items():
         setattr(row.events if hasattr(row.events, name) else row, name, value)
     return row
-
-
-@each("fields, said", SAID, ids=range(len(SAID)))
-def test_what_is_said_of_a_start(fields: dict[str, Any], said: str) -> None:
-    row = _row(fields)
-    assert said in "\n".join([*sentences.sentences(row), sentences.summary(row)])
-    assert ("undone:" in said) == any("undone:" in one for one in sentences.sentences(row))
-
-
-def test_a_stop_is_named_with_what_was_flushed_and_a_short_log_with_what_is_missing() -> None:
-    for after, is_assumed, points, said in (
-        *(("clean", True, [0], "a clean stop"), ("unclean", False, [0], "a crash with nothing flushed")),
-        ("unclean", False, [1005], "a crash with all below offset 1,005 flushed"),
-        ("unclean", True, [5], "a crash with all flushed (no checkpoint here)"),
-        ("unclean", True, [0, 5], "a crash, whatever was flushed (no checkpoint here)"),
-    ):
-        rows = [_row({"after": after, "recovery_point": point, "recovery_point_is_assumed": is_assumed}) for point in points]
-        assert sentences.stop(rows) == said
-    for end, gone in (
-        (9, "offsets 9 to 11, now in no intact batch here, go"),
-        (11, "offset 11, now in no intact batch here, goes"),
-    ):
-        said = f"the log ends at offset {end}, but it once ended at 12: {gone} to new records a second time"
-        row = _row({"log_end": end, "known_end": KnownEnd(12, "it once ended at 12")})
-        assert [*sentences.sentences(row), sentences.summary(row)] == [f"T{said[1:]}.", said]
 
 
 # --- what happens before and after the log is loaded

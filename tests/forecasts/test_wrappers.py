@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import kdump
-from kdump.forecasts import wrappers
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.fleets import flipped
 from tests.builders.records import encode_message, message, wrapper
@@ -38,15 +37,6 @@ def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magi
     parts[2] = flipped(parts[2], -5)
     plain = b"".join(encode_message(message(value=b"v", magic=magic), offset=offset) for offset in range(200, 203))
     assert _lost(tmp_path / "t-0", *parts, plain) == (143, [[60, 202]])
-
-
-@pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
-def test_unopened_wrappers_count_as_many_messages_as_offsets(tmp_path: Path, magic: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wrappers, "_KEPT_BYTES", wrappers._MAX_BYTES)  # so that only one after damage is
-    parts = _wrapped(0, 10, magic), flipped(_wrapped(10, 10, magic), -5), _wrapped(20, 5, magic), _wrapped(25, 9, magic)
-    assert _lost(tmp_path / "t-0", *parts) == (14, [[20, 33]])
-    assert _lost(tmp_path / "t-1", *parts[:3], _wrapped(25, 9, magic, kept=[30, 33])) == (14, [[20, 33]])
 
 
 @pytest.mark.both_kernels

@@ -17,7 +17,6 @@ from kdump.reading.headers import headers_from
 from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
 from kdump.reading.largest_order import rows_in_order
 from kdump.reading.salvage import walk
-from kdump.reading.search import NOWHERE, first_batch
 from kdump.reading.tuning import ReadTuning
 from kdump.reading.walked_log import STRETCH, UNOPENED, Found, WalkedLog, found_in
 from kdump.reading.windows import Batches, KeptBatches
@@ -77,18 +76,6 @@ def test_a_batch_of_a_negative_magic_is_damage_whatever_its_length(size: int, me
     assert (one.start, one.end, one.code) == (len(LOG[0]), len(LOG[0] + odd), "bad-magic")
     assert (one.message, one.through) == (f"magic -3 does not exist{message}", "last_offset")
     assert (one.row.last_offset, one.resync) == (2, "by-repaired-length" if size else "by-length")  # type: ignore[union-attr]
-
-
-@each("first_window", [100, 64 << 10])
-@each("is_legacy", [False, True])
-def test_the_first_batch_of_a_range_starts_before_its_end(first_window: int, is_legacy: bool) -> None:
-    pieces = [b"\xff" * 70, LOG[0], OLD, flipped(LOG[1]), b"?" * 900, LOG[3], OLD, LOG[5][:-1]]
-    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces))]
-    of_kind = [starts[row] for row in ((2, 6) if is_legacy else (1, 5))]
-    with opened(b"".join(pieces)) as source:
-        for start, end in combinations(sorted({at + more for at in (0, *starts) for more in (0, 1)}), 2):
-            expected = next((at for at in of_kind if start <= at < end), NOWHERE)
-            assert first_batch(source, start, end, is_legacy, first_window) == expected
 
 
 @each("seed", range(30))
