@@ -277,9 +277,6 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, padding: str, ou
     assert _only(path, after="unclean", recovery_point="end").recovery_point == 1  # where its data ends, if it is not loaded
 
 
-# --- the command
-
-
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return _command("forecast", *arguments)
 
@@ -384,9 +381,6 @@ def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path
     assert _only(path, after="unclean", recovery_point=0).lost_records == 1
 
 
-# --- log directories
-
-
 def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
     """A log directory with its meta.properties, and partitions with one valid record each."""
     path = folder / name
@@ -464,9 +458,6 @@ def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
     assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0
 
 
-# --- the recovery point, where nobody has noted it
-
-
 def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) -> None:
     rows = list(kdump.forecast(_partition(tmp_path, *DAMAGED_FIRST)))
     assert all(row.recovery_point_is_assumed for row in rows)
@@ -474,9 +465,6 @@ def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) 
     assert found == [("clean", 4, "keep", 0), ("unclean", 0, "cut", 2), ("unclean", 4, "keep", 0)]
     short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
     assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
-
-
-# --- damage that stays
 
 
 def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) -> None:

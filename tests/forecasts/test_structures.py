@@ -47,12 +47,6 @@ def _outcome(append: Callable[..., object], *given: Any, **options: Any) -> str:
     return ""
 
 
-def _raised(call: Callable[..., object], *given: Any) -> str:
-    with pytest.raises(KdumpError) as raised:
-        call(*given)
-    return raised.value.message
-
-
 # --- indexes (AbstractIndex, OffsetIndex, TimeIndex, TransactionIndex)
 
 
@@ -301,8 +295,6 @@ def _row(fields: dict[str, Any]) -> Forecast:
     return row
 
 
-# --- what happens before and after the log is loaded
-
 EFFECTS = {"bytes_lost": 7, "lost_records": 3, "lost_offsets": [[1, 3]], "segments_gone": ["5.log"], "files": [{"name": "5.log"}]}
 CHECKPOINT: Any = SimpleNamespace(path="d/a", fault=CorruptData("x", "odd"))
 ENTERED: list[tuple[Callable[[Forecast], None], str, str | None, str, str]] = [  # what it does, word, exception, reason, the rest
@@ -377,7 +369,8 @@ def test_settings_have_their_names_of_topics_and_of_brokers() -> None:
         made = Settings(RULES, is_clean=True, recovery_point=0, config=config_of({name: value}))
         assert (made.index_interval, made.max_index_size) == (interval, size)
         for bad in (-1, 1 << 31, "x"):
-            assert _raised(config_of, {name: bad}) == f"{name}={bad}: the value must be a number of bytes"
+            with pytest.raises(KdumpError, match=f"^{name}={bad}: the value must be a number of bytes$"):
+                config_of({name: bad})
 
 
 def test_what_is_not_opened_has_all_offsets_after_the_batch_before() -> None:
@@ -391,9 +384,6 @@ def test_what_is_not_opened_has_all_offsets_after_the_batch_before() -> None:
             with mock.patch.object(wrappers, "_MAX_WRAPPER_BYTES", most):
                 read = wrappers.Wrappers().contents(lambda at, count: data[at : at + count], 1, len(data) - 1, 14, before)
             assert read == found, before
-
-
-# --- which start is worse
 
 
 BELOW, BEYOND = (KnownEnd(end, "it says so") for end in (9, 10))

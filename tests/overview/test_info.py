@@ -223,9 +223,7 @@ def test_damage_in_an_older_log_is_met_and_where_no_end_is_found_topics_have_no_
     log.write_bytes(b"".join(batches[:2]) + b"\xff" * 300)
     found = kdump.info(tmp_path)
     assert [(one.broken_at, one.end_offset) for one in found.partitions] == [
-        (None, 10),
-        (f"{log}, byte {2 * len(batches[0])}", 10),
-        (None, 10),
+        *((None, 10), (f"{log}, byte {2 * len(batches[0])}", 10), (None, 10)),
     ]
     (tmp_path / "t-1" / file_name(10, ".log")).write_bytes(data(10) + b"\xff" * 300)
     (topic,) = kdump.info(tmp_path).topics

@@ -98,9 +98,7 @@ def test_a_file_is_of_the_kind_that_its_name_says() -> None:
 def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path: Path) -> None:
     chance, at, pieces = random.Random(seed), TIMESTAMP, []
     runs: list[list[Any]] = []  # producer, what, first and last offset, batches
-    running: dict[
-        tuple[int, bool], tuple[list[Any], int, int]
-    ] = {}  # by producer, and whether in a transaction: with epoch, time
+    running: dict[tuple[int, bool], tuple[list[Any], int, int]] = {}  # by producer, and whether in a transaction
     begun: dict[int, tuple[int, int, int]] = {}
     totals: dict[int, list[int]] = {}  # batches, size, committed, aborted
     for offset in range(150):
@@ -130,9 +128,8 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
             of_producer[row] += more
     path = write_partition(tmp_path, topic="t", segments={0: pieces[:70], 70: pieces[70:]})
     made = partition_map(path).producers
-    assert sorted([one.producer_id, one.what, one.first_offset, one.last_offset, one.batches] for one in made.runs) == sorted(
-        runs
-    )
+    by_map = [[one.producer_id, one.what, one.first_offset, one.last_offset, one.batches] for one in made.runs]
+    assert sorted(by_map) == sorted(runs)
     found = {row: [one.batches, one.size, one.committed, one.aborted] for row, one in made.producers.items()}
     assert (found, {row for row, one in made.producers.items() if one.is_open}) == (totals, set(begun))
     opened = [

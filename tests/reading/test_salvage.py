@@ -14,7 +14,6 @@ from kdump.binary import zeros
 from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.reading import search
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
@@ -97,9 +96,6 @@ def _claiming(batch: bytes, size: int) -> bytes:
 
 SIZE = len(_batch(0))
 
-# --- sound logs
-
-
 MAGIC_3 = batch(records=[record()], base_offset=1, magic=3)
 NESTED = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
 CODEC_5 = _with_length(_batch(1), 3 * SIZE + 90)[:22] + b"\x05" + _batch(1)[23:]
@@ -127,9 +123,6 @@ def test_batches_in_and_after_damage_have_a_status(pieces: list[bytes], statuses
     ranges = _ranges(b"".join(pieces))
     _assert_covers(ranges, sum(map(len, pieces)))
     assert _statuses(ranges) == statuses
-
-
-# --- damage anywhere
 
 
 @pytest.mark.slow
@@ -165,9 +158,6 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
     start = section.chunk.starts[0]
     assert (section.claimed_length, section.chunk.window[start : start + len(_batch(1))]) == (-5, _batch(1))
     assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
-
-
-# --- lengths that lead to the start of a later batch
 
 
 @each("zeros_after", [1, 2, 700, 1 << 20])
@@ -340,8 +330,6 @@ def test_a_message_is_plausible_by_its_sizes(magic: int, length: int, attributes
         assert not plausible or is_size_of_value(header.ljust(61, b"\0"), struct.pack(">i", size)) == fits
 
 
-# --- hostile input
-
 MEBIBYTE = 1 << 20
 
 
@@ -373,25 +361,6 @@ def test_runs_of_zeros_are_at_least_a_sector_and_end_where_the_range_does() -> N
             *((0, 1033, []), (2523, 3034, [])),
         ):
             assert list(zeros.runs(source, start, stop)) == found
-
-
-@each("magic", [0, 1])
-def test_a_wrapper_is_found_though_the_message_in_it_starts_inside_its_header(magic: int) -> None:
-    """lz4 stores a block as it is that does not get smaller, and the checksum of the message in it fits as well."""
-    value = random.Random(3).randbytes(900)
-    inner = message_set(messages=[message(value=value, magic=magic)], base_offset=0)
-    stored = b"\x04\x22\x4d\x18\x60\x40\x82" + (len(inner) | 1 << 31).to_bytes(4, "little") + inner + bytes(4)
-    outer = message_set(messages=[message(value=stored, magic=magic, codec="lz4")], base_offset=5)
-    assert outer.index(inner) < BATCH_HEADER.size
-    before = wrapper(messages=[message(value=value, magic=magic)], magic=magic, codec="lz4", base_offset=4)
-    found = [(one.start, one.end) for one in _ranges(before + b"?" * 50 + outer) if one.status in (INTACT, SALVAGED)]
-    assert found == [(0, len(before)), (len(before) + 50, len(before) + 50 + len(outer))]
-
-
-@each(("rest", "known"), [(b"", 2), (b"\7", 2), (_batch(1)[:60], 2), (b"\7" * 61, 1), (_batch(1), 2)])
-def test_a_batch_leads_to_the_next_or_to_less_than_a_header(rest: bytes, known: int) -> None:
-    with opened(_batch(0) + rest) as source:
-        assert search.evidence(source, 0, source.read(0, 61)) == known
 
 
 _HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)

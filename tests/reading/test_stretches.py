@@ -18,7 +18,7 @@ from kdump.reading.stretches import Stretches
 from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.builders.records import TIMESTAMP, batch, record
 from tests.support import opened
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason=str(kernels.why_no_c()))
@@ -115,16 +115,3 @@ def test_a_batch_of_more_than_a_mebibyte_is_in_no_stretch() -> None:
             for keeps_bytes in (False, True):
                 chunk = Stretches(source, 0, tuning=tuning, keeps_bytes=keeps_bytes).at(0)
                 assert (None if chunk is None else len(chunk)) == count
-
-
-def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
-    old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
-    for data in (_batches(3), b"".join(old)):
-        with opened(data) as source:
-            stretches = Stretches(source, 0, keeps_bytes=True)
-            chunk = stretches.at(0)
-            assert chunk is not None and chunk.kept is not None and bytes(chunk.kept) == data
-            headers = chunk.headers_only()
-            stretches.at(len(data))
-            assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
-            assert (headers.window, headers.starts, headers.is_legacy) == (b"", [0, 0, 0], chunk.is_legacy)

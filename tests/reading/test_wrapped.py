@@ -111,14 +111,6 @@ def test_batches_after_damage_in_a_log_of_wrappers_are_of_the_log() -> None:
     assert 3 in _listed(W9, W19, NONSENSE, batch(records=[record(key=b"k")], base_offset=25), NONSENSE)
 
 
-@each("after", [_plain(1, 5)[0][HEADER], b""], ids=["a header", "nothing"])
-def test_a_log_that_is_one_damaged_wrapper_has_no_messages(after: bytes) -> None:
-    inner = NONSENSE + b"".join(_plain(1, 3, 4)) + after + NONSENSE
-    damaged = bytearray(_wrapper(1, 9, inner + inner))
-    damaged[30] ^= 1
-    assert _listed(bytes(damaged) + NONSENSE) == []  # CRLF has made all of it longer
-
-
 @each("lost", [-3, -1, 1, 3])
 def test_a_header_with_bytes_too_many_or_too_few_is_still_that_of_a_wrapper(lost: int) -> None:
     damaged = _wrapper(1, 9, NONSENSE + b"".join(_plain(1, 3, 4)) + NONSENSE)
