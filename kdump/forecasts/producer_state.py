@@ -233,13 +233,9 @@ class ProducerStates:
         self._ongoing = self._open_from.counts.copy()
 
     def truncate_fully(self, offset: int) -> None:
-        """Clear the state, and start again at an offset."""
-        self._open_from.clear()
-        self._ongoing.clear()
-        self._unreplicated.clear()
+        """Start again at an offset, without snapshots, as long as nothing was loaded."""
         for snapshot in list(self.snapshots):
             self._remove(snapshot)
-        self._last_snapshot_offset = 0
         self.end_offset = offset
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:

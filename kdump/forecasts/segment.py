@@ -153,8 +153,7 @@ class Segment:
 
     def delete(self) -> None:
         """Mark all files as deleted."""
-        if self.mark != DELETED:
-            self.rename(self.mark + DELETED)
+        self.rename(self.mark + DELETED)
 
 
 class Segments:

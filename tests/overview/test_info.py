@@ -305,7 +305,7 @@ def _members(kind: int, group: str, *members: tuple[str, bytes | None]) -> list[
     return [(int16(kind) + string(group) + string(name), value) for name, value in members]
 
 
-def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
+def test_groups_are_counted_by_their_last_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
     forgotten, left = _group_metadata("forgotten", 1, "range"), _group_metadata("left", 1, "range")
     records = [
@@ -330,6 +330,10 @@ def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
             ("new-3", "consumer", "with-members", 1, 0),
         ),
     ]
+    size = len(b"".join(written))
+    for level, most, are_read in (("headers", size, True), ("headers", size - 1, False), ("full", 0, True)):
+        monkeypatch.setattr("kdump.overview.contents._READ_ANYWAY", most)
+        assert bool(kdump.info(path, level=level).groups) == are_read
     going = path.rename(f"{path}.0123456789abcdef0123456789abcdef-delete")
     assert kdump.info(going, level="full").groups == []
 

@@ -130,13 +130,15 @@ def test_very_many_spans_become_few_and_damage_still_hides_what_is_sound(
     log = partition / f"{0:020d}.log"
     data = bytearray(log.read_bytes())
     for row in range(0, COUNT, 10):
-        data[row * SIZE + 70] ^= 1
+        data[row * SIZE + 70] = 1  # in a value of zeros; all cases have one partition
     log.write_bytes(data)
     monkeypatch.setattr("kdump.overview.partition_map._PARTS", 1000)
     whole = partition_map(partition).spans[str(log)]
     monkeypatch.setattr("kdump.overview.partition_map._MOST_SPANS", most)
     few = partition_map(partition).spans[str(log)]
     assert len(few) < len(whole) and [span.end for span in few[:-1]] == [span.start for span in few[1:]]
+    ends = [(span.first_offset, span.last_offset, span.oldest_timestamp, span.newest_timestamp) for span in (few[0], few[-1])]
+    assert (ends[0][::2], ends[1][1::2]) == ((1, START + 1000), (COUNT - 1, START + 1000 * (COUNT - 1)))
     damaged = [span.start for span in whole if span.status == "damaged"]
     held = [next(span.status for span in few if span.start <= place < span.end) for place in damaged]
     assert held == ["damaged"] * len(damaged)

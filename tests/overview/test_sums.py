@@ -100,7 +100,7 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
     runs: list[list[Any]] = []  # producer, what, first and last offset, batches
     running: dict[tuple[int, bool], tuple[list[Any], int, int]] = {}  # by producer, and whether in a transaction
     begun: dict[int, tuple[int, int, int]] = {}
-    totals: dict[int, list[int]] = {}  # batches, size, committed, aborted
+    totals: dict[int, list[int]] = {}  # batches, size, committed, aborted, first and last offset, epoch
     for offset in range(150):
         producer, epoch, kind = chance.randrange(4), offset // 60, chance.choice(("plain", "data", "data", "commit", "abort"))
         at += chance.choice((0, 1000, 20_000, 60_000))
@@ -123,22 +123,21 @@ def test_producers_runs_and_transactions_are_as_in_a_script(seed: int, tmp_path:
             begun.pop(producer, None)
         elif kind == "data":
             begun.setdefault(producer, (epoch, offset, at))
-        of_producer = totals.setdefault(producer, [0, 0, 0, 0])
+        of_producer = totals.setdefault(producer, [0, 0, 0, 0, offset, 0, 0])
+        of_producer[5:] = offset, epoch
         for row, more in enumerate((1, len(pieces[-1]), kind == "commit", kind == "abort")):
             of_producer[row] += more
     path = write_partition(tmp_path, topic="t", segments={0: pieces[:70], 70: pieces[70:]})
     made = partition_map(path).producers
     by_map = [[one.producer_id, one.what, one.first_offset, one.last_offset, one.batches] for one in made.runs]
     assert sorted(by_map) == sorted(runs)
-    found = {row: [one.batches, one.size, one.committed, one.aborted] for row, one in made.producers.items()}
+    names = ("batches", "size", "committed", "aborted", "first_offset", "last_offset", "producer_epoch")
+    found = {row: [getattr(one, name) for name in names] for row, one in made.producers.items()}
     assert (found, {row for row, one in made.producers.items() if one.is_open}) == (totals, set(begun))
-    opened = [
-        (one.producer_id, one.producer_epoch, one.first_offset, one.open_for_ms)
-        for one in kdump.info(path, level="full").transactions
-    ]
-    assert opened == [
-        (row, epoch, first, at - since) for row, (epoch, first, since) in sorted(begun.items(), key=lambda one: one[1][1])
-    ]
+    waiting = kdump.info(path, level="full").transactions
+    opened = [(one.producer_id, one.producer_epoch, one.first_offset, one.open_for_ms) for one in waiting]
+    by_offset = sorted(begun.items(), key=lambda one: one[1][1])
+    assert opened == [(row, epoch, first, at - since) for row, (epoch, first, since) in by_offset]
 
 
 @each("seed", range(16))
