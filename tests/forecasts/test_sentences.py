@@ -42,10 +42,10 @@ def _file(name: str, change: str, new_name: str | None = None) -> Values:
 NOTHING = "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."
 WHOLE = "nothing is lost; the log goes from offset 0 to 10."
 ONE_BYTE = "1 byte goes; no intact record is among them."
+FAILS, STOPS = "The broker does not start (E): why.", {"consumers_stop_at": 5}
 NOT_UNDONE = "What happens to files before that is not undone:"
 OFFLINE = "The log directory goes offline, and with it the broker if it has no other: why."
 STAY = "Later segments stay; a gap in the offsets may remain."
-UNSERVED = "no replica of the log directory is served"
 ONLY_UNSERVED = "The broker starts, and serves no replica of the log directory, and perhaps not all others"
 RENAMED = "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty"
 NEVER_WRITTEN, AND_NOT_SERVED = "Nothing is lost: nothing was ever written to it.", "and does not serve its log."
@@ -71,10 +71,8 @@ RANGES = {"bytes_lost": -3, "lost_records": 9, "lost_offsets": [[0, 0], [2, 3], 
         ({"scanned": [7, 9]}, {}, [f"2 segments are scanned, from offset 7 on, {WHOLE}"]),
         ({}, {"log_end": None}, ["Nothing is lost; the directory is waiting to be deleted."]),
         ({}, {"log_end": None, "path": "t-0.a-stray"}, [f"Nothing is lost; a broker set the directory aside, {AND_NOT_SERVED}"]),
-        ({}, DIES, ["The broker does not start (E): why."]),
-        ({}, DIES | {"bytes_lost": 1}, ["The broker does not start (E): why.", NOT_UNDONE, ONE_BYTE]),
-        ({}, GOES_OFFLINE | {"segments_gone": [L0]}, [OFFLINE, NOT_UNDONE]),
-        ({}, GOES_OFFLINE | {"consumers_stop_at": 5}, [OFFLINE]),
+        *(({}, DIES, [FAILS]), ({}, DIES | {"bytes_lost": 1}, [FAILS, NOT_UNDONE, ONE_BYTE])),
+        *(({}, GOES_OFFLINE | {"segments_gone": [L0]}, [OFFLINE, NOT_UNDONE]), ({}, GOES_OFFLINE | STOPS, [OFFLINE])),
         ({}, GOES_OFFLINE | {"is_only_unserved": True}, [f"{ONLY_UNSERVED}: why."]),
         *(({}, STRAY | more, [f"{RENAMED}: why.", *told]) for more, told in (({}, []), (NEVER, [NEVER_WRITTEN]))),
         (
@@ -116,7 +114,7 @@ RANGES = {"bytes_lost": -3, "lost_records": 9, "lost_offsets": [[0, 0], [2, 3], 
         ),
         ({"split": [0, 0]}, {"outcome": "split"}, [f"{L0} is split in place, because its offsets overflow.", NOTHING]),
         ({"split": [0, 5]}, {"outcome": "split"}, [f"{L0}, {L5} are split in place, because their offsets overflow.", NOTHING]),
-        ({"split": [0]}, DIES | {"also": ["split"]}, ["The broker does not start (E): why."]),
+        ({"split": [0]}, DIES | {"also": ["split"]}, [FAILS]),
         (
             *({}, {"end_differs": True, "log_end": 4, "data_end": 7}),
             [f"The log ends at offset 4, though there is data up to 6: new records get offsets 4 to 6 a second time, {OLD}"],
@@ -181,7 +179,7 @@ OF_BOTH = f"{L0} is cut at byte 1,207; {L5} is cut at byte 9; 2 segments deleted
         ({}, {"conditions": ["if it is so"]}, "it depends, and the worse is assumed: if it is so"),
         ({}, {"consumers_stop_at": 1234}, "nothing is lost; damage stays: consumers stop at offset 1,234"),
         ({}, {"is_of_metadata": True}, "nothing is lost; records are not replayed"),
-        ({}, GOES_OFFLINE | {"is_only_unserved": True}, f"{UNSERVED}: why"),
+        ({}, GOES_OFFLINE | {"is_only_unserved": True}, "no replica of the log directory is served: why"),
         ({}, STRAY, "the directory is marked -stray, and its log is not served: why"),
         ({}, STRAY | NEVER, "the directory is marked -stray; nothing was ever written to it: why"),
         (BOTH_CUT, ONE_LOST, f"scanned from offset 0 on; {OF_BOTH}"),

@@ -14,6 +14,7 @@ from kdump.binary import zeros
 from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
+from kdump.reading import search
 from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible, is_size_of_value
@@ -143,6 +144,11 @@ def test_a_batch_after_a_missing_byte_is_listed_whatever_its_checksum_is() -> No
     data = _batch(0) + _batch(1)[:-3] + _batch(1)[-2:] + after + _batch(3, b"x" * 40_000)
     listed = [one.start for one in _ranges(data) if one.status in (INTACT, SALVAGED)]
     assert listed == [0, 2 * SIZE - 1, 2 * SIZE - 1 + len(after)]
+
+
+def test_a_batch_of_a_magic_that_nobody_reads_is_not_salvaged_though_its_length_alone_is_wrong() -> None:
+    ranges = _ranges(_batch(0) + _with_length(MAGIC_3, len(MAGIC_3) + 50) + _batch(2) + _batch(3))
+    assert [found.status for found in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
 
 
 def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
@@ -361,6 +367,19 @@ def test_runs_of_zeros_are_at_least_a_sector_and_end_where_the_range_does() -> N
             *((0, 1033, []), (2523, 3034, [])),
         ):
             assert list(zeros.runs(source, start, stop)) == found
+
+
+def test_zeros_that_are_the_offset_of_a_batch_belong_to_it() -> None:
+    """The first eleven bytes of a small batch of offset 0 are zeros."""
+    data = b"\7" * 40 + bytes(5000) + _batch(0) + _batch(1)
+    found = [one.start for one in _ranges(data, tuning=ReadTuning(near_bytes=100)) if one.status]
+    assert found == [5040, 5040 + SIZE]
+
+
+@each(("rest", "known"), [(b"", 2), (b"\7", 2), (_batch(1)[:60], 2), (b"\7" * 61, 1), (_batch(1), 2)])
+def test_a_batch_leads_to_the_next_or_to_less_than_a_header(rest: bytes, known: int) -> None:
+    with opened(_batch(0) + rest) as source:
+        assert search.evidence(source, 0, source.read(0, 61)) == known
 
 
 _HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)

@@ -11,6 +11,7 @@ from tests.loops import each
 from tests.support import opened
 
 DOUBT = "doubt"
+PAGES = [(one, two, "iss" if two < 2049 else "isi") for one in (1, 4096) for two in (2047, 2048, 2049)]  # a page holds 4096 bytes
 Step = Any  # DOUBT, an offset, or first and last offset, leader epoch and size
 
 
@@ -28,7 +29,7 @@ def _judged(steps: list[Step], base: int | None, next_base: int | None) -> str:
             after: Any = partial(
                 list, [tuple(other[:3]) for other in takewhile(lambda other: other != DOUBT, extents[row + 1 : row + 9])]
             )
-            found += (order.judge_found(extent, 50, size, after) if order.is_in_doubt else order.judge(extent, size, after))[0]
+            found += (order.judge_found(extent, 0, size, after) if order.is_in_doubt else order.judge(extent, size, after))[0]
     return found
 
 
@@ -77,6 +78,7 @@ def _of(epoch: int, *offsets: int, size: int = 10) -> list[Step]:
         (0, None, [*_of(5, 10, size=9000), DOUBT, *_of(5, 20, 21), DOUBT, *_of(5, 15, 16, size=5000), *_of(5, 17)], "isisii"),
         (0, None, [*_of(5, 10, size=20000), DOUBT, *_of(5, 20, 21), DOUBT, *_of(4, 15, 16, size=5000), *_of(5, 22)], "isisss"),
         (0, None, [*_of(5, 10, size=9000), DOUBT, *_of(5, 20, 21), DOUBT, *_of(4, 15, 16, size=9000), *_of(4, 17)], "isisii"),
+        *((0, None, [*_of(0, 100, size=one), DOUBT, *_of(0, 5, 6, size=two)], found) for one, two, found in PAGES),
         (0, None, [*_of(0, 50, size=12000), DOUBT, *_of(3, 5, size=5000), *_of(2, 6, 7, size=5000)], "isss"),  # two runs
     ],
 )
