@@ -225,7 +225,7 @@ class Start:
             self.events.deleted_all = list(self.segments.base_offsets)
             self.events.tells_of_deletion = True
             self._delete(list(self.segments))
-            self._producers.truncate_fully(settings.log_start)
+            self._producers.truncate_fully()
         self.segments.add(Segment(self.directory, settings.log_start, settings))
         return self.segments.last.next_offset()
 

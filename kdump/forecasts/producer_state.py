@@ -232,11 +232,10 @@ class ProducerStates:
                             self._open_from.put(producer_id, first)
         self._ongoing = self._open_from.counts.copy()
 
-    def truncate_fully(self, offset: int) -> None:
-        """Start again at an offset, without snapshots, as long as nothing was loaded."""
+    def truncate_fully(self) -> None:
+        """Remove all snapshots, before any is loaded."""
         for snapshot in list(self.snapshots):
             self._remove(snapshot)
-        self.end_offset = offset
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
         """Remove the snapshots without a segment, except the latest if it lies after all segments."""

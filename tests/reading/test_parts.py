@@ -28,6 +28,7 @@ pytestmark = pytest.mark.both_kernels
 
 LOG = [data(offset, 2, value=b"v" * offset) for offset in range(0, 80, 2)]
 OLD = message_set(messages=[message(value=b"v")], base_offset=90)
+BIT = 1 << 16
 
 
 def _chunk(source: Source) -> Chunk:
@@ -70,9 +71,6 @@ def test_of_runs_in_any_order_those_are_taken_that_are_the_most(seed: int) -> No
     in_order = [some for some in rows if all(runs[one][1] < runs[other][0] for one, other in pairwise(some))]
     found = tuple(rows_in_order(runs))
     assert found in in_order and sum(runs[row][2] for row in found) == max(sum(runs[row][2] for row in some) for some in in_order)
-
-
-BIT = 1 << 16
 
 
 @each(

@@ -252,6 +252,7 @@ def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_e
         *((bytes(100), b"", "zero-tail"), (bytes(100), _batch(1), "zero-hole"), (-5, _batch(1), "batch-length-negative")),
         *((b"\xff" * 50, b"", "garbage-region"), (b"\xff" * 50, _batch(1), "garbage-region")),
         *((20, _batch(1), "batch-length-too-small"), (1 << 20, _batch(1), "batch-length-absurd")),
+        *((_with_length(OLD[row], size)[:-1] + b"?", _batch(1), "batch-length-too-small") for row, size in ((0, 13), (1, 21))),
         *((1 << 20, b"", "torn-tail"), (1 << 28, b"", "batch-length-absurd"), (_batch(1)[:18], b"", "torn-tail")),
     ],
 )
