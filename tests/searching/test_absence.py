@@ -465,6 +465,7 @@ def test_the_progress_goes_on_from_file_to_file(tmp_path: Path) -> None:
 
 def test_only_names_that_brokers_give_are_passed_over_in_a_proof(tmp_path: Path) -> None:
     path = _partition(tmp_path, batch(records=[record()]))
+    (path / "empty").touch()
     suffixes = ("index", "timeindex", "txnindex", "snapshot")
     of_kafka = [*(f"{7:020}.{suffix}" for suffix in suffixes), "leader-epoch-checkpoint", "partition.metadata", ".lock"]
     for name in (*of_kafka, *(f"notes.{suffix}" for suffix in suffixes), "notes-checkpoint", "copy.bak"):
@@ -525,8 +526,8 @@ def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypa
 
 
 def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_read(tmp_path: Path) -> None:
-    def of(offset: int, sequence: int, epoch: int = 0, crc: int | None = None) -> bytes:
-        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": sequence}
+    def of(offset: int, sequence: int, epoch: int = 0, crc: int | None = None, of_producer: int = 0) -> bytes:
+        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": of_producer, "base_sequence": sequence}
         return batch(base_offset=offset, records=[record()], partition_leader_epoch=epoch, crc=crc, **producer)
 
     gap = [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
@@ -535,6 +536,7 @@ def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_r
         "damaged": ([of(0, 0), of(1, 1, crc=1), of(2, 3)], []),
         "later": ([of(0, 0, epoch=1), of(1, 2, epoch=1)], [{**gap[0], "last": 1}]),
         "longer": ([of(0, 0), of(1, 1), of(2, 2)], []),
+        "restarted": ([of(0, 0), of(1, 2, of_producer=1)], [{**gap[0], "producerEpoch": 1, "first": 0, "last": 1}]),
     }
     paths = {name: _partition(tmp_path / name, *batches) for name, (batches, _) in logs.items()}
     for name, (_, missing) in logs.items():
@@ -542,3 +544,5 @@ def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_r
     for names, newest in (("whole", "longer"), "longer"), (("longer", "later"), "later"):
         (fate,) = kdump.where(None, *(paths[name] for name in names), key="none has it")
         assert fate.missing_sequences == logs[newest][1]
+    (paths["whole"] / "leader-epoch-checkpoint").write_text("0\n2\n")
+    assert next(iter(kdump.where("a-0@9", paths["whole"]))).missing_sequences == [], "not all was read"

@@ -121,6 +121,8 @@ def test_an_offset_in_a_wrapper_that_cannot_be_read_is_damaged(magic: int, tmp_p
 
     path = _partition(tmp_path / "one", of(0), of(3, payload=b"no gzip"), of(6))
     assert _answers(path, *range(10)) == ["present"] * 3 + ["damaged"] * 3 + ["present"] * 3 + ["not-written"]
+    zero = _partition(tmp_path / "zero", of(0), of(3, offset=0, inner_offsets="absolute"))  # as old librdkafka
+    assert _answers(zero, *range(7)) == ["present"] * 6 + ["not-written"]
     short = _partition(tmp_path / "two", of(0), of(3, trailing=bytes(11), offset=6), of(7))
     assert _fate(6 if magic == 0 else 3, short).answer == "damaged"
     there = _fate(4, short)  # in magic 1 the one that was written as 3
@@ -148,10 +150,12 @@ def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: 
 
 
 def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Path) -> None:
-    path = _partition(tmp_path, batch(records=[record(offset_delta=0), record(offset_delta=0)], last_offset_delta=1))
-    fate = _fate(1, path)
-    assert fate.answer == "missing"
-    assert "no record ever had this offset" in fate.evidence
+    for count, words, answer in ((1, "1 record", "compacted"), (2, "2 records", "missing")):
+        path = _partition(tmp_path / words, batch(records=[record(offset_delta=0)] * count, last_offset_delta=1))
+        fate = _fate(1, path)
+        where, _, why = fate.evidence.partition("; ")
+        assert where == f"the batch at byte 0 of {path}/{0:020}.log covers offsets 0 to 1 and holds {words}, none of them at this one"
+        assert (fate.answer, "no record ever had this offset" in why) == (answer, answer == "missing")
 
 
 def _long(offset: int, magic: int) -> bytes:
