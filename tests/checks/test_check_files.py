@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import kdump
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.rules.files import file_object
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
@@ -22,7 +24,7 @@ from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
-from tests.support import run_here
+from tests.support import let_fail, run_here
 
 pytestmark = [
     pytest.mark.usefixtures("window"),
@@ -579,26 +581,25 @@ def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path
         assert isinstance(report, FileReport) and (report.file_type, report.bytes_intact) == (file_type, len(data))
 
 
+@each(("limit", "holes", "size"), [(9, "(2 holes)", 3), (1, "(more than 1 hole)", 1)])
+def test_all_holes_of_a_file_are_counted(tmp_path: Path, monkeypatch: Patch, limit: int, holes: str, size: int) -> None:
+    with (tmp_path / LOG).open("wb") as file:
+        for offset in range(3):
+            file.seek(offset << 21)
+            file.write(_batch(2 * offset))
+    monkeypatch.setattr(file_object, "_MAX_HOLES", limit)
+    (found,) = findings_of(tmp_path / LOG, "sparse-file")
+    assert (int(found.message.partition(" ")[0].replace(",", "")) >> 20, holes in found.message) == (size, True)
+
+
 # --- what the system does not tell
-
-
-def _without_status(monkeypatch: Patch, *paths: Path, error: int) -> None:
-    """Let os.stat fail for some paths."""
-    stat = os.stat
-
-    def failing(path: Any, *args: Any, **options: Any) -> os.stat_result:
-        if isinstance(path, str | Path) and Path(path) in paths:
-            raise OSError(error, os.strerror(error), str(path))
-        return stat(path, *args, **options)
-
-    monkeypatch.setattr(os, "stat", failing)
 
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
 @each("name", [LOG, file_name(0, ".index"), EPOCHS])
 def test_a_file_whose_status_is_unknown_is_there(tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
-    _without_status(monkeypatch, directory / name, error=error)
+    let_fail(monkeypatch, "stat", directory / name, error=error)
     (found,) = findings_of(directory)
     assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
 
@@ -612,19 +613,15 @@ def test_a_log_directory_is_checked_where_nobody_says_what_it_holds(tmp_path: Pa
     links = {(Path(one.path).name, one.code) for one in findings_of(directory) if one.code.startswith("symlink")}
     assert links == {("orders-9", "symlink-outside"), ("orders-8", "symlink-loop")}
     (directory / "orders-8").unlink()
-    _without_status(monkeypatch, directory / "meta.properties", directory / "orders-9", error=error)
+    let_fail(monkeypatch, "stat", directory / "meta.properties", directory / "orders-9", error=error)
     found = {(Path(one.path).name, one.severity) for one in findings_of(directory) if one.severity == "error"}
     assert found == {("meta.properties", "error"), ("orders-9", "error")}
 
 
 def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / LOG).write_bytes(_batch(0))
-
-    def no_size(_descriptor: int) -> os.stat_result:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fstat", no_size)
+        patched.setattr(os, "fstat", mock.Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO))))
         found = findings_of(tmp_path / LOG)
     assert [(one.code, one.severity) for one in found] == [("io-error", "error")]
 
@@ -633,20 +630,14 @@ def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Pat
     path = tmp_path / "topic-0"
     path.mkdir()
     facts = PartitionFacts(str(path), tree.PartitionFiles(str(path)), Settings(now=0), lambda _: None)
-    open_whole, codes = os.open, {errno.EIO: "file-io-error", errno.EACCES: "", errno.ENOENT: ""}
-    for number, code in codes.items():
-
-        def fails(name: str, *arguments: int, number: int = number) -> int:
-            if name.endswith("cleaner-offset-checkpoint"):
-                raise OSError(number, os.strerror(number))
-            return open_whole(name, *arguments)
-
-        monkeypatch.setattr(os, "open", fails)
-        try:
-            assert facts.checkpointed_offset("cleaner-offset-checkpoint") == (False, None)
-            assert not code
-        except Unreadable as error:
-            assert error.code == code
+    for number, code in {errno.EIO: "file-io-error", errno.EACCES: "", errno.ENOENT: ""}.items():
+        with monkeypatch.context() as patched:
+            let_fail(patched, "open", tmp_path / "cleaner-offset-checkpoint", error=number)
+            try:
+                assert facts.checkpointed_offset("cleaner-offset-checkpoint") == (False, None)
+                assert not code
+            except Unreadable as error:
+                assert error.code == code
 
 
 def test_a_directory_whose_name_goes_on_from_that_of_the_log_directory_is_outside(tmp_path: Path) -> None:

@@ -252,6 +252,8 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
         assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
         (directory / file_name(0, ".index")).unlink()
         assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory))
+        (directory / file_name(0, ".txnindex")).touch()
+        assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory)), "a broker scans it when it opens it"
 
 
 TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marker(3, is_commit=False), _plain(4)]

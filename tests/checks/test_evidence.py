@@ -134,9 +134,16 @@ def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(tmp_path: Path, topi
 
 
 def test_what_the_cleaner_did_below_its_checkpoint_explains_no_gap_above(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)})
-    _note(tmp_path, "cleaner", ("orders", 3, 10))
-    assert _told(directory) == [("segment-missing", "error", 20, 29)]
+    for number, (segments, noted, told) in enumerate(
+        (
+            ({0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)}, 10, [("segment-missing", "error", 20, 29)]),
+            ({0: [*_ten(0)[:9], *_ten(10)], 30: _ten(30)}, 10, [("segments-gap", "info", 20, 29)]),
+            ({0: [_batch(0, 0, span=2), _batch(2, 7, span=8)], 20: _ten(20)}, 5, GAP),
+        )
+    ):
+        directory = _partition(tmp_path / str(number), segments)
+        _note(tmp_path / str(number), "cleaner", ("orders", 3, noted))
+        assert _told(directory) == told
 
 
 def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_path: Path) -> None:
@@ -144,6 +151,8 @@ def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_pa
         ("small", {0: _ten(0), 14: _ten(14)}, ("segment-missing", "warning", 10, 13)),
         ("half", {0: _ten(0), 15: _ten(15)}, ("segment-missing", "error", 10, 14)),
         ("few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, ("segments-gap", "info", 3, 5)),
+        ("enough", {0: [_batch(0, 3)], 6: [_batch(6, 5)]}, ("segment-missing", "error", 3, 5)),
+        ("small of few", {0: [_batch(0, 4)], 5: [_batch(5, 4)]}, ("segment-missing", "warning", 4, 4)),
     ):
         assert _told(_partition(tmp_path / name, segments)) == [told]
 
@@ -419,7 +428,8 @@ def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) ->
     for path, data, known in (
         (directory / file_name(0, ".log"), b"", -1),
         (directory / file_name(0, ".index"), index_of(entries=[(3, 100), (7, 200)]), 7),
-        (directory / file_name(0, ".timeindex"), time_index(entries=[(TIMESTAMP, 8)]), 8),
+        *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 7) for at in (-1, 10**16 + 1)),
+        *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 8) for at in (0, 10**16, TIMESTAMP)),
         (directory / file_name(12, ".snapshot"), producer_snapshot(entries=[]), 11),
         (tmp_path / "recovery-point-offset-checkpoint", checkpoint(entries=[("orders", 3, 15), ("orders", 2, 99)]), 14),
         (tmp_path / "replication-offset-checkpoint", checkpoint(entries=[("orders", 3, 18)]), 17),

@@ -1,7 +1,7 @@
 """`absent` is said only where each byte was looked at: what lies at the edges of windows, blocks, batches and directories."""
 
+import errno
 import json
-import os
 import random
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -27,7 +27,7 @@ from tests.builders.records import batch, encode_message, message, record, wrapp
 from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
-from tests.support import Patch
+from tests.support import Patch, let_fail
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
@@ -286,19 +286,8 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: P
     (cache / "5_id.index").write_bytes(bytes(8))
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
     assert _searched(tmp_path) == ([], "absent", [])
-    _let_listing_fail(monkeypatch, cache)
+    let_fail(monkeypatch, "scandir", cache, error=errno.EACCES)
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
-
-
-def _let_listing_fail(monkeypatch: Patch, *locked: Path) -> None:
-    scandir = os.scandir
-
-    def scanned(path: Any = ".") -> Any:
-        if path in map(str, locked):
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", scanned)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +315,7 @@ def test_directories_that_cannot_be_listed_prove_nothing_however_deep(depth: int
     locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
     for path in locked:
         path.mkdir(parents=True)
-    _let_listing_fail(monkeypatch, *locked)
+    let_fail(monkeypatch, "scandir", *locked, error=errno.EACCES)
     search = kdump.grep(NEEDLE, tmp_path)
     assert (list(search), search.verdict.verdict) == ([], "not proven")
     assert {(gap.file, gap.code) for gap in search.not_read} == {(str(path), "directory-unlisted") for path in locked}
@@ -395,6 +384,7 @@ def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(t
     _partition(whole, *(_batch(offset, b"v") for offset in range(8)))
     write_partition(cleaned, topic="a", segments={1: [_batch(offset, b"v") for offset in (1, 3, 4)]})
     (cleaned / "cleaner-offset-checkpoint").write_text("0\n1\na 0 9\n")
+    (whole / "a-0" / f"{0:020}.log.deleted").touch()
     expected = ["present", "present", "compacted", "present", "present", "only-on", "only-on", "only-on", "not-written"]
     for copies in ((whole, cleaned), (cleaned, whole), (tmp_path / "data",)):
         fates = [fate for offset in range(9) for fate in kdump.where(f"a-0@{offset}", *copies)]

@@ -36,7 +36,7 @@ from tests.builders.files import write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.searching.conftest import Run
-from tests.support import Patch
+from tests.support import Patch, let_fail
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
@@ -577,14 +577,7 @@ def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypa
 def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(run: Run, data: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     path = str(tmp_path / "certificate.json")
     run("--prove-absent", "--certificate", path, "nothing", data)
-    opened = os.open
-
-    def failing(name: Any, *rest: Any, **given: Any) -> int:
-        if name == path:
-            raise OSError(errno.EIO, "Input/output error")
-        return opened(name, *rest, **given)
-
-    monkeypatch.setattr(os, "open", failing)
+    let_fail(monkeypatch, "open", path)
     with pytest.raises(Unreadable, match="Input/output error"):  # which ends the command with exit code 3
         main(["grep", "--verify", path])
     assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2

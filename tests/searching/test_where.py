@@ -4,9 +4,7 @@
 what of it can be known from files.
 """
 
-import errno
 import json
-import os
 import tarfile
 from collections import Counter
 from itertools import count
@@ -26,7 +24,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, p
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
-from tests.support import Capture, Patch
+from tests.support import Capture, Patch, let_fail
 from tools import archives
 
 FIRST = "00000000000000000000"
@@ -395,7 +393,7 @@ def test_an_answer_is_unsure_if_a_copy_could_not_be_read(name: str, tmp_path: Pa
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 0
     failing = str(other / name)
     for function in ("open", "scandir", "listdir"):
-        _let_fail(monkeypatch, function, failing)
+        let_fail(monkeypatch, function, failing)
     capfd.readouterr()
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 3
     out = " ".join(capfd.readouterr().out.split())
@@ -413,17 +411,6 @@ def test_an_answer_is_not_certain_if_a_checkpoint_may_lack_what_decides(name: st
         (fate,) = found
         assert (text, fate.answer, found.is_certain) == (text, "present", is_certain)
         assert (f"not everything could be read: {copy / name}: " in fate.evidence) is not is_certain
-
-
-def _let_fail(monkeypatch: Patch, function: str, failing: str) -> None:
-    whole = getattr(os, function)
-
-    def fails(path: Any = ".", *rest: Any, **given: Any) -> Any:
-        if path == failing:
-            raise OSError(errno.EIO, "Input/output error")
-        return whole(path, *rest, **given)
-
-    monkeypatch.setattr(os, function, fails)
 
 
 def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -103,6 +103,9 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     of_starts |= {"partition-metadata-bad", "quorum-state-bad", "snapshot-gap-metadata"}
     assert set(filter(may_fail_to_start, FAULTS)) == of_starts
     verdict = Verdict()
+    verdict.add_findings("file-not-recognized", "info", 1)
+    assert verdict.exit_code == 3, "nothing of Kafka's is there"
+    verdict = Verdict()
     verdict.add_findings("start-loses", "error", 5, fails=2)
     verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
     verdict.add_findings("torn-tail", "error", 6, fails=1, unreadable=2)
@@ -371,6 +374,8 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(
         assert unreadable.is_least == (not is_believed or code == "garbage-region")
         among = _verdict(_finding(code, **lost | {"offset_certainty": "among"})).unreadable_in("/")
         assert among is not None and (among.is_least, among.total) == (True, int(is_believed)), "compaction took some"
+        exact = _verdict(_finding(code, **lost | {"offset_certainty": "exact"})).unreadable_in("/")
+        assert exact is not None and (first is None or last < first or exact.total == last - first + 1), "of an intact batch"
 
 
 @each(
@@ -414,6 +419,9 @@ def test_what_can_be_read_least_of_is_the_first_reason() -> None:
     assert verdict.text == "unreadable (15 records)"
     verdict.add(_finding(path="/some/x", skipped=9))
     assert verdict.text == "unreadable (at least 15 records)", "of one of three partitions, more is not known"
+    for name, count in lost.items():
+        verdict.add_start(Start(f"/{name}", "4.3.1", "clean", 0, False, "loss", count, 0, None, "Cut."))
+    assert [reason.split()[3] for reason in verdict.reasons[:3]] == ["/many,", "/some,", "/few,"]
 
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
@@ -431,6 +439,7 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
     for code in FAULTS.keys() - {"index-missing", "timeindex-missing"}:
         other = starts.Watcher(found.append)
         other.emit(_finding(code, severity))
+        other.emit(_finding("index-missing", "info"))
         assert not other.lacks_indexes_only, code
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
@@ -459,12 +468,18 @@ def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop
 
 
 def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
-    sound, damaged, open_transaction = _report(), _finding(), _finding("txn-open", "info")
-    for rows, code in (([sound], 0), ([damaged], 1), ([], 3), ([_finding("check-crashed")], 3), ([open_transaction], 0)):
+    sound, damaged, crashed, is_open = _report(), _finding(), _finding("check-crashed"), _finding("txn-open", "info")
+    for rows, code, shown, more in (
+        *(([sound], 0, [], ""), ([damaged], 1, [damaged], ""), ([], 3, [], ""), ([crashed], 3, [crashed], "")),
+        *(([is_open], 0, [is_open], ""), ([is_open, *[damaged] * 3], 1, [damaged] * 3, "")),
+        ([is_open, *[damaged] * 4], 1, [damaged] * 3, "; 1 more"),
+    ):
         report = Report("/a-0", "deep")
         for row in rows:
             report.add(row)
         assert (report.exit_code, bool(report), len(report)) == (code, code != 0, sum(isinstance(row, Finding) for row in rows))
+        listed = "".join(f"; {one.code} at /a-0, byte 0" for one in shown)
+        assert repr(report) == f"<kdump.Report /a-0: {report.verdict.text}{listed}{more}>"
 
 
 def _job(partition: Path) -> Job:
@@ -584,6 +599,9 @@ def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 1
     assert " Verdict: loses at start: " in _shown(capfd)
     baseline.write_text("".join(rows))
+    other = shutil.copytree(partition, partition.with_name("orders-4"))
+    assert main(["check", "--baseline", str(baseline), str(other)]) == 1, "the baseline has files of the same names"
+    capfd.readouterr()
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
     expected = "fine, except for known findings and a start that fails or loses records"
     assert _shown(capfd).endswith(f"Verdict: {expected}. Exit status 0.")
@@ -980,10 +998,11 @@ def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_fi
             row.consumers_stop_at, row.damaged_batches = None, 0
     finding, start, *_ = _reported(partition, rows)
     assert isinstance(finding, Finding) and isinstance(start, Start), "it is sound, and hides none that is not"
-    assert (finding.code, start.after == shown) == ("start-leaves-damage", False)
+    assert (finding.code, finding.broker_forecast, start.after == shown) == ("start-leaves-damage", "blind", False)
 
 
 def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:
-    for name, is_kept in (("orders-3", True), ("orders-3.id-delete", False), ("orders-3.id-stray", False), ("orders", True)):
+    others = {"orders-3.id-delete": False, "orders-3.id-stray": False, "__cluster_metadata-0": False, "orders": True}
+    for name, is_kept in {"orders-3": True, **others}.items():
         partition = partition.rename(partition.with_name(name))
         assert _is_kept(partition) == is_kept, name
