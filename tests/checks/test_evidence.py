@@ -110,6 +110,9 @@ def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str) -> None
     directory = _without_middle(tmp_path)
     (directory / file_name(10, suffix)).write_bytes(b"".join(_ten(10)))
     assert _told(directory) == GAP
+    directory = _partition(tmp_path / "first", {10: _ten(10), 30: _ten(30)})
+    (directory / file_name(0, ".log.deleted")).write_bytes(b"".join(_ten(0)))  # as retention leaves it
+    assert _told(directory) == [("segment-missing", "error", 20, 29)]
 
 
 @each("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
@@ -150,6 +153,7 @@ def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_pa
     for name, segments, told in (
         ("small", {0: _ten(0), 14: _ten(14)}, ("segment-missing", "warning", 10, 13)),
         ("half", {0: _ten(0), 15: _ten(15)}, ("segment-missing", "error", 10, 14)),
+        ("before an empty newest segment", {0: _ten(0), 20: _ten(20), 30: []}, LOST[0]),
         ("few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, ("segments-gap", "info", 3, 5)),
         ("enough", {0: [_batch(0, 3)], 6: [_batch(6, 5)]}, ("segment-missing", "error", 3, 5)),
         ("small of few", {0: [_batch(0, 4)], 5: [_batch(5, 4)]}, ("segment-missing", "warning", 4, 4)),
@@ -162,6 +166,9 @@ def test_messages_that_the_cleaner_left_in_a_wrapper_speak_for_it_or_are_not_kno
     thinned, ten = ([message(value=b"v")] * count for count in (4, 10))
     segments = {0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)], 14: [wrapper(messages=ten, base_offset=14)]}
     assert _told(_partition(tmp_path, segments), level=level) == [("segments-gap", "info", 10, 13)]
+    segments[0] = [wrapper(messages=ten)]  # whole
+    missing = ("segment-missing", "warning") if level == "deep" else ("segments-gap", "info")
+    assert _told(_partition(tmp_path / "whole", segments), level=level) == [(*missing, 10, 13)]
 
 
 def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> None:
@@ -193,6 +200,16 @@ def test_where_the_cleaner_was_snapshots_attest_segments(snapshot: int, has_meta
 # --- a segment of which only the log was removed
 
 
+@each(("topic", "first"), [("orders", 10), ("__consumer_offsets", 15)])  # before it, the cleaner may have removed what is missing
+def test_what_indexes_attest_of_a_segment_is_lost_and_what_is_before_it(tmp_path: Path, topic: str, first: int) -> None:
+    segments = {0: _ten(0), 15: _ten(15)[:5], 20: _ten(20)}
+    directory = _partition(tmp_path, segments, topic=topic, index_interval_bytes=0)
+    _remove(directory, 15, ".log")
+    assert _told(directory) == [("segment-missing", "error", first, 19)]
+    (found,) = findings_of(directory, "segment-missing")
+    assert f" {file_name(15, '.index')} and 1 more index are still there without a log; " in found.message
+
+
 def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs(tmp_path: Path) -> None:
     directory = _thirty(tmp_path)
     _remove(directory, 0, ".log")
@@ -203,6 +220,9 @@ def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epoc
     for start in (20, 25):  # as retention leaves it, or a deletion of records
         (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, start)]))
         assert _told(directory) == []
+    internal = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")  # never in remote storage
+    _remove(internal, 0)
+    assert _told(internal) == FIRST_LOST
 
 
 @each(
@@ -231,6 +251,7 @@ def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path
     for left, told in (
         (".index", FIRST_LOST),  # a broker that deletes a segment deletes it as well
         (".log.deleted", []),  # from a broker that then crashed
+        (".log.bak", [("segments-not-local", "info", 0, 9)]),
     ):
         _remove(directory, 0)
         (directory / file_name(0, left)).write_bytes(b"")
@@ -336,12 +357,6 @@ def test_a_topic_id_that_the_metadata_contradicts_is_an_error_that_recover_leave
         topic_id == OTHER
     )
     assert (result.remaining_errors, result.is_whole) == (topic_id == OTHER, topic_id == ORDERS)
-
-
-def test_first_segments_of_an_internal_topic_are_never_in_remote_storage(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")
-    _remove(directory, 0)
-    assert _told(directory) == FIRST_LOST
 
 
 def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:

@@ -27,18 +27,12 @@ from tests.builders.records import batch, encode_message, message, record, wrapp
 from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
+from tests.searching.test_where import _batch
+from tests.searching.test_where_batches import _partition
 from tests.support import Patch, let_fail
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
-
-
-def _partition(folder: Path, *batches: bytes) -> Path:
-    return write_partition(folder, topic="a", segments={0: list(batches)})
-
-
-def _batch(offset: int, value: bytes | None = None, **fields: Any) -> bytes:
-    return batch(base_offset=offset, records=[record(value=value)], **fields)
 
 
 def _answers(path: Path, offsets: Iterable[int]) -> list[str]:

@@ -110,22 +110,18 @@ def test_the_options_of_the_command_are_conditions(words: str, found: list[int],
     assert ([row["offset"] for row in rows[:-1]], code) == (found, 0 if found else 1)
 
 
+OF_FILES = ("-o {new} --count", "-o {new} -l")
 WRONG = [
     ("-E ( {data}", "no regular expression"),
     ("-F -E x {data}", "-F, -E and --hex do not go together"),
     ("--count -l x {data}", "--count and --files-with-matches do not go together"),
     ("--context 1001 x {data}", "--context can be 1000 at most"),
     ("--certificate {new} x {data}", "--certificate goes with --prove-absent"),
-    ("--output parquet x {data}", "parquet holds matches, and needs a file"),
-    ("--output parquet -o {new} --count x {data}", "parquet holds matches, and needs a file"),
-    ("--output parquet -o {new} -l x {data}", "parquet holds matches, and needs a file"),
+    *((f"--output parquet {more} x {{data}}", "parquet holds matches, and needs a file") for more in ("", *OF_FILES)),
     ("--prove-absent --certificate hdfs://h/c.json x {data}", "is a URL, but the certificate must be on this machine"),
     ("--output parquet -o hdfs://h/x x {data}", "is a URL, but the output must be on this machine"),
-    ("x", "grep needs a path"),
-    ("--in keys x {data}", "there is no field keys"),
-    ("--release 0.0.1 x {data}", "0.0.1"),
-    ("--where =5 {data}", "--where =5: write PATH=VALUE"),
-    ("--where a {data}", "--where a: write PATH=VALUE"),
+    *(("x", "grep needs a path"), ("--in keys x {data}", "there is no field keys"), ("--release 0.0.1 x {data}", "0.0.1")),
+    *((f"--where {wrong} {{data}}", f"--where {wrong}: write PATH=VALUE") for wrong in ("=5", "a")),
     ("--decode none --key-decoder string --key k {data}", "--decode none decodes nothing"),
     ("--key-decoder string --key k {data}", "Kafka's lines show keys and values as they are"),
     ("x {data}/leader-epoch-checkpoint", "leader-epoch-checkpoint holds no records"),
@@ -145,14 +141,8 @@ def test_what_cannot_be_asked_is_refused(words: str, said: str, run: Run, data: 
 
 
 def test_json_conditions_read_paths(tmp_path: Path) -> None:
-    values = [
-        b'{"user":{"id":42}}',
-        b'{"user":{"id":"42"}}',
-        b'{"user":{"id":true}}',
-        b'\0\0\0\0\1{"l":[{"s":"A"}]}',
-        b"no",
-        None,
-    ]
+    values: list[bytes | None] = [b'{"user":{"id":%s}}' % text for text in (b"42", b'"42"', b"true")]
+    values += [b'\0\0\0\0\1{"l":[{"s":"A"}]}', b"no", None]
     values += [b'12345{"user":{"id":42}}', b"[" * 100_000]  # only a zero starts what a registry's serializer writes
     path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
     assert _found(None, path, where=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
@@ -167,30 +157,14 @@ def test_a_literal_that_each_match_needs_is_found_or_none() -> None:
     assert {pattern: literal and literal.data for pattern, literal in found.items()} == wanted
 
 
-PIECES = {
-    b"ab": b"ab",
-    b"[]xyz]y": b"]y",
-    b"[^]abc]b": b"zb",
-    rb"[\]abc]cd": b"]cd",
-    rb"[a\]bcd]ef": b"]ef",
-    b"e*f": b"f",
-    b"g?": b"",
-    b"h{2}ij": b"hhij",
-    b"h{0}ij": b"ij",
-    b"(kl)?m": b"m",
-    b"(kl)m": b"klm",
-    b"(no(p)qrs)?tu": b"tu",
-    b"(r|s)t": b"st",
-    rb"\.n": b".n",
-    b".q": b"zq",
-    rb"\x41op": b"Aop",
-    rb"\101st": b"Ast",
-    rb"(u)\1vw": b"uuvw",
-    rb"\dz": b"1z",
-    b"uv+": b"uvv",
-    b"w{,2}ab": b"ab",
-    b"(?:no)?pq": b"pq",
-}
+PIECES = dict[bytes, bytes](
+    [
+        *((b"ab", b"ab"), (b"[]xyz]y", b"]y"), (b"[^]abc]b", b"zb"), (rb"[\]abc]cd", b"]cd"), (rb"[a\]bcd]ef", b"]ef")),
+        *((b"e*f", b"f"), (b"g?", b""), (b"h{2}ij", b"hhij"), (b"h{0}ij", b"ij"), (b"uv+", b"uvv"), (b"w{,2}ab", b"ab")),
+        *((b"(kl)?m", b"m"), (b"(kl)m", b"klm"), (b"(no(p)qrs)?tu", b"tu"), (b"(r|s)t", b"st"), (b"(?:no)?pq", b"pq")),
+        *((rb"\.n", b".n"), (b".q", b"zq"), (rb"\x41op", b"Aop"), (rb"\101st", b"Ast"), (rb"(u)\1vw", b"uuvw"), (rb"\dz", b"1z")),
+    ]
+)
 """Parts of regular expressions, each with bytes that it matches."""
 
 

@@ -258,12 +258,7 @@ SHOW = "kdump log --deep --output table --offset"
     ],
 )
 def test_the_last_lines_show_the_record_and_the_answer(
-    question: str,
-    answer: str,
-    lines: list[str],
-    tmp_path: Path,
-    monkeypatch: Patch,
-    capfd: Capture,
+    question: str, answer: str, lines: list[str], tmp_path: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
     old = _partition(Path("old"), _batch(0)) / "a-0" / f"{FIRST}.log"

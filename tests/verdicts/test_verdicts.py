@@ -30,6 +30,7 @@ from kdump.verdicts.verdict import Verdict, may_fail_to_start
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, producer_entry, producer_snapshot, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, record
 from tests.loops import each
 
@@ -277,12 +278,6 @@ def partition(tmp_path: Path) -> Path:
     """A sound partition of three segments, each batch with an entry in its index."""
     segments = {0: _batches(0, 1), 2: _batches(2, 3), 4: _batches(4, 5, 6)}
     return write_partition(tmp_path / "data", topic="orders", partition=3, segments=segments, index_interval_bytes=0)
-
-
-def _flip_last_byte(log: Path) -> None:
-    data = bytearray(log.read_bytes())
-    data[-1] ^= 1
-    log.write_bytes(data)
 
 
 def _shown(capfd: Capture) -> str:
@@ -564,7 +559,7 @@ def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
 
 
 def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     assert {finding.code for finding in kdump.check(partition)} == {"crc-mismatch"}
     assert kdump.verdict(partition).words == ["loses at start", "unreadable"]
     assert main(["check", "--output", "ndjson", str(partition)]) == 1
@@ -579,7 +574,7 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition
 
 
 def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(partition: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
     recover = f"Do: kdump recover {partition} -o NEW/{partition.name}\n"
     assert capfd.readouterr().out.endswith(f"Also unreadable (1 record). Exit status 1.\n{recover}")
@@ -591,7 +586,7 @@ def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(partitio
 
 
 def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     main(["check", "--output", "ndjson", str(partition)])
     rows = capfd.readouterr().out.splitlines(keepends=True)
     baseline = tmp_path / "baseline.ndjson"
