@@ -88,6 +88,7 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
         ([(5, 0), (6, 2)], (5, 6), (2, 2), "5; the file has epoch 6 there."),
         ([(5, 0)], (5, 6, 11), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
         ([(5, 0)], (5, 6, 11, 14), (3, 5), "6; the file has epoch 5 there. 2 more epochs differ."),
+        ([(5, 0), (7, 7)], (5, 6, 7), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
     ],
 )
 def test_batches_of_another_epoch_than_the_file_has_are_reported(
@@ -176,8 +177,8 @@ FOUND = "0 from 0 on, 3 from 2 on, 4 from 6 on"
             [("epochs-beyond-log", "error", 16, 20, "at most 8", "9"), ("epochs-beyond-log", "error", 20, 25, "at most 8", "11")],
         ),
         ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
-        ([(3, 3), (4, 6)], []),
-        ([(3, 4), (4, 6)], []),
+        *(([(3, start), (4, 6)], []) for start in (3, 4)),
+        ([(0, 0), (1, 2), (3, 2), (4, 6)], [("epochs-not-monotonic", "info", 12, 16, None, None)]),  # as old brokers wrote it
         ([(4, 6)], [("epochs-disagree", "warning", 0, 8, FOUND, "4 from 6 on")]),
         ([(0, 0), (3, 3), (4, 6)], [("epochs-disagree", "warning", 4, 8, FOUND, "0 from 0 on, 3 from 3 on, 4 from 6 on")]),
         ([(0, 0), (3, 1), (4, 6)], [("epochs-disagree", "warning", 8, 12, FOUND, "0 from 0 on, 3 from 1 on, 4 from 6 on")]),
@@ -187,6 +188,16 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
     directory = _partition(tmp_path, SEGMENTS, {EPOCHS: checkpoint(entries=entries)})
     assert told_values([one for one in findings_of(directory) if one.code.startswith("epochs-")]) == said
     assert findings_of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
+
+
+def test_a_copy_of_only_the_segments_needs_no_epochs(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, SEGMENTS)
+    for gone, there in ((EPOCHS, "x"), ("partition.metadata", "x"), ("x", "../meta.properties")):
+        (directory / gone).unlink()
+        (directory / there).touch()
+        (found,) = findings_of(directory, "epochs-missing", is_pedantic=True)
+        is_copy = gone == "partition.metadata"
+        assert (found.severity, " a copy of only the segments." in found.message) == ("info" if is_copy else "warning", is_copy)
 
 
 RISE, BAD_LINE = "epochs-not-monotonic", "epochs-malformed"
@@ -224,20 +235,16 @@ def _log_dir(tmp_path: Path, **files: bytes) -> Path:
     return tmp_path
 
 
+OF_ENDS = {"log_start": "log-start", "recovery_point": "recovery-point", "replication": "high-watermark"}
+
+
 @each(("offset", "told"), [(7, False), (8, False), (9, True)])
-@each(
-    ("name", "code"),
-    [
-        ("log_start_offset_checkpoint", "log-start-beyond-end"),
-        ("recovery_point_offset_checkpoint", "recovery-point-beyond-end"),
-        ("replication_offset_checkpoint", "high-watermark-beyond-end"),
-        ("cleaner_offset_checkpoint", "cleaner-offset-beyond-end"),
-    ],
-)
+@each("name, code", [*OF_ENDS.items(), ("cleaner", "cleaner-offset")])
 def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, code: str, offset: int, told: bool) -> None:
     entries = [("orders", 2, 99), ("orders", 3, offset), ("orders", 33, 99)]
-    found = [one for one in findings_of(_log_dir(tmp_path, **{name: checkpoint(entries=entries)})) if "beyond" in one.code]
-    assert told_values(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
+    files = {f"{name}_offset_checkpoint": checkpoint(entries=entries)}
+    found = [one for one in findings_of(_log_dir(tmp_path, **files)) if "beyond" in one.code]
+    assert told_values(found) == [(f"{code}-beyond-end", "error", 16, 26, "at most 8", str(offset))] * told
     is_read = told and not code.startswith("log")
     assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * is_read
     (tmp_path / "orders-3").rename(tmp_path / f"orders-3.{'0123456789abcdef' * 2}-delete")  # another may be there since
@@ -277,6 +284,14 @@ def test_partitions_without_a_directory_are_missing(
     assert all(f" {'-'.join(line.split()[:2])} " in one.message for one, (_, line) in zip(found, expected, strict=True))
 
 
+def test_a_partition_in_another_log_directory_of_the_broker_is_not_missing(tmp_path: Path) -> None:
+    path = _log_dir(tmp_path / "d1", recovery_point_offset_checkpoint=checkpoint(entries=[("b", 1, 5)]))
+    write_partition(tmp_path / "d2", topic="b", partition=1, segments={0: [_batch(0)]})
+    for broker in (1, 2):
+        (tmp_path / "d2" / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
+        assert len(findings_of(path, "partition-missing")) == broker - 1
+
+
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
     directory = _log_dir(tmp_path, log_start_offset_checkpoint=checkpoint(entries=[("orders", 3, 7)]))
     log = directory / "orders-3" / file_name(4, ".log")
@@ -303,6 +318,10 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
     (directory / "meta.properties").write_bytes(data)
     found = findings_of(directory, "log-dir-file-bad")
     assert [(one.severity, one.start, one.end, one.broker_forecast) for one in found] == [("error", 0, len(data), "die")] * is_bad
+    (directory / "meta.properties").rename(directory / "cleaner-offset-checkpoint")
+    for severity in ("info", "warning"):  # which has the metadata log is of KRaft
+        assert [one.severity for one in findings_of(directory, "meta-properties-missing", is_pedantic=True)] == [severity]
+        (directory / "__cluster_metadata-0").mkdir(exist_ok=True)
 
 
 @each(
@@ -325,9 +344,10 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     path = tmp_path / f"{name}-checkpoint"
     path.write_bytes(data)
     forecast = without if is_reset else "offline"
-    assert [(one.code, one.start, one.end, one.broker_forecast.partition(":")[0]) for one in findings_of(path)] == [
-        ("log-dir-file-bad", *one, forecast) for one in told
-    ]
+    found = findings_of(path)
+    said = [(one.code, one.start, one.end, one.broker_forecast.partition(":")[0]) for one in found]
+    assert said == [("log-dir-file-bad", *one, forecast) for one in told]
+    assert {"serves no replica" in one.message for one in found} <= {is_reset and without == "offline"}
     (report,) = (row for row in rows_of(path) if isinstance(row, FileReport))
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
 
@@ -453,7 +473,7 @@ def _data(**fields: object) -> bytes:
         ([HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER], BAD),
         ([HEADER, _data(codec="gzip"), FOOTER], BAD),
         ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], BAD),
-        ([HEADER, flipped(_data()), FOOTER], BAD),
+        *(([HEADER, *[flipped(_data())] * count, FOOTER], BAD) for count in (1, 2)),
         ([flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
         ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),

@@ -169,10 +169,8 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
     [
         (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
         (1035, 14, [("uncovered-header-rot", "11", "1035")]),
-        (1035, 15, []),  # where nothing ends
-        (12, 15, []),
-        (12, 13, []),  # there is no room
-        (11, 13, []),  # nor a gap
+        *((first, 15, []) for first in (12, 1035)),  # where nothing ends
+        *((first, 13, []) for first in (11, 12)),  # there is no room, or no gap
     ],
 )
 def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(

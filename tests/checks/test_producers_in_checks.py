@@ -127,10 +127,8 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
 @each(
     ("count", "is_empty", "named", "more"),
     [
-        (30, False, 84, "13 more producers"),
-        (30, True, 85, "14 more producers"),
-        (18, False, 84, "1 more producer"),
-        (17, False, 84, ""),
+        *((30, False, 84, "13 more producers"), (30, True, 85, "14 more producers")),
+        *((18, False, 84, "1 more producer"), (17, False, 84, "")),
     ],
 )
 def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(

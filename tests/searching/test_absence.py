@@ -408,8 +408,10 @@ def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was
     _partition(tmp_path / "cleaned", first, last)
     (tmp_path / "cleaned" / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
     _partition(tmp_path / "other", first, lost, replaced, last)
+    (tmp_path / "other" / "a-0" / f"{1:020}.log.deleted").write_bytes(lost)
     (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / "other")
     assert (fate.answer, fate.superseded_by) == (answer, superseded_by)
+    assert [place.is_going for place in fate.places] == [False, *[True] * (answer == "compacted")]
 
 
 def test_an_epoch_starts_where_its_first_batch_is_though_the_checkpoint_says_that_it_is_later(tmp_path: Path) -> None:

@@ -124,8 +124,7 @@ WRONG = [
     *((f"--where {wrong} {{data}}", f"--where {wrong}: write PATH=VALUE") for wrong in ("=5", "a")),
     ("--decode none --key-decoder string --key k {data}", "--decode none decodes nothing"),
     ("--key-decoder string --key k {data}", "Kafka's lines show keys and values as they are"),
-    ("x {data}/leader-epoch-checkpoint", "leader-epoch-checkpoint holds no records"),
-    ("x {data}/7.index", "7.index holds no records"),
+    *((f"x {{data}}/{name}", f"{name} holds no records") for name in ("leader-epoch-checkpoint", "7.index")),
     ("--verify {data}/7.index", "is no certificate of kdump grep\n"),
     ("--verify {data}/v.json", "is no certificate of kdump grep of version 1\n"),
 ]

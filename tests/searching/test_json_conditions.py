@@ -58,13 +58,9 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     "condition, hits",
     [
         *((f"{prefix}offset=0", [0]) for prefix in ("", "data.", "value.", "value.data.")),
-        ("offset=9", [2]),
-        ("version=3", [0, 1, 2]),
-        ("key.group=app", [0, 1]),
-        ("key.data.group=app", [0, 1]),
-        ("key.group=old", [3]),
-        ("key.type=1", [0, 1, 2, 3]),
-        ("key.*=orders", [0, 1, 2, 3]),
+        *(("offset=9", [2]), ("version=3", [0, 1, 2]), ("key.group=old", [3])),
+        *((f"{path}group=app", [0, 1]) for path in ("key.", "key.data.")),
+        *((condition, [0, 1, 2, 3]) for condition in ("key.type=1", "key.*=orders")),
         # a value that no record has at a known path
         *((f"{prefix}offset=5", []) for prefix in ("", "data.", "value.")),
         ("key.group=nobody", []),

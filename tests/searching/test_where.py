@@ -480,10 +480,8 @@ def test_a_report_has_all_that_is_known_of_each_record() -> None:
     [
         *((f"-- {question} {{0}}", "write TOPIC-PARTITION@OFFSET") for question in ("a-0", "a@5", "a-0@x", "-0@1", "a-0@-1")),
         ("", "where needs TOPIC-PARTITION@OFFSET or --key K, and a path"),
-        ("a-0@0", "where needs a path"),
-        ("--key k", "where needs a path"),
-        ("--topics a a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
-        ("--partitions 0 a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
+        *((words, "where needs a path") for words in ("a-0@0", "--key k")),
+        *((f"{of} a-0@0 {{0}}", "TOPIC-PARTITION@OFFSET names one partition") for of in ("--topics a", "--partitions 0")),
     ],
 )
 def test_what_names_no_record_or_no_path_is_refused(words: str, said: str, tmp_path: Path, capfd: Capture) -> None:

@@ -692,19 +692,19 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(name: str, tmp_
 # --- one cause, one statement
 
 
+NO_NAMES = [f"{line}\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n" for line in ("version: 0: 1", "version:0")]
+
+
 @each(
     ("text", "outcome", "reason"),
     [
-        # the log manager of 4.3.1 was run on the first five
+        # the log manager of 4.3.1 was run on the first four, and on zeros
         ("", "die", "the file is empty"),
-        ("\0" * 43, "offline", "line 1 of the file is not a name with a value"),
         ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", "offline", "the topic id in the file is all zeros"),
         ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
         ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
         ("version: 0\n", "die", "the file ends before line 2"),
-        ("version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
-        ("\n", "offline", "line 1 of the file is not a name with a value"),
-        ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
+        *((text, "offline", "line 1 of the file is not a name with a value") for text in ("\0" * 43, "\n", *NO_NAMES)),
         ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
         ("version: x\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is not a number"),
         ("anything: 0\nelse: AAAAAAAAAAAAAAAAAAAAAQ", "keep", ""),
