@@ -432,6 +432,7 @@ def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) ->
     (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
     assert told_values([found]) == [("txnindex-version-unknown", "error", 0, 34, "0", str(version))]
     assert found.message.startswith(f"Entry 0 has version 0x{version & 0xFFFF:04x}; ")
+    assert found.broker_forecast == forecast
     assert _report(tmp_path, TXN_INDEX) == (0, 1, 0, 34, 0)
 
 

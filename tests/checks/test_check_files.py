@@ -62,6 +62,7 @@ def _metadata_log(tmp_path: Path, segments: Segments) -> Path:
         ({0: [_batch(0), _batch(2)], 4: [_batch(4)]}, []),
         ({0: [_batch(0), _batch(2)], 5: [_batch(5)]}, [("segments-gap", "info", 4, 4, "4", "5")]),
         ({0: [_batch(0), _batch(2)], 7: [_batch(4)]}, []),  # it has the wrong name
+        ({0: [_batch(0), _batch(1 << 40)], 4: [_batch(4)]}, []),  # nobody knows where the first one ends
         ({0: [_batch(0), _batch(2)], 7: [_batch(5)]}, [("segments-gap", "info", 4, 6, "4", "7")]),
         ({0: [_batch(0), _batch(2)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 3, "at least 4", "3")]),
         ({0: [_batch(0, 9)], 3: [_batch(0)]}, [("segments-overlap", "error", 3, 8, "at least 9", "3")]),  # it has the wrong name
@@ -77,6 +78,8 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     found = findings_of(_partition(tmp_path, segments), "segments-gap", "segments-overlap")
     assert [(one.code, one.severity, one.offset_first, one.offset_last, one.expected, one.found) for one in found] == told
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
+    several = [one.message for one in found if " places: " in one.message]
+    assert all(f"at 2 places: {5 if segments[5] else 7} offsets, first offsets 2 to 4. " in message for message in several)
 
 
 @each(
@@ -284,12 +287,14 @@ def test_partitions_without_a_directory_are_missing(
     assert all(f" {'-'.join(line.split()[:2])} " in one.message for one, (_, line) in zip(found, expected, strict=True))
 
 
-def test_a_partition_in_another_log_directory_of_the_broker_is_not_missing(tmp_path: Path) -> None:
+def test_a_partition_in_another_log_directory_of_the_broker_is_not_missing(tmp_path: Path, monkeypatch: Patch) -> None:
     path = _log_dir(tmp_path / "d1", recovery_point_offset_checkpoint=checkpoint(entries=[("b", 1, 5)]))
     write_partition(tmp_path / "d2", topic="b", partition=1, segments={0: [_batch(0)]})
     for broker in (1, 2):
         (tmp_path / "d2" / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
         assert len(findings_of(path, "partition-missing")) == broker - 1
+    let_fail(monkeypatch, "open", path / "recovery-point-offset-checkpoint")
+    assert {one.path for one in findings_of(path, "io-error")} >= {str(path)}, "nobody knows"
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
@@ -358,7 +363,8 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
 @each(
     ("name", "code", "severity"),
     [
-        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning")),
+        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning"), ("0.index", "name-width-odd", None)),
+        *((f"abc.log.{mark}", "name-not-numeric", "error") for mark in ("swap", "cleaned")),
         *(("abc.log", "name-not-numeric", "error"), ("-0000000000000000005.timeindex", "name-not-numeric", None)),
         *(("abc.txt", None, None), ("a,b", "name-not-utf8", None), ("a\nb", "name-not-utf8", None)),
         *(("a\udc80b", "name-not-utf8", None), ("a\udcffb", "name-not-utf8", None), ("ä", None, None)),
@@ -366,6 +372,7 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
 )
 def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, code: str | None, severity: str | None) -> None:
     directory = _partition(tmp_path, SEGMENTS, {name: _batch(5)})
+    (directory / "-").mkdir()
     found = [one for one in findings_of(directory, is_pedantic=True) if one.code.startswith("name-")]
     assert codes_of(found) == ([code] if code else [])
     if "\udc80" in name or "\udcff" in name:

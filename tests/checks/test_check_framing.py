@@ -282,11 +282,8 @@ def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, s
     ("position", "value", "locus"),
     [
         (17, flipped(flipped(_batch(1)[17:19], 0)), "payload"),  # two bytes of the checksum
-        (21, b"\x80\0", "header"),  # attributes
-        (21, b"\0\x80", "header"),
-        (23, struct.pack(">i", -1), "header"),  # last offset delta
-        (57, struct.pack(">i", -1), "header"),  # count
-        (57, struct.pack(">i", 2), "header"),
+        *((21, value, "header") for value in (b"\x80\0", b"\0\x80")),  # attributes
+        *((at, struct.pack(">i", value), "header") for at, value in ((23, -1), (57, -1), (57, 2))),  # last offset delta, count
         (61, b"\x70", "records"),  # length of the first record
         (75, b"\x02", "records"),  # its count of headers
         (70, b"V", "payload"),

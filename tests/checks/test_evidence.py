@@ -20,7 +20,16 @@ from kdump.formats.tree import PartitionFiles
 from kdump.mending.recover import recover
 from kdump.tables import Row
 from tests.builders.cluster_metadata import config, replicas, topic
-from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
+from tests.builders.files import (
+    aborted_transaction,
+    checkpoint,
+    file_name,
+    partition_metadata,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+    write_partition,
+)
 from tests.builders.files import offset_index as index_of
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -440,11 +449,13 @@ def test_a_log_ends_where_its_empty_newest_segment_starts(tmp_path: Path) -> Non
 
 def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: []})
+    aborted = [aborted_transaction(producer_id=of, first_offset=0, last_offset=16 - of, last_stable_offset=0) for of in (9, 7)]
     for path, data, known in (
         (directory / file_name(0, ".log"), b"", -1),
         (directory / file_name(0, ".index"), index_of(entries=[(3, 100), (7, 200)]), 7),
         *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 7) for at in (-1, 10**16 + 1)),
         *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 8) for at in (0, 10**16, TIMESTAMP)),
+        (directory / file_name(0, ".txnindex"), transaction_index(entries=aborted), 9),
         (directory / file_name(12, ".snapshot"), producer_snapshot(entries=[]), 11),
         (tmp_path / "recovery-point-offset-checkpoint", checkpoint(entries=[("orders", 3, 15), ("orders", 2, 99)]), 14),
         (tmp_path / "replication-offset-checkpoint", checkpoint(entries=[("orders", 3, 18)]), 17),
@@ -454,7 +465,7 @@ def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) ->
         facts = PartitionFacts(str(directory), PartitionFiles(str(directory)), Settings(now=0), lambda _: None)
         assert highest_known(facts, 0) == known, path.name
     (directory / file_name(0, ".log")).write_bytes(b"".join(_ten(0)))  # of which the entries do not lead to any batch
-    assert last_offsets(facts, 0) == set()
+    assert last_offsets(facts, 0) == {9}, "a transaction index has whole offsets"
 
 
 def test_a_log_that_a_start_puts_in_place_is_not_lost(tmp_path: Path) -> None:

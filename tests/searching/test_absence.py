@@ -287,9 +287,7 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: P
 @pytest.mark.parametrize(
     ("place", "code"),
     [
-        (f"{'d/' * 40}a-0/{0:020}.log", "file-not-examined"),
-        (f"a-0/b-0/{0:020}.log", "file-not-examined"),
-        (f"a-0/c/{0:020}.log", "file-not-examined"),
+        *((f"{folder}/{0:020}.log", "file-not-examined") for folder in (f"{'d/' * 40}a-0", "a-0/b-0", "a-0/c")),
         (f"a-0/{NAME}", foreign.CODE),
     ],
 )

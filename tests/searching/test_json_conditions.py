@@ -91,14 +91,7 @@ def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list
 
 @each(
     "value, equal",
-    {
-        "1": ["x=1", "x=1.0"],
-        '"1"': ["x=1", 'x="1"'],
-        "true": ["x=true"],
-        '"true"': ['x="true"'],
-        "null": ["x=null"],
-        '"null"': ['x="null"'],
-    }.items(),
+    [("1", ["x=1", "x=1.0"]), ('"1"', ["x=1", 'x="1"']), *((one, [f"x={one}"]) for one in ("true", '"true"', "null", '"null"'))],
 )
 def test_values_equal_their_like_and_texts_numbers_that_are_written_so(value: str, equal: list[str]) -> None:
     conditions = ("x=1", "x=1.0", 'x="1"', "x=true", 'x="true"', "x=null", 'x="null"')
