@@ -332,7 +332,9 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
 
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     words = "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted."
-    assert _gap(_with_gap(tmp_path, topic="__cluster_metadata")) == ("error", words)
+    directory = _with_gap(tmp_path, topic="__cluster_metadata")
+    assert _gap(directory) == ("error", words)
+    assert _gap(directory, cleanup_policy="delete")[1].endswith(", though the topic is not compacted.")
     directory = _partition(tmp_path / "segments", {0: _ten(0), 20: [_batch(20), _batch(22)]}, topic="__cluster_metadata")
     assert _told(directory) == [("segments-gap", "error", 10, 19)]
 

@@ -63,8 +63,7 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
         *((condition, [0, 1, 2, 3]) for condition in ("key.type=1", "key.*=orders")),
         # a value that no record has at a known path
         *((f"{prefix}offset=5", []) for prefix in ("", "data.", "value.")),
-        ("key.group=nobody", []),
-        ("key.partition=2", []),
+        *((condition, []) for condition in ("key.group=nobody", "key.partition=2")),
     ],
 )
 def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, hits: list[int], offsets: Path) -> None:
