@@ -72,10 +72,8 @@ ORDER, POSITIONS = "index-entry-order", "index-position-order"
     ("second", "told"),
     [
         ((4, 101), []),
-        ((3, 101), [(ORDER, "error", 8, 16, "more than 3", "3")]),
-        ((2, 101), [(ORDER, "error", 8, 16, "more than 3", "2")]),
-        ((4, 100), [(POSITIONS, "error", 8, 16, "more than 100", "100")]),
-        ((4, 99), [(POSITIONS, "error", 8, 16, "more than 100", "99")]),
+        *(((offset, 101), [(ORDER, "error", 8, 16, "more than 3", str(offset))]) for offset in (3, 2)),
+        *(((4, position), [(POSITIONS, "error", 8, 16, "more than 100", str(position))]) for position in (100, 99)),
         ((3, 100), [(ORDER, "error", 8, 16, "more than 3", "3"), (POSITIONS, "error", 8, 16, "more than 100", "100")]),
     ],
 )

@@ -151,8 +151,7 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
     [
         ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "warning", 2)]),
         ({0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "info", 2)]),
-        ({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]),
-        ({0: []}, [(NEWEST, "info", 0)]),
+        *(({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]), ({0: []}, [(NEWEST, "info", 0)])),
         ({0: [], 1: [], (1 << 31) + 2: [_batch((1 << 31) + 2)]}, [(MIDDLE, "info", 0), (MIDDLE, "info", 1)]),
         ({0: [], 2: []}, [(MIDDLE, "warning", 0), (NEWEST, "info", 2)]),
     ],
@@ -398,6 +397,15 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
     words = f"{swap} is about to replace others. A restart puts them in place without reading them, for offsets 4 to 7, and"
     found = leftovers(swapped=_batch(4, epoch=3) + _batch(6, epoch=4))
     assert found == [("leftover-swap", f"{words} deletes {file_name(4, '.log')}.")]
+    words = "A restart puts them in place without reading them, for offsets 0 to 7, and deletes {}, {}."
+    ((_, found_words),) = leftovers(file_name(0, ".log.swap"), swapped=_batch(4, epoch=3) + _batch(6, epoch=4))
+    assert found_words.endswith(words.format(file_name(0, ".log"), file_name(4, ".log")))
+    index = file_name(4, ".index.swap")
+    words = f"{index} is about to replace others. A restart renames them, and deletes no segment, because no log is among them."
+    assert leftovers(index) == [("leftover-swap", words)]
+    for names, forecast in (([index], "ignore"), ([index, swap], "delete")):
+        (one,) = findings_of(_partition(tmp_path / forecast, SEGMENTS, dict.fromkeys(names, b"")), "leftover-swap")
+        assert (Path(one.path).name, one.broker_forecast) == (names[-1], forecast)
     ((_, words),) = leftovers(swapped=_batch(4, epoch=3) + flipped(_batch(6, epoch=4)))
     assert words.endswith(" The new log is damaged: keep a copy of the old segments.")
     words = dict(leftovers(cleaned, swapped=_batch(4)))["leftover-swap"]
