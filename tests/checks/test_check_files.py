@@ -19,7 +19,7 @@ from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import cluster_metadata, records
 from tests.builders.compression import Codec
-from tests.builders.files import checkpoint, file_name, write_partition
+from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
@@ -159,6 +159,8 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
 def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
     found = findings_of(_partition(tmp_path, segments), MIDDLE, NEWEST, is_pedantic=True)
     assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
+    following = [min(base for base in segments if base > at) for code, _, at in told if code == MIDDLE]
+    assert [one.message.rpartition(" offset ")[2] for one in found if one.code == MIDDLE] == [f"{at:,} on." for at in following]
 
 
 # --- leader epochs
@@ -294,6 +296,16 @@ def test_a_partition_in_another_log_directory_of_the_broker_is_not_missing(tmp_p
         assert len(findings_of(path, "partition-missing")) == broker - 1
     let_fail(monkeypatch, "open", path / "recovery-point-offset-checkpoint")
     assert {one.path for one in findings_of(path, "io-error")} >= {str(path)}, "nobody knows"
+
+
+def test_only_partitions_of_one_topic_have_one_id(tmp_path: Path) -> None:
+    other = "xuNFeVKBTimjCGKSv9Pz9Q"
+    ids = {"a-0": ORDERS, "a-1": ORDERS, "b-0": other, f"a-2.{'0' * 32}-delete": other, "a-3": other}
+    for name, topic_id in ids.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    found = findings_of(_log_dir(tmp_path), "partition-metadata-bad")
+    assert [(Path(one.path).parent.name, one.severity) for one in found] == [("a-3", "warning")]
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:

@@ -594,9 +594,6 @@ def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 1
     assert " Verdict: loses at start: " in _shown(capfd)
     baseline.write_text("".join(rows))
-    other = shutil.copytree(partition, partition.with_name("orders-4"))
-    assert main(["check", "--baseline", str(baseline), str(other)]) == 1, "the baseline has files of the same names"
-    capfd.readouterr()
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
     expected = "fine, except for known findings and a start that fails or loses records"
     assert _shown(capfd).endswith(f"Verdict: {expected}. Exit status 0.")
@@ -604,7 +601,8 @@ def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path
     request = CheckRequest.__new__(CheckRequest)
     request.baseline = read_baseline(str(baseline), known_starts)
     (finding,) = kdump.check(partition)
-    assert [request.is_known(finding) for _ in range(2)] == [True, False]
+    (elsewhere,) = kdump.check(shutil.copytree(partition, partition.with_name("orders-4")))  # in a file of the same name
+    assert [request.is_known(one) for one in (elsewhere, finding, finding)] == [False, True, False]
     assert {start[1:] for start in known_starts} == {("unclean", "loss"), ("clean", "damage"), ("unclean", "damage")}
 
 
