@@ -132,9 +132,8 @@ def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes |
 @each(
     ("files", "attested", "names"),
     [
-        ({"index": index_of(entries=[(1, SIZE)])}, None, ""),
+        *(({"index": index_of(entries=[(1, position)])}, None, "") for position in (SIZE, 2 * SIZE - 1)),
         ({"index": index_of(entries=[(1, 2 * SIZE)])}, 2, f"{INDEX} knows"),  # where a batch would follow
-        ({"index": index_of(entries=[(1, 2 * SIZE - 1)])}, None, ""),
         ({"index": index_of(entries=[(2, SIZE)])}, 2, f"{INDEX} knows"),
         ({"index": index_of(entries=[(1, SIZE), (7, 9 * SIZE)], zero_entry_count=9)}, 7, f"{INDEX} knows"),
         ({"index": index_of(entries=[(7, 9 * SIZE)], trailing=b"\1\1\1\1")}, 7, f"{INDEX} knows"),

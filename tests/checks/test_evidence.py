@@ -531,10 +531,6 @@ def _plain(rng: random.Random) -> dict[int, list[bytes]]:
     return segments
 
 
-def _above_info(directory: Path) -> list[Finding]:
-    return [one for one in findings_of(directory) if one.severity != "info"]
-
-
 def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:
     return [entry for entry in entries if rng.random() < 0.5]
 
@@ -564,7 +560,7 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attes
             offset = rng.randint(newest, log_end)
             _note(tmp_path, name, ("orders", 3, offset))
             attested.append(offset - 1)
-    assert _above_info(directory) == []
+    assert [one for one in findings_of(directory) if one.severity != "info"] == []
 
     log = directory / file_name(newest, ".log")
     cut = rng.choice([0, rng.choice(ends[:-1]), rng.randrange(ends[-1])])
