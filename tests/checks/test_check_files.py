@@ -159,6 +159,7 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
 def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
     found = findings_of(_partition(tmp_path, segments), MIDDLE, NEWEST, is_pedantic=True)
     assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
+    assert "warning" not in [one.severity for one in findings_of(tmp_path / "orders-3", MIDDLE, cleanup_policy="compact")]
     following = [min(base for base in segments if base > at) for code, _, at in told if code == MIDDLE]
     assert [one.message.rpartition(" offset ")[2] for one in found if one.code == MIDDLE] == [f"{at:,} on." for at in following]
 
