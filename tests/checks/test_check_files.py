@@ -617,7 +617,7 @@ def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path
         assert isinstance(report, FileReport) and (report.file_type, report.bytes_intact) == (file_type, len(data))
 
 
-@each(("limit", "holes", "size"), [(9, "(2 holes)", 3), (1, "(more than 1 hole)", 1)])
+@each(("limit", "holes", "size"), [(9, "(2 holes)", 3), (1, "(at least 1 hole)", 1)])
 def test_all_holes_of_a_file_are_counted(tmp_path: Path, monkeypatch: Patch, limit: int, holes: str, size: int) -> None:
     with (tmp_path / LOG).open("wb") as file:
         for offset in range(3):
