@@ -39,6 +39,18 @@ def with_interrupts() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def let_fail(monkeypatch: Patch, function: str, *paths: str | Path, error: int = errno.EIO) -> None:
+    """Let a function of `os` fail for some paths."""
+    whole, failing = getattr(os, function), set(map(str, paths))
+
+    def called(path: Any = ".", *rest: Any, **options: Any) -> Any:
+        if str(path) in failing:
+            raise OSError(error, os.strerror(error), str(path))
+        return whole(path, *rest, **options)
+
+    monkeypatch.setattr(os, function, called)
+
+
 @contextmanager
 def forks_only_here() -> Iterator[None]:
     """A block in which no process that is started can start another."""

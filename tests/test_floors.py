@@ -110,12 +110,6 @@ def test_no_modules_import_each_other() -> None:
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the modules of a circle
 
 
-def test_imports_are_absolute() -> None:
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            assert not (isinstance(node, ast.ImportFrom) and node.level), path
-
-
 def test_only_releases_forecasts_and_the_doors_know_releases() -> None:
     importing = {found.places[0] for found in _all_imports() if found.places[1] == "releases" and not found.is_for_types}
     assert importing <= {"releases", "forecasts", "output", "dropin", "cli", "spark"}
@@ -174,15 +168,6 @@ def test_commands_without_spark_import_neither_spark_nor_arrow(sound: str, argum
     imported = _imported_by([*arguments.split(), sound])
     assert {name for name in imported if name.split(".")[0] in ("pyarrow", "pyspark", "py4j", "numpy", "pandas")} == set()
     assert {name for name in imported if name.startswith(("kdump.pipeline", "kdump.spark", "kdump.output.arrow"))} == set()
-
-
-def test_only_spark_and_its_command_import_pyspark() -> None:
-    for path in [*PACKAGE.rglob("*.py"), PACKAGE.parent / "pyspark_kdump.py"]:
-        if "spark" not in path.relative_to(PACKAGE.parent).parts[1:2]:
-            for node in ast.walk(ast.parse(path.read_text())):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-                assert not any(name.split(".")[0] in ("pyspark", "py4j") for name in names), path
 
 
 def test_a_shallow_dump_leaves_records_decoders_and_indexes_alone(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Whereabouts:
             for found in places.unsearched:
                 if found.code != "file-not-recognized":
                     self.not_read.append(f"{found.path}: {found.message}")
-                elif may_be_log(found.path) or tree.missing_log(found.path):
+                elif may_be_log(found.path):
                     self._odd_files.append(f"{found.path} may be a log under another name")
             for item in places.logs:
                 if item.topic is not None and item.partition is not None and item.kind == "log":

@@ -11,7 +11,7 @@ from kdump.checks.finding import FileReport, Finding
 from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker
+from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker
 from tests.checks.findings import INDEX, LOG, TIME_INDEX, codes_of, findings_of, rows_of, told_values
 from tests.loops import each
 
@@ -72,10 +72,8 @@ ORDER, POSITIONS = "index-entry-order", "index-position-order"
     ("second", "told"),
     [
         ((4, 101), []),
-        ((3, 101), [(ORDER, "error", 8, 16, "more than 3", "3")]),
-        ((2, 101), [(ORDER, "error", 8, 16, "more than 3", "2")]),
-        ((4, 100), [(POSITIONS, "error", 8, 16, "more than 100", "100")]),
-        ((4, 99), [(POSITIONS, "error", 8, 16, "more than 100", "99")]),
+        *(((offset, 101), [(ORDER, "error", 8, 16, "more than 3", str(offset))]) for offset in (3, 2)),
+        *(((4, position), [(POSITIONS, "error", 8, 16, "more than 100", str(position))]) for position in (100, 99)),
         ((3, 100), [(ORDER, "error", 8, 16, "more than 3", "3"), (POSITIONS, "error", 8, 16, "more than 100", "100")]),
     ],
 )
@@ -147,8 +145,7 @@ def test_a_last_entry_of_the_newest_segment_that_leads_nowhere_ends_a_broker(tmp
     ("offset", "words"),
     [
         (1, " Readers of offset 1 start too late and may miss them."),
-        (2, ""),  # the first offset of the batch, as brokers up to 1.1 wrote it
-        (3, ""),
+        *((offset, "") for offset in (2, 3)),  # the first one is as brokers up to 1.1 wrote it
         (4, " Readers start early and miss nothing."),
     ],
 )
@@ -385,9 +382,12 @@ OF_1970 = [batch(records=[record(timestamp=0)] * 3)]
         (OLD, [(TIMESTAMP - 1, 0)], (0, 12, TIMESTAMP, "0", "ends with 2023-11-14 22:13:19.999 UTC")),
         (OF_1970, [], (0, 0, 0, "2", "has no entry")),
         (OF_1970, [(0, 0)], None),
+        (BATCHES, [*TIMES, TIMES[0]], None),
     ],
 )
-def test_the_time_index_of_a_sealed_segment_ends_with_the_latest_time(tmp_path: Path, log: Any, times: Any, said: Any) -> None:
+def test_the_time_index_of_a_sealed_segment_ends_with_the_latest_time(
+    tmp_path: Path, rows_at_once: int, log: Any, times: Any, said: Any
+) -> None:
     directory = write_partition(tmp_path, segments={0: log, 10: [_batch(10)]})
     (directory / TIME_INDEX).write_bytes(time_index_of(entries=times))
     found = findings_of(directory, "timeindex-last-not-max")
@@ -429,6 +429,7 @@ def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) ->
     (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
     assert told_values([found]) == [("txnindex-version-unknown", "error", 0, 34, "0", str(version))]
     assert found.message.startswith(f"Entry 0 has version 0x{version & 0xFFFF:04x}; ")
+    assert found.broker_forecast == forecast
     assert _report(tmp_path, TXN_INDEX) == (0, 1, 0, 34, 0)
 
 
@@ -439,6 +440,8 @@ def _transaction(offset: int, *, producer_id: int = 7, is_commit: bool = False) 
 
 
 DATA_ALONE = _transaction(0)[: -len(transaction_marker())]
+MARKER: dict[str, Any] = {"base_offset": 1, "is_transactional": True, "is_control": True, "producer_id": 7}
+LONG_MARKER = batch(records=[abort_record()], last_offset_delta=2, **MARKER)
 
 
 @each(
@@ -450,6 +453,8 @@ DATA_ALONE = _transaction(0)[: -len(transaction_marker())]
         (_transaction(0), (7, 0), "the batch at offset 0 is not an ABORT marker"),
         (_transaction(0), (7, 2), "the log has no batch at offset 2"),
         (_transaction(0) + _batch(2, 3), (7, 3), "offset 3 lies inside a batch"),
+        (DATA_ALONE + LONG_MARKER, (7, 1), ""),  # as brokers index it
+        (DATA_ALONE + LONG_MARKER, (7, 2), "offset 2 lies inside a batch"),
     ],
 )
 def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: bytes, entry: tuple[int, int], words: str) -> None:

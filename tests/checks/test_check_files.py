@@ -6,23 +6,25 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import kdump
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.rules.files import file_object
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from tests.builders import cluster_metadata, records
 from tests.builders.compression import Codec
-from tests.builders.files import checkpoint, file_name, write_partition
+from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, Record, batch, control_record, encode_record, message, message_set, record, wrapper
 from tests.checks.findings import LOG, codes_of, findings_of, of_log, rows_of, told_values
 from tests.loops import each
-from tests.support import run_here
+from tests.support import let_fail, run_here
 
 pytestmark = [
     pytest.mark.usefixtures("window"),
@@ -60,6 +62,7 @@ def _metadata_log(tmp_path: Path, segments: Segments) -> Path:
         ({0: [_batch(0), _batch(2)], 4: [_batch(4)]}, []),
         ({0: [_batch(0), _batch(2)], 5: [_batch(5)]}, [("segments-gap", "info", 4, 4, "4", "5")]),
         ({0: [_batch(0), _batch(2)], 7: [_batch(4)]}, []),  # it has the wrong name
+        ({0: [_batch(0), _batch(1 << 40)], 4: [_batch(4)]}, []),  # nobody knows where the first one ends
         ({0: [_batch(0), _batch(2)], 7: [_batch(5)]}, [("segments-gap", "info", 4, 6, "4", "7")]),
         ({0: [_batch(0), _batch(2)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 3, "at least 4", "3")]),
         ({0: [_batch(0, 9)], 3: [_batch(0)]}, [("segments-overlap", "error", 3, 8, "at least 9", "3")]),  # it has the wrong name
@@ -75,6 +78,8 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
     found = findings_of(_partition(tmp_path, segments), "segments-gap", "segments-overlap")
     assert [(one.code, one.severity, one.offset_first, one.offset_last, one.expected, one.found) for one in found] == told
     assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
+    several = [one.message for one in found if " places: " in one.message]
+    assert all(f"at 2 places: {5 if segments[5] else 7} offsets, first offsets 2 to 4. " in message for message in several)
 
 
 @each(
@@ -86,6 +91,7 @@ def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Se
         ([(5, 0), (6, 2)], (5, 6), (2, 2), "5; the file has epoch 6 there."),
         ([(5, 0)], (5, 6, 11), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
         ([(5, 0)], (5, 6, 11, 14), (3, 5), "6; the file has epoch 5 there. 2 more epochs differ."),
+        ([(5, 0), (7, 7)], (5, 6, 7), (3, 5), "6; the file has epoch 5 there. One more epoch differs."),
     ],
 )
 def test_batches_of_another_epoch_than_the_file_has_are_reported(
@@ -125,15 +131,12 @@ def test_epochs_that_disagree_from_a_wrong_offset_on_have_no_last_before_their_f
     assert [(one.offset_first, one.offset_last) for one in found] == [(1 << 51, 1 << 51)]
 
 
-def test_nothing_is_known_beside_a_file_that_is_not_a_log(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
+def test_lost_batches_and_what_is_no_log_explain_a_gap(tmp_path: Path) -> None:
+    directory = _partition(tmp_path / "other", {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
     (directory / file_name(5, ".log")).unlink()
     (directory / file_name(5, ".log")).mkdir()
     found = findings_of(directory)
     assert "segments-gap" not in codes_of(found) and "not-regular" in codes_of(found)
-
-
-def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0), _batch(2)], 5: [_batch(5)]})
     for data, count in ((_batch(0) + _batch(2)[:-1], 0), (flipped(_batch(0)) + _batch(2), 1)):
         (directory / LOG).write_bytes(data)
@@ -148,8 +151,7 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
     [
         ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "warning", 2)]),
         ({0: [_batch(0, 1), batch(base_offset=1, last_offset_delta=0)], 2: [], 4: [_batch(4)]}, [(MIDDLE, "info", 2)]),
-        ({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]),
-        ({0: []}, [(NEWEST, "info", 0)]),
+        *(({0: [_batch(0)], 2: []}, [(NEWEST, "info", 2)]), ({0: []}, [(NEWEST, "info", 0)])),
         ({0: [], 1: [], (1 << 31) + 2: [_batch((1 << 31) + 2)]}, [(MIDDLE, "info", 0), (MIDDLE, "info", 1)]),
         ({0: [], 2: []}, [(MIDDLE, "warning", 0), (NEWEST, "info", 2)]),
     ],
@@ -157,6 +159,9 @@ MIDDLE, NEWEST = "segment-empty-middle", "segment-empty-newest"
 def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
     found = findings_of(_partition(tmp_path, segments), MIDDLE, NEWEST, is_pedantic=True)
     assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
+    assert "warning" not in [one.severity for one in findings_of(tmp_path / "orders-3", MIDDLE, cleanup_policy="compact")]
+    following = [min(base for base in segments if base > at) for code, _, at in told if code == MIDDLE]
+    assert [one.message.rpartition(" offset ")[2] for one in found if one.code == MIDDLE] == [f"{at:,} on." for at in following]
 
 
 # --- leader epochs
@@ -177,8 +182,8 @@ FOUND = "0 from 0 on, 3 from 2 on, 4 from 6 on"
             [("epochs-beyond-log", "error", 16, 20, "at most 8", "9"), ("epochs-beyond-log", "error", 20, 25, "at most 8", "11")],
         ),
         ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
-        ([(3, 3), (4, 6)], []),
-        ([(3, 4), (4, 6)], []),
+        *(([(3, start), (4, 6)], []) for start in (3, 4)),
+        ([(0, 0), (1, 2), (3, 2), (4, 6)], [("epochs-not-monotonic", "info", 12, 16, None, None)]),  # as old brokers wrote it
         ([(4, 6)], [("epochs-disagree", "warning", 0, 8, FOUND, "4 from 6 on")]),
         ([(0, 0), (3, 3), (4, 6)], [("epochs-disagree", "warning", 4, 8, FOUND, "0 from 0 on, 3 from 3 on, 4 from 6 on")]),
         ([(0, 0), (3, 1), (4, 6)], [("epochs-disagree", "warning", 8, 12, FOUND, "0 from 0 on, 3 from 1 on, 4 from 6 on")]),
@@ -190,26 +195,28 @@ def test_the_epochs_of_the_file_are_those_of_the_batches(tmp_path: Path, entries
     assert findings_of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
 
 
+def test_a_copy_of_only_the_segments_needs_no_epochs(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, SEGMENTS)
+    for gone, there in ((EPOCHS, "x"), ("partition.metadata", "x"), ("x", "../meta.properties")):
+        (directory / gone).unlink()
+        (directory / there).touch()
+        (found,) = findings_of(directory, "epochs-missing", is_pedantic=True)
+        is_copy = gone == "partition.metadata"
+        assert (found.severity, " a copy of only the segments." in found.message) == ("info" if is_copy else "warning", is_copy)
+
+
 RISE, BAD_LINE = "epochs-not-monotonic", "epochs-malformed"
 
 
 @each(
     ("lines", "told"),
     [
-        *(
-            ("0 0,2 5,3 6", []),
-            ("0 0,2 5,2 6", [(RISE, "error", 12, 16, "ignore")]),
-            ("0 0,2 5,1 6", [(RISE, "error", 12, 16, "ignore")]),
-        ),
-        *(("0 0,2 5,3 4", [(RISE, "error", 12, 16, "ignore")]), ("0 0,2 5,3 5", [(RISE, "info", 12, 16, "ignore")])),
-        *(("0 0,2 5,2 5", [(RISE, "error", 12, 16, "ignore")]), ("-1 0", [(RISE, "error", 4, 9, "die")])),
-        *(("0 -1", [(RISE, "error", 4, 9, "die")]), ("zero 0", [(BAD_LINE, "error", 4, 11, "die")])),
-        *(
-            ("0 0 0", [(BAD_LINE, "error", 4, 10, "offline")]),
-            ("", []),
-            (b"", []),
-            (b"0\n", [(BAD_LINE, "warning", 0, 2, "ignore")]),
-        ),
+        *((lines, []) for lines in ("0 0,2 5,3 6", "", b"")),
+        *((f"0 0,2 5,{last}", [(RISE, "error", 12, 16, "ignore")]) for last in ("2 6", "1 6", "3 4", "2 5")),
+        ("0 0,2 5,3 5", [(RISE, "info", 12, 16, "ignore")]),
+        *((line, [(RISE, "error", 4, 9, "die")]) for line in ("-1 0", "0 -1")),
+        *(("zero 0", [(BAD_LINE, "error", 4, 11, "die")]), ("0 0 0", [(BAD_LINE, "error", 4, 10, "offline")])),
+        (b"0\n", [(BAD_LINE, "warning", 0, 2, "ignore")]),
         (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
         (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
     ],
@@ -233,20 +240,16 @@ def _log_dir(tmp_path: Path, **files: bytes) -> Path:
     return tmp_path
 
 
+OF_ENDS = {"log_start": "log-start", "recovery_point": "recovery-point", "replication": "high-watermark"}
+
+
 @each(("offset", "told"), [(7, False), (8, False), (9, True)])
-@each(
-    ("name", "code"),
-    [
-        ("log_start_offset_checkpoint", "log-start-beyond-end"),
-        ("recovery_point_offset_checkpoint", "recovery-point-beyond-end"),
-        ("replication_offset_checkpoint", "high-watermark-beyond-end"),
-        ("cleaner_offset_checkpoint", "cleaner-offset-beyond-end"),
-    ],
-)
+@each("name, code", [*OF_ENDS.items(), ("cleaner", "cleaner-offset")])
 def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, code: str, offset: int, told: bool) -> None:
     entries = [("orders", 2, 99), ("orders", 3, offset), ("orders", 33, 99)]
-    found = [one for one in findings_of(_log_dir(tmp_path, **{name: checkpoint(entries=entries)})) if "beyond" in one.code]
-    assert told_values(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
+    files = {f"{name}_offset_checkpoint": checkpoint(entries=entries)}
+    found = [one for one in findings_of(_log_dir(tmp_path, **files)) if "beyond" in one.code]
+    assert told_values(found) == [(f"{code}-beyond-end", "error", 16, 26, "at most 8", str(offset))] * told
     is_read = told and not code.startswith("log")
     assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * is_read
     (tmp_path / "orders-3").rename(tmp_path / f"orders-3.{'0123456789abcdef' * 2}-delete")  # another may be there since
@@ -286,6 +289,26 @@ def test_partitions_without_a_directory_are_missing(
     assert all(f" {'-'.join(line.split()[:2])} " in one.message for one, (_, line) in zip(found, expected, strict=True))
 
 
+def test_a_partition_in_another_log_directory_of_the_broker_is_not_missing(tmp_path: Path, monkeypatch: Patch) -> None:
+    path = _log_dir(tmp_path / "d1", recovery_point_offset_checkpoint=checkpoint(entries=[("b", 1, 5)]))
+    write_partition(tmp_path / "d2", topic="b", partition=1, segments={0: [_batch(0)]})
+    for broker in (1, 2):
+        (tmp_path / "d2" / "meta.properties").write_text(f"version=0\nbroker.id={broker}\n")
+        assert len(findings_of(path, "partition-missing")) == broker - 1
+    let_fail(monkeypatch, "open", path / "recovery-point-offset-checkpoint")
+    assert {one.path for one in findings_of(path, "io-error")} >= {str(path)}, "nobody knows"
+
+
+def test_only_partitions_of_one_topic_have_one_id(tmp_path: Path) -> None:
+    other = "xuNFeVKBTimjCGKSv9Pz9Q"
+    ids = {"a-0": ORDERS, "a-1": ORDERS, "b-0": other, f"a-2.{'0' * 32}-delete": other, "a-3": other}
+    for name, topic_id in ids.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    found = findings_of(_log_dir(tmp_path), "partition-metadata-bad")
+    assert [(Path(one.path).parent.name, one.severity) for one in found] == [("a-3", "warning")]
+
+
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
     directory = _log_dir(tmp_path, log_start_offset_checkpoint=checkpoint(entries=[("orders", 3, 7)]))
     log = directory / "orders-3" / file_name(4, ".log")
@@ -312,6 +335,10 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
     (directory / "meta.properties").write_bytes(data)
     found = findings_of(directory, "log-dir-file-bad")
     assert [(one.severity, one.start, one.end, one.broker_forecast) for one in found] == [("error", 0, len(data), "die")] * is_bad
+    (directory / "meta.properties").rename(directory / "cleaner-offset-checkpoint")
+    for severity in ("info", "warning"):  # which has the metadata log is of KRaft
+        assert [one.severity for one in findings_of(directory, "meta-properties-missing", is_pedantic=True)] == [severity]
+        (directory / "__cluster_metadata-0").mkdir(exist_ok=True)
 
 
 @each(
@@ -334,9 +361,10 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     path = tmp_path / f"{name}-checkpoint"
     path.write_bytes(data)
     forecast = without if is_reset else "offline"
-    assert [(one.code, one.start, one.end, one.broker_forecast.partition(":")[0]) for one in findings_of(path)] == [
-        ("log-dir-file-bad", *one, forecast) for one in told
-    ]
+    found = findings_of(path)
+    said = [(one.code, one.start, one.end, one.broker_forecast.partition(":")[0]) for one in found]
+    assert said == [("log-dir-file-bad", *one, forecast) for one in told]
+    assert {"serves no replica" in one.message for one in found} <= {is_reset and without == "offline"}
     (report,) = (row for row in rows_of(path) if isinstance(row, FileReport))
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
 
@@ -347,7 +375,8 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
 @each(
     ("name", "code", "severity"),
     [
-        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning")),
+        *(("5.log", "name-width-odd", "error"), ("5.index", "name-width-odd", "warning"), ("0.index", "name-width-odd", None)),
+        *((f"abc.log.{mark}", "name-not-numeric", "error") for mark in ("swap", "cleaned")),
         *(("abc.log", "name-not-numeric", "error"), ("-0000000000000000005.timeindex", "name-not-numeric", None)),
         *(("abc.txt", None, None), ("a,b", "name-not-utf8", None), ("a\nb", "name-not-utf8", None)),
         *(("a\udc80b", "name-not-utf8", None), ("a\udcffb", "name-not-utf8", None), ("ä", None, None)),
@@ -380,6 +409,15 @@ def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) 
     words = f"{swap} is about to replace others. A restart puts them in place without reading them, for offsets 4 to 7, and"
     found = leftovers(swapped=_batch(4, epoch=3) + _batch(6, epoch=4))
     assert found == [("leftover-swap", f"{words} deletes {file_name(4, '.log')}.")]
+    words = "A restart puts them in place without reading them, for offsets 0 to 7, and deletes {}, {}."
+    ((_, found_words),) = leftovers(file_name(0, ".log.swap"), swapped=_batch(4, epoch=3) + _batch(6, epoch=4))
+    assert found_words.endswith(words.format(file_name(0, ".log"), file_name(4, ".log")))
+    index = file_name(4, ".index.swap")
+    words = f"{index} is about to replace others. A restart renames them, and deletes no segment, because no log is among them."
+    assert leftovers(index) == [("leftover-swap", words)]
+    for names, forecast in (([index], "ignore"), ([index, swap], "delete")):
+        (one,) = findings_of(_partition(tmp_path / forecast, SEGMENTS, dict.fromkeys(names, b"")), "leftover-swap")
+        assert (Path(one.path).name, one.broker_forecast) == (names[-1], forecast)
     ((_, words),) = leftovers(swapped=_batch(4, epoch=3) + flipped(_batch(6, epoch=4)))
     assert words.endswith(" The new log is damaged: keep a copy of the old segments.")
     words = dict(leftovers(cleaned, swapped=_batch(4)))["leftover-swap"]
@@ -462,7 +500,7 @@ def _data(**fields: object) -> bytes:
         ([HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER], BAD),
         ([HEADER, _data(codec="gzip"), FOOTER], BAD),
         ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], BAD),
-        ([HEADER, flipped(_data()), FOOTER], BAD),
+        *(([HEADER, *[flipped(_data())] * count, FOOTER], BAD) for count in (1, 2)),
         ([flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
         ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
         ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),
@@ -579,26 +617,25 @@ def test_a_file_that_is_named_is_what_the_caller_says_whatever_its_name(tmp_path
         assert isinstance(report, FileReport) and (report.file_type, report.bytes_intact) == (file_type, len(data))
 
 
+@each(("limit", "holes", "size"), [(9, "(2 holes)", 3), (1, "(at least 1 hole)", 1)])
+def test_all_holes_of_a_file_are_counted(tmp_path: Path, monkeypatch: Patch, limit: int, holes: str, size: int) -> None:
+    with (tmp_path / LOG).open("wb") as file:
+        for offset in range(3):
+            file.seek(offset << 21)
+            file.write(_batch(2 * offset))
+    monkeypatch.setattr(file_object, "_MAX_HOLES", limit)
+    (found,) = findings_of(tmp_path / LOG, "sparse-file")
+    assert (int(found.message.partition(" ")[0].replace(",", "")) >> 20, holes in found.message) == (size, True)
+
+
 # --- what the system does not tell
-
-
-def _without_status(monkeypatch: Patch, *paths: Path, error: int) -> None:
-    """Let os.stat fail for some paths."""
-    stat = os.stat
-
-    def failing(path: Any, *args: Any, **options: Any) -> os.stat_result:
-        if isinstance(path, str | Path) and Path(path) in paths:
-            raise OSError(error, os.strerror(error), str(path))
-        return stat(path, *args, **options)
-
-    monkeypatch.setattr(os, "stat", failing)
 
 
 @each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
 @each("name", [LOG, file_name(0, ".index"), EPOCHS])
 def test_a_file_whose_status_is_unknown_is_there(tmp_path: Path, monkeypatch: Patch, name: str, error: int, code: str) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)]})
-    _without_status(monkeypatch, directory / name, error=error)
+    let_fail(monkeypatch, "stat", directory / name, error=error)
     (found,) = findings_of(directory)
     assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
 
@@ -606,25 +643,24 @@ def test_a_file_whose_status_is_unknown_is_there(tmp_path: Path, monkeypatch: Pa
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
 def test_a_log_directory_is_checked_where_nobody_says_what_it_holds(tmp_path: Path, monkeypatch: Patch, error: int) -> None:
     directory = _log_dir(tmp_path / "data")
-    (tmp_path / "elsewhere").mkdir()
-    (directory / "orders-9").symlink_to(tmp_path / "elsewhere")
+    for name, target in (("orders-9", "elsewhere"), ("orders-7", "data-old"), ("orders-6", "data/inner")):
+        (tmp_path / target).mkdir()
+        (directory / name).symlink_to(tmp_path / target)
     (directory / "orders-8").symlink_to("nowhere")
     links = {(Path(one.path).name, one.code) for one in findings_of(directory) if one.code.startswith("symlink")}
-    assert links == {("orders-9", "symlink-outside"), ("orders-8", "symlink-loop")}
-    (directory / "orders-8").unlink()
-    _without_status(monkeypatch, directory / "meta.properties", directory / "orders-9", error=error)
+    assert links == {("orders-9", "symlink-outside"), ("orders-7", "symlink-outside"), ("orders-8", "symlink-loop")}
+    for name in ("orders-8", "orders-7", "orders-6"):
+        (directory / name).unlink()
+    (directory / "inner").rmdir()
+    let_fail(monkeypatch, "stat", directory / "meta.properties", directory / "orders-9", error=error)
     found = {(Path(one.path).name, one.severity) for one in findings_of(directory) if one.severity == "error"}
     assert found == {("meta.properties", "error"), ("orders-9", "error")}
 
 
 def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / LOG).write_bytes(_batch(0))
-
-    def no_size(_descriptor: int) -> os.stat_result:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fstat", no_size)
+        patched.setattr(os, "fstat", mock.Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO))))
         found = findings_of(tmp_path / LOG)
     assert [(one.code, one.severity) for one in found] == [("io-error", "error")]
 
@@ -633,26 +669,11 @@ def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Pat
     path = tmp_path / "topic-0"
     path.mkdir()
     facts = PartitionFacts(str(path), tree.PartitionFiles(str(path)), Settings(now=0), lambda _: None)
-    open_whole, codes = os.open, {errno.EIO: "file-io-error", errno.EACCES: "", errno.ENOENT: ""}
-    for number, code in codes.items():
-
-        def fails(name: str, *arguments: int, number: int = number) -> int:
-            if name.endswith("cleaner-offset-checkpoint"):
-                raise OSError(number, os.strerror(number))
-            return open_whole(name, *arguments)
-
-        monkeypatch.setattr(os, "open", fails)
-        try:
-            assert facts.checkpointed_offset("cleaner-offset-checkpoint") == (False, None)
-            assert not code
-        except Unreadable as error:
-            assert error.code == code
-
-
-def test_a_directory_whose_name_goes_on_from_that_of_the_log_directory_is_outside(tmp_path: Path) -> None:
-    directory = _log_dir(tmp_path / "data")
-    for name in ("data-old", "data/inner"):
-        (tmp_path / name).mkdir()
-        (directory / f"{Path(name).name}-9").symlink_to(tmp_path / name)
-    links = [Path(one.path).name for one in findings_of(directory) if one.code == "symlink-outside"]
-    assert links == ["data-old-9"]
+    for number, code in {errno.EIO: "file-io-error", errno.EACCES: "", errno.ENOENT: ""}.items():
+        with monkeypatch.context() as patched:
+            let_fail(patched, "open", tmp_path / "cleaner-offset-checkpoint", error=number)
+            try:
+                assert facts.checkpointed_offset("cleaner-offset-checkpoint") == (False, None)
+                assert not code
+            except Unreadable as error:
+                assert error.code == code

@@ -108,12 +108,13 @@ def test_an_end_is_torn_in_the_header_or_after_it(tmp_path: Path, count: int, co
 # --- zeros at the end
 
 
-@each(("size", "severity"), [(4096, "warning"), (4095, "error"), (8192, "warning"), (SIZE + 1, "error")])
+@each(("size", "severity"), [*((size, "warning") for size in (4096, 1 << 20, 257 << 12)), (4095, "error"), (SIZE + 1, "error")])
 def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp_path: Path, size: int, severity: str) -> None:
     (found,) = _of_aged_log(tmp_path, _batch(0).ljust(size, b"\0"))
     assert told([found]) == [("zero-tail", severity, SIZE, size, (None, None))]
     zeros = size - SIZE
-    assert found.message == f"The last {'byte of the file is' if zeros == 1 else f'{zeros:,} bytes of the file are'} zero."
+    whole = " The file is 1 MiB exactly: it looks preallocated." if size == 1 << 20 else ""
+    assert found.message == f"The last {'byte of the file is' if zeros == 1 else f'{zeros:,} bytes of the file are'} zero.{whole}"
 
 
 # --- ends that are cut between batches
@@ -131,9 +132,8 @@ def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes |
 @each(
     ("files", "attested", "names"),
     [
-        ({"index": index_of(entries=[(1, SIZE)])}, None, ""),
+        *(({"index": index_of(entries=[(1, position)])}, None, "") for position in (SIZE, 2 * SIZE - 1)),
         ({"index": index_of(entries=[(1, 2 * SIZE)])}, 2, f"{INDEX} knows"),  # where a batch would follow
-        ({"index": index_of(entries=[(1, 2 * SIZE - 1)])}, None, ""),
         ({"index": index_of(entries=[(2, SIZE)])}, 2, f"{INDEX} knows"),
         ({"index": index_of(entries=[(1, SIZE), (7, 9 * SIZE)], zero_entry_count=9)}, 7, f"{INDEX} knows"),
         ({"index": index_of(entries=[(7, 9 * SIZE)], trailing=b"\1\1\1\1")}, 7, f"{INDEX} knows"),
@@ -168,10 +168,8 @@ def test_files_beside_a_log_say_how_far_it_went(tmp_path: Path, files: dict[str,
     [
         (12, 14, [("uncovered-header-rot", "11", "12")]),  # in the middle of the batch
         (1035, 14, [("uncovered-header-rot", "11", "1035")]),
-        (1035, 15, []),  # where nothing ends
-        (12, 15, []),
-        (12, 13, []),  # there is no room
-        (11, 13, []),  # nor a gap
+        *((first, 15, []) for first in (12, 1035)),  # where nothing ends
+        *((first, 13, []) for first in (11, 12)),  # there is no room, or no gap
     ],
 )
 def test_the_last_batch_after_a_gap_ends_where_a_snapshot_says(
@@ -283,11 +281,8 @@ def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, s
     ("position", "value", "locus"),
     [
         (17, flipped(flipped(_batch(1)[17:19], 0)), "payload"),  # two bytes of the checksum
-        (21, b"\x80\0", "header"),  # attributes
-        (21, b"\0\x80", "header"),
-        (23, struct.pack(">i", -1), "header"),  # last offset delta
-        (57, struct.pack(">i", -1), "header"),  # count
-        (57, struct.pack(">i", 2), "header"),
+        *((21, value, "header") for value in (b"\x80\0", b"\0\x80")),  # attributes
+        *((at, struct.pack(">i", value), "header") for at, value in ((23, -1), (57, -1), (57, 2))),  # last offset delta, count
         (61, b"\x70", "records"),  # length of the first record
         (75, b"\x02", "records"),  # its count of headers
         (70, b"V", "payload"),
@@ -372,6 +367,8 @@ def test_a_file_of_another_kind_is_recognized_by_its_first_bytes(tmp_path: Path,
     (found,) = of_log(tmp_path, data)
     assert told([found]) == [("not-a-segment", "error", 0, len(data), (None, None))]
     assert (found.found, found.message) == (kind, f"This is not a segment: it starts like a file of type {kind}.")
+    found, *_ = of_log(tmp_path, data + _batch(0))  # as an archive has files as they are
+    assert (found.code, found.found) == ("not-a-segment", kind)
 
 
 @each(
@@ -391,6 +388,13 @@ def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: 
     assert told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]
     assert found.message == f"{len(sample)} bytes that are not a batch: {words}."
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
+
+
+def test_zeros_between_batches_say_what_a_restart_deletes_after_them(tmp_path: Path) -> None:
+    for offsets, words in (((2,), "1 batch after, offset 2"), ((2, 3), "2 batches after, offsets 2 to 3")):
+        (found,) = of_log(tmp_path, _batch(0) + bytes(SIZE) + _log(*offsets))
+        assert (found.code, found.found) == ("zero-hole", str(len(offsets)))
+        assert found.message.endswith(f" Missing here: offset 1. {words}: a restart that scans this segment deletes them.")
 
 
 def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path)
     def crash(context: FileContext) -> None:
         if context.base_offset == 1:
             context.report("crc-mismatch", 0, 0, "Found before the crash.")
+            context.tick(61)
             os.kill(os.getpid(), signal.SIGKILL)
 
     with _before_each(crash):
@@ -131,6 +132,9 @@ def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path)
         ("check-crashed", file_name(1, ".log")),
         ("crc-mismatch", file_name(2, ".log")),
     ]
+    (one,) = (row for row in rows if isinstance(row, Finding) and row.code == "check-crashed")
+    assert (one.file_type, one.start, one.end) == ("log", 61, len(broken))
+    assert one.message == "The process that checked it died at byte 61: SIGKILL. All other files were checked."
 
 
 def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:

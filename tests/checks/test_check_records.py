@@ -168,6 +168,14 @@ def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
     assert "more than 1,048,576 bytes" in findings[-1].message
 
 
+@each("policy", ["compact", "compact,delete", "delete"])
+def test_records_without_a_key_are_counted_where_the_cleaner_needs_one(tmp_path: Path, policy: str) -> None:
+    data = batch(records=[record(key=b"k"), record(value=b"v"), record(value=b"w")])
+    data += batch(records=[record(value=b"v")], base_offset=3, is_control=True)  # which is no user's
+    found = [one for one in of_log(tmp_path, data, level="deep", cleanup_policy=policy) if one.code == "key-missing-compacted"]
+    assert [one.message.partition(",")[0] for one in found] == ["2 records without a key"] * ("compact" in policy)
+
+
 def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
     one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
     assert len(one) < 3000

@@ -152,6 +152,8 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
     assert found[0].found == "0xffffffffffffffff"
     (one,) = (one for one in of_log(tmp_path, _wide(top, 2), base=top) if one.code == "offset-negative")
     assert (one.found, one.offset_first, one.offset_last) == ("0x7fffffffffffffff", top, top)
+    (one,) = (one for one in of_log(tmp_path, _log(0), _wide((1 << 31) - 1, 2)) if one.code == "offset-overflow-int32")
+    assert (one.found, "Offset 2,147,483,648 is 2,147,483,648 above" in one.message) == (str(1 << 31), True)
 
 
 OUT_OF_LINE = [
@@ -223,6 +225,9 @@ def test_an_offset_that_is_there_before_damage_comes_again_after_it(tmp_path: Pa
         again = batch(records=[record(value=b"another")] * 3, base_offset=first)
         found = of_log(tmp_path, _log(0, 1), _log(2)[:-1] + b"?", again)
         assert [one.code for one in found if one.code != "crc-mismatch"] == codes
+    (found_again,) = of_log(tmp_path, _log(*range(5)), _wide(5, 3), _wide(4, 2), _log(8))
+    assert (found_again.code, found_again.expected, found_again.found) == ("offset-duplicate", "8", "4")
+    assert found_again.message.startswith("Offsets 5 to 5 are in this batch and in the one before, at byte ")
 
 
 def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:

@@ -69,16 +69,14 @@ def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
         assert _of(tmp_path, [pieces[0], _marker(1, producer_epoch=epoch)]) == []
 
 
-def test_a_marker_is_not_a_last_batch_of_its_producer(tmp_path: Path) -> None:
-    (found,) = _of(tmp_path, [_in_txn(0, 0), _marker(1), _data(2, 5)], "sequence-gap")
-    assert found.message.startswith("Producer 7, epoch 0: sequence 1 should follow its batch that ends at offset 0, but 5 does")
-
-
-def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
+def test_the_epoch_that_a_marker_brought_is_the_one_that_counts_and_not_its_offset(tmp_path: Path) -> None:
+    (gap,) = _of(tmp_path, [_in_txn(0, 0), _marker(1), _data(2, 5)], "sequence-gap")
+    assert gap.message.startswith("Producer 7, epoch 0: sequence 1 should follow its batch that ends at offset 0, but 5 does")
     for epoch in (3, -1):
         pieces = [_in_txn(0, 0, producer_epoch=1), _marker(1, producer_epoch=4), _data(2, 1, producer_epoch=epoch)]
         told = [("producer-epoch-regression", "warning", *place(pieces, 2), 2, 2, "4", str(epoch))]
-        assert _told(_of(tmp_path, pieces)) == told
+        found = _of(tmp_path, pieces)
+        assert (_told(found), "its last batch" in found[0].message) == (told, False), "which has a lower epoch"
     for sequence, epoch in ((77, 4), (1, 5)):  # after a marker with a new epoch any sequence may follow
         assert _of(tmp_path, [*pieces[:2], _data(2, sequence, producer_epoch=epoch)]) == []
     assert _of(tmp_path, [_data(0, 0), _data(1, 9, producer_epoch=1), _data(2, 10, producer_epoch=1)]) == []
@@ -205,13 +203,14 @@ def test_each_transaction_hangs_since_the_latest_time_up_to_its_last_record(tmp_
     segments = {
         0: [_in_txn(0, 0, producer_id=7, minutes=-200), _plain(1, minutes=-150)],
         2: [_plain(2, minutes=-190), _in_txn(3, 0, producer_id=8, minutes=-195)],
-        4: [_plain(4, minutes=-100), _in_txn(5, 0, producer_id=9, minutes=-120), _plain(6)],
+        4: [_plain(4, minutes=-160), _in_txn(5, 0, producer_id=9, minutes=-180), _in_txn(6, 1, producer_id=8, minutes=-140)],
+        7: [_plain(7)],
     }
     found = _of_txn(write_partition(tmp_path, segments=segments))
     said = [one.message.partition("since offset ")[2].partition(" after its last")[0] for one in found]
     assert said == [
         f"{offset}, and the log continues for {time} and {later}"
-        for offset, time, later in ((0, "3 h 20 min", "6 offsets"), (3, "2 h 30 min", "3 offsets"), (5, "1 h 40 min", "1 offset"))
+        for offset, time, later in ((0, "3 h 20 min", "7 offsets"), (5, "2 h 30 min", "2 offsets"), (3, "2 h 20 min", "1 offset"))
     ]
 
 
@@ -228,6 +227,9 @@ def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_
         (found,) = _of_txn(directory)
         assert found.code == ("txn-hanging" if is_certain else "txn-open")
         assert ("may have been where bytes or offsets are missing" in found.message) == (not is_certain)
+    (directory / LOG).write_bytes(first)
+    for path, where in ((directory, "by the end of the log"), (directory / LOG, "in this file")):
+        assert findings_of(path, "txn-open", is_pedantic=True)[0].message.endswith(f", with no marker {where}.")
 
 
 def test_what_is_empty_before_an_open_transaction_is_passed_over(tmp_path: Path) -> None:
@@ -252,6 +254,8 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
         assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
         (directory / file_name(0, ".index")).unlink()
         assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory))
+        (directory / file_name(0, ".txnindex")).touch()
+        assert "txn-aborted-not-indexed" not in codes_of(findings_of(directory)), "a broker scans it when it opens it"
 
 
 TWO_ABORTED = [_in_txn(0, 0), _marker(1, is_commit=False), _in_txn(2, 1), _marker(3, is_commit=False), _plain(4)]
@@ -303,9 +307,7 @@ _VALUE = struct.pack(">hi", 0, 0)
         (control_record(control_type=1, value=None), "control-value-short", "null"),
         (control_record(control_type=1, value=_VALUE[:5]), "control-value-short", "0000000000"),
         (control_record(control_type=0, value=_VALUE), None, ""),
-        (control_record(control_type=2, value=_VALUE), "control-type-unknown", "2"),
-        (control_record(control_type=6, value=_VALUE), "control-type-unknown", "6"),
-        (control_record(control_type=-1, value=_VALUE), "control-type-unknown", "-1"),
+        *((control_record(control_type=kind, value=_VALUE), "control-type-unknown", str(kind)) for kind in (2, 6, -1)),
     ],
 )
 @each("producer", [0, 7])
@@ -318,21 +320,15 @@ def test_a_marker_says_what_a_marker_can_say(tmp_path: Path, producer: int, one:
         assert (row.severity, row.broker_forecast.partition(" ")[0]) == ("error", "die")
         assert (row.start, row.end) == (start if code == "control-type-unknown" else start + 61, end)
         assert (row.offset_first, row.offset_last) == (1, 1)
-
-
-def test_what_a_marker_says_is_not_read_where_checksums_are_not(tmp_path: Path) -> None:
-    odd = _control(1, control_record(control_type=1, value=_VALUE, key_size=3))
-    assert _of(tmp_path, [_in_txn(0, 0), odd], "control-key-short", level="quick") == []
+    assert _of(tmp_path, pieces, *filter(None, [code]), level="quick") == [], "it is not read where checksums are not"
 
 
 @each(
     ("one", "said"),
     [
-        (control_record(control_type=7, value=b""), ("control-type-unknown", "warning", "ignore")),
-        (control_record(control_type=-1, value=b""), ("control-type-unknown", "warning", "ignore")),
+        *((control_record(control_type=kind, value=b""), ("control-type-unknown", "warning", "ignore")) for kind in (7, -1)),
         (control_record(control_type=4, value=b"\0\0"), ("control-value-short", "error", "blind")),
-        (control_record(control_type=4, value=b"\0\0\0"), None),
-        (control_record(control_type=4, value=b"\0\1"), None),  # a newer version may be shorter
+        *((control_record(control_type=4, value=value), None) for value in (b"\0\0\0", b"\0\1")),  # newer ones may be shorter
         (record(value=b""), ("control-key-null", "error", "blind")),
     ],
 )
@@ -343,6 +339,8 @@ def test_a_note_of_a_quorum_says_what_it_can_say(tmp_path: Path, one: Record, sa
 
 
 _KRAFT_VERSION = control_record(control_type=3, value=bytes(11))
+WITHOUT_PRODUCER = [_control(0, commit_record(), producer=-1, in_txn=in_txn) for in_txn in (False, True)]
+OF_TWO = [_control(0, commit_record(), commit_record()), _control(0, commit_record(), records_count=2)]
 
 
 @each(
@@ -350,8 +348,8 @@ _KRAFT_VERSION = control_record(control_type=3, value=bytes(11))
     [
         (_control(0, commit_record()), None),
         (_control(0, commit_record(), in_txn=False), "is not flagged as transactional."),
-        (_control(0, commit_record(), producer=-1, in_txn=False), "has no producer id, so it ends no transaction."),
-        (_control(0, commit_record(), commit_record()), "says it holds 2 records, of which a broker only reads the first."),
+        *((control, "has no producer id, so it ends no transaction.") for control in WITHOUT_PRODUCER),
+        *((control, "says it holds 2 records, of which a broker only reads the first.") for control in OF_TWO),
         (_control(0, commit_record(), codec="gzip"), "is compressed (gzip)."),
         (_control(0, _KRAFT_VERSION, producer=-1, in_txn=False), None),
         (_control(0, _KRAFT_VERSION, producer=-1, in_txn=False, codec="gzip"), "is compressed (gzip)."),
@@ -409,12 +407,9 @@ def test_snapshots_agree_with_logs(tmp_path: Path, entry: bytes, in_txn: bool, e
         assert f": the log up to offset 2 shows {expected}; the snapshot has {found}." in told[0].message
 
 
-def test_an_empty_batch_that_the_cleaner_kept_may_have_opened_a_transaction(tmp_path: Path) -> None:
-    for opened in (-1, 0):
-        assert _snapshot_of(tmp_path / str(opened), [_entry(opened=opened)], in_txn=True, count=0) == []
-
-
-def test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more(tmp_path: Path) -> None:
+def test_of_a_log_whose_start_is_gone_or_was_emptied_a_snapshot_may_know_more(tmp_path: Path) -> None:
+    for opened in (-1, 0):  # a batch that the cleaner emptied may have opened a transaction
+        assert _snapshot_of(tmp_path / f"opened{opened}", [_entry(opened=opened)], in_txn=True, count=0) == []
     for number, (entries, expected) in enumerate(
         (([_entry(8), _entry(9, opened=3)], []), ([_entry(opened=39)], []), ([_entry(opened=40)], ["no open transaction"]))
     ):
@@ -483,6 +478,7 @@ assert len(_SOUND) == 10 + 2 * 46
 
 
 _SALVAGED = (0, 2, 0, 0, 102, 0)
+_TRAILED = (_SOUND + b"xyz", _written(trailing=b"xyz"))
 
 
 @each(
@@ -495,12 +491,10 @@ _SALVAGED = (0, 2, 0, 0, 102, 0)
         (_SOUND[:101], ("snapshot-truncated", "error", 56, 101, "102", "101"), (0, 1, 0, 0, 56, 45)),
         (_SOUND[:-1] + b"\1", ("snapshot-crc-mismatch", "error", 0, 102, None, f"0x{_SOUND[2:6].hex()}"), _SALVAGED),
         (_written(entry_count=92), ("snapshot-truncated", "error", 102, 102, str(10 + 92 * 46), "102"), _SALVAGED),
-        (_written(entry_count=93), ("snapshot-count-absurd", "error", 6, 10, "2", "93"), _SALVAGED),
-        (_written(entry_count=-1), ("snapshot-count-absurd", "error", 6, 10, "2", "-1"), _SALVAGED),
+        *((_written(entry_count=of), ("snapshot-count-absurd", "error", 6, 10, "2", str(of)), _SALVAGED) for of in (93, -1)),
         (_written(version=2), ("snapshot-version-unknown", "error", 0, 2, "1", "2"), _SALVAGED),
         (_written(version=2, crc=1), ("snapshot-version-unknown", "error", 0, 2, "1", "2"), (0, 0, 0, 0, 0, 102)),
-        (_SOUND + b"xyz", ("snapshot-trailing-bytes", "error", 102, 105, None, None), (2, 0, 0, 102, 0, 3)),
-        (_written(trailing=b"xyz"), ("snapshot-trailing-bytes", "error", 102, 105, None, None), (2, 0, 0, 102, 0, 3)),
+        *((data, ("snapshot-trailing-bytes", "error", 102, 105, None, None), (2, 0, 0, 102, 0, 3)) for data in _TRAILED),
         (
             producer_snapshot(entries=[*_TWO, _entry(7, epoch=1)]),
             ("snapshot-duplicate-producer", "warning", 102, 148, None, "7"),

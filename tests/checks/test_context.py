@@ -60,10 +60,7 @@ def test_no_finding_hides_behind_better_ones_of_its_code(
     ("code", "end", "is_newest", "grows", "severity"),
     [
         *((code, 100, is_newest, True, INFO) for code in ("torn-tail", "torn-header", "zero-tail") for is_newest in (True, None)),
-        *(
-            ("torn-tail", end, is_newest, grows, ERR)
-            for end, is_newest, grows in ((99, True, True), (100, False, True), (100, True, False))
-        ),
+        *(("torn-tail", *of_file, ERR) for of_file in ((99, True, True), (100, False, True), (100, True, False))),
         ("crc-mismatch", 100, True, True, ERR),
     ],
 )

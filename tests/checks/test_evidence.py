@@ -20,7 +20,16 @@ from kdump.formats.tree import PartitionFiles
 from kdump.mending.recover import recover
 from kdump.tables import Row
 from tests.builders.cluster_metadata import config, replicas, topic
-from tests.builders.files import checkpoint, file_name, partition_metadata, producer_snapshot, time_index, write_partition
+from tests.builders.files import (
+    aborted_transaction,
+    checkpoint,
+    file_name,
+    partition_metadata,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+    write_partition,
+)
 from tests.builders.files import offset_index as index_of
 from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, batch, message, record, wrapper
@@ -110,6 +119,9 @@ def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str) -> None
     directory = _without_middle(tmp_path)
     (directory / file_name(10, suffix)).write_bytes(b"".join(_ten(10)))
     assert _told(directory) == GAP
+    directory = _partition(tmp_path / "first", {10: _ten(10), 30: _ten(30)})
+    (directory / file_name(0, ".log.deleted")).write_bytes(b"".join(_ten(0)))  # as retention leaves it
+    assert _told(directory) == [("segment-missing", "error", 20, 29)]
 
 
 @each("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
@@ -134,16 +146,26 @@ def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(tmp_path: Path, topi
 
 
 def test_what_the_cleaner_did_below_its_checkpoint_explains_no_gap_above(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)})
-    _note(tmp_path, "cleaner", ("orders", 3, 10))
-    assert _told(directory) == [("segment-missing", "error", 20, 29)]
+    for number, (segments, noted, told) in enumerate(
+        (
+            ({0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)}, 10, [("segment-missing", "error", 20, 29)]),
+            ({0: [*_ten(0)[:9], *_ten(10)], 30: _ten(30)}, 10, [("segments-gap", "info", 20, 29)]),
+            ({0: [_batch(0, 0, span=2), _batch(2, 7, span=8)], 20: _ten(20)}, 5, GAP),
+        )
+    ):
+        directory = _partition(tmp_path / str(number), segments)
+        _note(tmp_path / str(number), "cleaner", ("orders", 3, noted))
+        assert _told(directory) == told
 
 
 def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_path: Path) -> None:
     for name, segments, told in (
         ("small", {0: _ten(0), 14: _ten(14)}, ("segment-missing", "warning", 10, 13)),
         ("half", {0: _ten(0), 15: _ten(15)}, ("segment-missing", "error", 10, 14)),
+        ("before an empty newest segment", {0: _ten(0), 20: _ten(20), 30: []}, LOST[0]),
         ("few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, ("segments-gap", "info", 3, 5)),
+        ("enough", {0: [_batch(0, 3)], 6: [_batch(6, 5)]}, ("segment-missing", "error", 3, 5)),
+        ("small of few", {0: [_batch(0, 4)], 5: [_batch(5, 4)]}, ("segment-missing", "warning", 4, 4)),
     ):
         assert _told(_partition(tmp_path / name, segments)) == [told]
 
@@ -153,6 +175,9 @@ def test_messages_that_the_cleaner_left_in_a_wrapper_speak_for_it_or_are_not_kno
     thinned, ten = ([message(value=b"v")] * count for count in (4, 10))
     segments = {0: [wrapper(messages=thinned, inner_offsets=[0, 2, 5, 9], offset=9)], 14: [wrapper(messages=ten, base_offset=14)]}
     assert _told(_partition(tmp_path, segments), level=level) == [("segments-gap", "info", 10, 13)]
+    segments[0] = [wrapper(messages=ten)]  # whole
+    missing = ("segment-missing", "warning") if level == "deep" else ("segments-gap", "info")
+    assert _told(_partition(tmp_path / "whole", segments), level=level) == [(*missing, 10, 13)]
 
 
 def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> None:
@@ -184,6 +209,16 @@ def test_where_the_cleaner_was_snapshots_attest_segments(snapshot: int, has_meta
 # --- a segment of which only the log was removed
 
 
+@each(("topic", "first"), [("orders", 10), ("__consumer_offsets", 15)])  # before it, the cleaner may have removed what is missing
+def test_what_indexes_attest_of_a_segment_is_lost_and_what_is_before_it(tmp_path: Path, topic: str, first: int) -> None:
+    segments = {0: _ten(0), 15: _ten(15)[:5], 20: _ten(20)}
+    directory = _partition(tmp_path, segments, topic=topic, index_interval_bytes=0)
+    _remove(directory, 15, ".log")
+    assert _told(directory) == [("segment-missing", "error", first, 19)]
+    (found,) = findings_of(directory, "segment-missing")
+    assert f" {file_name(15, '.index')} and 1 more index are still there without a log; " in found.message
+
+
 def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs(tmp_path: Path) -> None:
     directory = _thirty(tmp_path)
     _remove(directory, 0, ".log")
@@ -194,6 +229,9 @@ def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epoc
     for start in (20, 25):  # as retention leaves it, or a deletion of records
         (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, start)]))
         assert _told(directory) == []
+    internal = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")  # never in remote storage
+    _remove(internal, 0)
+    assert _told(internal) == FIRST_LOST
 
 
 @each(
@@ -222,6 +260,7 @@ def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path
     for left, told in (
         (".index", FIRST_LOST),  # a broker that deletes a segment deletes it as well
         (".log.deleted", []),  # from a broker that then crashed
+        (".log.bak", [("segments-not-local", "info", 0, 9)]),
     ):
         _remove(directory, 0)
         (directory / file_name(0, left)).write_bytes(b"")
@@ -293,7 +332,9 @@ def test_gaps_are_judged_by_the_policy_in_the_metadata(tmp_path: Path, configs: 
 
 def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     words = "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted."
-    assert _gap(_with_gap(tmp_path, topic="__cluster_metadata")) == ("error", words)
+    directory = _with_gap(tmp_path, topic="__cluster_metadata")
+    assert _gap(directory) == ("error", words)
+    assert _gap(directory, cleanup_policy="delete")[1].endswith(", though the topic is not compacted.")
     directory = _partition(tmp_path / "segments", {0: _ten(0), 20: [_batch(20), _batch(22)]}, topic="__cluster_metadata")
     assert _told(directory) == [("segments-gap", "error", 10, 19)]
 
@@ -327,12 +368,6 @@ def test_a_topic_id_that_the_metadata_contradicts_is_an_error_that_recover_leave
         topic_id == OTHER
     )
     assert (result.remaining_errors, result.is_whole) == (topic_id == OTHER, topic_id == ORDERS)
-
-
-def test_first_segments_of_an_internal_topic_are_never_in_remote_storage(tmp_path: Path) -> None:
-    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")
-    _remove(directory, 0)
-    assert _told(directory) == FIRST_LOST
 
 
 def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
@@ -416,10 +451,13 @@ def test_a_log_ends_where_its_empty_newest_segment_starts(tmp_path: Path) -> Non
 
 def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: []})
+    aborted = [aborted_transaction(producer_id=of, first_offset=0, last_offset=16 - of, last_stable_offset=0) for of in (9, 7)]
     for path, data, known in (
         (directory / file_name(0, ".log"), b"", -1),
         (directory / file_name(0, ".index"), index_of(entries=[(3, 100), (7, 200)]), 7),
-        (directory / file_name(0, ".timeindex"), time_index(entries=[(TIMESTAMP, 8)]), 8),
+        *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 7) for at in (-1, 10**16 + 1)),
+        *((directory / file_name(0, ".timeindex"), time_index(entries=[(at, 8)]), 8) for at in (0, 10**16, TIMESTAMP)),
+        (directory / file_name(0, ".txnindex"), transaction_index(entries=aborted), 9),
         (directory / file_name(12, ".snapshot"), producer_snapshot(entries=[]), 11),
         (tmp_path / "recovery-point-offset-checkpoint", checkpoint(entries=[("orders", 3, 15), ("orders", 2, 99)]), 14),
         (tmp_path / "replication-offset-checkpoint", checkpoint(entries=[("orders", 3, 18)]), 17),
@@ -429,7 +467,7 @@ def test_of_all_files_that_know_of_offsets_the_highest_counts(tmp_path: Path) ->
         facts = PartitionFacts(str(directory), PartitionFiles(str(directory)), Settings(now=0), lambda _: None)
         assert highest_known(facts, 0) == known, path.name
     (directory / file_name(0, ".log")).write_bytes(b"".join(_ten(0)))  # of which the entries do not lead to any batch
-    assert last_offsets(facts, 0) == set()
+    assert last_offsets(facts, 0) == {9}, "a transaction index has whole offsets"
 
 
 def test_a_log_that_a_start_puts_in_place_is_not_lost(tmp_path: Path) -> None:
@@ -493,10 +531,6 @@ def _plain(rng: random.Random) -> dict[int, list[bytes]]:
     return segments
 
 
-def _above_info(directory: Path) -> list[Finding]:
-    return [one for one in findings_of(directory) if one.severity != "info"]
-
-
 def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:
     return [entry for entry in entries if rng.random() < 0.5]
 
@@ -526,7 +560,7 @@ def test_what_is_cut_off_a_newest_segment_is_an_error_only_where_something_attes
             offset = rng.randint(newest, log_end)
             _note(tmp_path, name, ("orders", 3, offset))
             attested.append(offset - 1)
-    assert _above_info(directory) == []
+    assert [one for one in findings_of(directory) if one.severity != "info"] == []
 
     log = directory / file_name(newest, ".log")
     cut = rng.choice([0, rng.choice(ends[:-1]), rng.randrange(ends[-1])])

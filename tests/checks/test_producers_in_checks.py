@@ -71,8 +71,9 @@ def test_a_batch_is_seen_to_be_missing_or_to_come_twice(tmp_path: Path, segments
 
 def test_offsets_committed_by_a_coordinator_all_have_sequence_0(tmp_path: Path) -> None:
     committed = [_data(0, 0, in_txn=True), _data(1, 0, in_txn=True), transaction_marker(base_offset=2, producer_id=7)]
-    folder = _write(tmp_path / "__consumer_offsets-7", {0: committed})
-    assert _said(folder, "sequence-duplicate", "sequence-gap", "txn-open") == []
+    for topic in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
+        folder = _write(tmp_path / f"{topic}-7", {0: committed})
+        assert _said(folder, "sequence-duplicate", "sequence-gap", "txn-open") == []
 
 
 def test_an_open_transaction_says_how_far_the_log_went_on_as_does_the_verdict(tmp_path: Path, capfd: Capture) -> None:
@@ -127,10 +128,8 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
 @each(
     ("count", "is_empty", "named", "more"),
     [
-        (30, False, 84, "13 more producers"),
-        (30, True, 85, "14 more producers"),
-        (18, False, 84, "1 more producer"),
-        (17, False, 84, ""),
+        *((30, False, 84, "13 more producers"), (30, True, 85, "14 more producers")),
+        *((18, False, 84, "1 more producer"), (17, False, 84, "")),
     ],
 )
 def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(

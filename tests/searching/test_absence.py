@@ -1,7 +1,7 @@
 """`absent` is said only where each byte was looked at: what lies at the edges of windows, blocks, batches and directories."""
 
+import errno
 import json
-import os
 import random
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -27,18 +27,12 @@ from tests.builders.records import batch, encode_message, message, record, wrapp
 from tests.builders.redpanda import NAME, redpanda_batch
 from tests.loops import each
 from tests.searching.conftest import Run
-from tests.support import Patch
+from tests.searching.test_where import _batch
+from tests.searching.test_where_batches import _partition
+from tests.support import Patch, let_fail
 
 NEEDLE = b"needle"
 WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
-
-
-def _partition(folder: Path, *batches: bytes) -> Path:
-    return write_partition(folder, topic="a", segments={0: list(batches)})
-
-
-def _batch(offset: int, value: bytes | None = None, **fields: Any) -> bytes:
-    return batch(base_offset=offset, records=[record(value=value)], **fields)
 
 
 def _answers(path: Path, offsets: Iterable[int]) -> list[str]:
@@ -286,27 +280,14 @@ def test_segments_in_remote_storage_prove_nothing(tmp_path: Path, monkeypatch: P
     (cache / "5_id.index").write_bytes(bytes(8))
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
     assert _searched(tmp_path) == ([], "absent", [])
-    _let_listing_fail(monkeypatch, cache)
+    let_fail(monkeypatch, "scandir", cache, error=errno.EACCES)
     assert _searched(tmp_path, prove_absent=True) == ([], "not proven", ["remote-segments"])
-
-
-def _let_listing_fail(monkeypatch: Patch, *locked: Path) -> None:
-    scandir = os.scandir
-
-    def scanned(path: Any = ".") -> Any:
-        if path in map(str, locked):
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", scanned)
 
 
 @pytest.mark.parametrize(
     ("place", "code"),
     [
-        (f"{'d/' * 40}a-0/{0:020}.log", "file-not-examined"),
-        (f"a-0/b-0/{0:020}.log", "file-not-examined"),
-        (f"a-0/c/{0:020}.log", "file-not-examined"),
+        *((f"{folder}/{0:020}.log", "file-not-examined") for folder in (f"{'d/' * 40}a-0", "a-0/b-0", "a-0/c")),
         (f"a-0/{NAME}", foreign.CODE),
     ],
 )
@@ -326,7 +307,7 @@ def test_directories_that_cannot_be_listed_prove_nothing_however_deep(depth: int
     locked = [tmp_path / ("d/" * depth + name) for name in ("x", "y")]
     for path in locked:
         path.mkdir(parents=True)
-    _let_listing_fail(monkeypatch, *locked)
+    let_fail(monkeypatch, "scandir", *locked, error=errno.EACCES)
     search = kdump.grep(NEEDLE, tmp_path)
     assert (list(search), search.verdict.verdict) == ([], "not proven")
     assert {(gap.file, gap.code) for gap in search.not_read} == {(str(path), "directory-unlisted") for path in locked}
@@ -395,6 +376,7 @@ def test_a_copy_has_no_gap_from_its_end_on_and_all_copies_say_where_the_log_is(t
     _partition(whole, *(_batch(offset, b"v") for offset in range(8)))
     write_partition(cleaned, topic="a", segments={1: [_batch(offset, b"v") for offset in (1, 3, 4)]})
     (cleaned / "cleaner-offset-checkpoint").write_text("0\n1\na 0 9\n")
+    (whole / "a-0" / f"{0:020}.log.deleted").touch()
     expected = ["present", "present", "compacted", "present", "present", "only-on", "only-on", "only-on", "not-written"]
     for copies in ((whole, cleaned), (cleaned, whole), (tmp_path / "data",)):
         fates = [fate for offset in range(9) for fate in kdump.where(f"a-0@{offset}", *copies)]
@@ -424,8 +406,10 @@ def test_what_is_damaged_or_after_the_checkpoint_does_not_show_that_a_record_was
     _partition(tmp_path / "cleaned", first, last)
     (tmp_path / "cleaned" / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
     _partition(tmp_path / "other", first, lost, replaced, last)
+    (tmp_path / "other" / "a-0" / f"{1:020}.log.deleted").write_bytes(lost)
     (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / "other")
     assert (fate.answer, fate.superseded_by) == (answer, superseded_by)
+    assert [place.is_going for place in fate.places] == [False, *[True] * (answer == "compacted")]
 
 
 def test_an_epoch_starts_where_its_first_batch_is_though_the_checkpoint_says_that_it_is_later(tmp_path: Path) -> None:
@@ -465,6 +449,7 @@ def test_the_progress_goes_on_from_file_to_file(tmp_path: Path) -> None:
 
 def test_only_names_that_brokers_give_are_passed_over_in_a_proof(tmp_path: Path) -> None:
     path = _partition(tmp_path, batch(records=[record()]))
+    (path / "empty").touch()
     suffixes = ("index", "timeindex", "txnindex", "snapshot")
     of_kafka = [*(f"{7:020}.{suffix}" for suffix in suffixes), "leader-epoch-checkpoint", "partition.metadata", ".lock"]
     for name in (*of_kafka, *(f"notes.{suffix}" for suffix in suffixes), "notes-checkpoint", "copy.bak"):
@@ -525,8 +510,8 @@ def test_a_place_of_schemas_that_cannot_be_listed_now_may_have_new_ones(monkeypa
 
 
 def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_read(tmp_path: Path) -> None:
-    def of(offset: int, sequence: int, epoch: int = 0, crc: int | None = None) -> bytes:
-        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": sequence}
+    def of(offset: int, sequence: int, epoch: int = 0, crc: int | None = None, of_producer: int = 0) -> bytes:
+        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": of_producer, "base_sequence": sequence}
         return batch(base_offset=offset, records=[record()], partition_leader_epoch=epoch, crc=crc, **producer)
 
     gap = [{"producerId": 5, "producerEpoch": 0, "first": 1, "last": 2}]
@@ -535,6 +520,7 @@ def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_r
         "damaged": ([of(0, 0), of(1, 1, crc=1), of(2, 3)], []),
         "later": ([of(0, 0, epoch=1), of(1, 2, epoch=1)], [{**gap[0], "last": 1}]),
         "longer": ([of(0, 0), of(1, 1), of(2, 2)], []),
+        "restarted": ([of(0, 0), of(1, 2, of_producer=1)], [{**gap[0], "producerEpoch": 1, "first": 0, "last": 1}]),
     }
     paths = {name: _partition(tmp_path / name, *batches) for name, (batches, _) in logs.items()}
     for name, (_, missing) in logs.items():
@@ -542,3 +528,5 @@ def test_sequences_are_only_said_to_be_missing_where_all_of_the_newest_log_was_r
     for names, newest in (("whole", "longer"), "longer"), (("longer", "later"), "later"):
         (fate,) = kdump.where(None, *(paths[name] for name in names), key="none has it")
         assert fate.missing_sequences == logs[newest][1]
+    (paths["whole"] / "leader-epoch-checkpoint").write_text("0\n2\n")
+    assert next(iter(kdump.where("a-0@9", paths["whole"]))).missing_sequences == [], "not all was read"

@@ -36,7 +36,7 @@ from tests.builders.files import write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.loops import each
 from tests.searching.conftest import Run
-from tests.support import Patch
+from tests.support import Patch, let_fail
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
@@ -77,8 +77,7 @@ MATCHES: list[tuple[str | bytes | None, dict[str, Any], list[tuple[int, list[str
     ("^$", {"kind": "regex"}, [(4, ["value"])]),
     # all conditions must hold
     (None, {"key": "gone", "tombstones": True}, [(3, ["key", "tombstone"])]),
-    (None, {"headers": {"h": "needle"}}, [(2, ["header:h"])]),
-    (None, {"headers": {"h": "x"}}, []),
+    *((None, {"headers": {"h": value}}, [(2, ["header:h"])] * (value == "needle")) for value in ("needle", "x")),
     ("k", {"from_offset": 2, "to_offset": 2}, [(2, ["key"])]),
     *(("k2", {end: TIMESTAMP}, [(2, ["key"])]) for end in ("from_time", "to_time")),
     *(("k2", times, []) for times in ({"from_time": TIMESTAMP + 1}, {"to_time": TIMESTAMP - 1})),
@@ -110,28 +109,22 @@ def test_the_options_of_the_command_are_conditions(words: str, found: list[int],
     assert ([row["offset"] for row in rows[:-1]], code) == (found, 0 if found else 1)
 
 
+OF_FILES, OF_CERTIFICATES = ("-o {new} --count", "-o {new} -l"), (("7.index", ""), ("v.json", " of version 1"))
 WRONG = [
     ("-E ( {data}", "no regular expression"),
     ("-F -E x {data}", "-F, -E and --hex do not go together"),
     ("--count -l x {data}", "--count and --files-with-matches do not go together"),
     ("--context 1001 x {data}", "--context can be 1000 at most"),
     ("--certificate {new} x {data}", "--certificate goes with --prove-absent"),
-    ("--output parquet x {data}", "parquet holds matches, and needs a file"),
-    ("--output parquet -o {new} --count x {data}", "parquet holds matches, and needs a file"),
-    ("--output parquet -o {new} -l x {data}", "parquet holds matches, and needs a file"),
+    *((f"--output parquet {more} x {{data}}", "parquet holds matches, and needs a file") for more in ("", *OF_FILES)),
     ("--prove-absent --certificate hdfs://h/c.json x {data}", "is a URL, but the certificate must be on this machine"),
     ("--output parquet -o hdfs://h/x x {data}", "is a URL, but the output must be on this machine"),
-    ("x", "grep needs a path"),
-    ("--in keys x {data}", "there is no field keys"),
-    ("--release 0.0.1 x {data}", "0.0.1"),
-    ("--where =5 {data}", "--where =5: write PATH=VALUE"),
-    ("--where a {data}", "--where a: write PATH=VALUE"),
+    *(("x", "grep needs a path"), ("--in keys x {data}", "there is no field keys"), ("--release 0.0.1 x {data}", "0.0.1")),
+    *((f"--where {wrong} {{data}}", f"--where {wrong}: write PATH=VALUE") for wrong in ("=5", "a")),
     ("--decode none --key-decoder string --key k {data}", "--decode none decodes nothing"),
     ("--key-decoder string --key k {data}", "Kafka's lines show keys and values as they are"),
-    ("x {data}/leader-epoch-checkpoint", "leader-epoch-checkpoint holds no records"),
-    ("x {data}/7.index", "7.index holds no records"),
-    ("--verify {data}/7.index", "is no certificate of kdump grep\n"),
-    ("--verify {data}/v.json", "is no certificate of kdump grep of version 1\n"),
+    *((f"x {{data}}/{name}", f"{name} holds no records") for name in ("leader-epoch-checkpoint", "7.index")),
+    *((f"--verify {{data}}/{name}", f"is no certificate of kdump grep{of}\n") for name, of in OF_CERTIFICATES),
 ]
 
 
@@ -145,14 +138,8 @@ def test_what_cannot_be_asked_is_refused(words: str, said: str, run: Run, data: 
 
 
 def test_json_conditions_read_paths(tmp_path: Path) -> None:
-    values = [
-        b'{"user":{"id":42}}',
-        b'{"user":{"id":"42"}}',
-        b'{"user":{"id":true}}',
-        b'\0\0\0\0\1{"l":[{"s":"A"}]}',
-        b"no",
-        None,
-    ]
+    values: list[bytes | None] = [b'{"user":{"id":%s}}' % text for text in (b"42", b'"42"', b"true")]
+    values += [b'\0\0\0\0\1{"l":[{"s":"A"}]}', b"no", None]
     values += [b'12345{"user":{"id":42}}', b"[" * 100_000]  # only a zero starts what a registry's serializer writes
     path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value) for value in values])]})
     assert _found(None, path, where=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
@@ -167,30 +154,14 @@ def test_a_literal_that_each_match_needs_is_found_or_none() -> None:
     assert {pattern: literal and literal.data for pattern, literal in found.items()} == wanted
 
 
-PIECES = {
-    b"ab": b"ab",
-    b"[]xyz]y": b"]y",
-    b"[^]abc]b": b"zb",
-    rb"[\]abc]cd": b"]cd",
-    rb"[a\]bcd]ef": b"]ef",
-    b"e*f": b"f",
-    b"g?": b"",
-    b"h{2}ij": b"hhij",
-    b"h{0}ij": b"ij",
-    b"(kl)?m": b"m",
-    b"(kl)m": b"klm",
-    b"(no(p)qrs)?tu": b"tu",
-    b"(r|s)t": b"st",
-    rb"\.n": b".n",
-    b".q": b"zq",
-    rb"\x41op": b"Aop",
-    rb"\101st": b"Ast",
-    rb"(u)\1vw": b"uuvw",
-    rb"\dz": b"1z",
-    b"uv+": b"uvv",
-    b"w{,2}ab": b"ab",
-    b"(?:no)?pq": b"pq",
-}
+PIECES = dict[bytes, bytes](
+    [
+        *((b"ab", b"ab"), (b"[]xyz]y", b"]y"), (b"[^]abc]b", b"zb"), (rb"[\]abc]cd", b"]cd"), (rb"[a\]bcd]ef", b"]ef")),
+        *((b"e*f", b"f"), (b"g?", b""), (b"h{2}ij", b"hhij"), (b"h{0}ij", b"ij"), (b"uv+", b"uvv"), (b"w{,2}ab", b"ab")),
+        *((b"(kl)?m", b"m"), (b"(kl)m", b"klm"), (b"(no(p)qrs)?tu", b"tu"), (b"(r|s)t", b"st"), (b"(?:no)?pq", b"pq")),
+        *((rb"\.n", b".n"), (b".q", b"zq"), (rb"\x41op", b"Aop"), (rb"\101st", b"Ast"), (rb"(u)\1vw", b"uuvw"), (rb"\dz", b"1z")),
+    ]
+)
 """Parts of regular expressions, each with bytes that it matches."""
 
 
@@ -577,14 +548,7 @@ def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypa
 def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(run: Run, data: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     path = str(tmp_path / "certificate.json")
     run("--prove-absent", "--certificate", path, "nothing", data)
-    opened = os.open
-
-    def failing(name: Any, *rest: Any, **given: Any) -> int:
-        if name == path:
-            raise OSError(errno.EIO, "Input/output error")
-        return opened(name, *rest, **given)
-
-    monkeypatch.setattr(os, "open", failing)
+    let_fail(monkeypatch, "open", path)
     with pytest.raises(Unreadable, match="Input/output error"):  # which ends the command with exit code 3
         main(["grep", "--verify", path])
     assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2

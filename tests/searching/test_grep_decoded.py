@@ -269,12 +269,8 @@ def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:
 @each(
     "options",
     [
-        "--value-decoder avro x",
-        "--where a=1 --value-decoder rot14",
-        "--where a=1 --value-decoder avro --decode none",
-        "--where a=1 --schemas /no/such/file",
-        "--where a=1 --value-decoder cmd",
-        "--in decoded --decode none -e x",
+        *("--value-decoder avro x", "--in decoded --decode none -e x", "--where a=1 --schemas /no/such/file"),
+        *(f"--where a=1 --value-decoder {wrong}" for wrong in ("rot14", "avro --decode none", "cmd")),
     ],
 )
 def test_decoders_that_cannot_be_used_are_refused(run: Run, registry: Path, options: str) -> None:

@@ -58,17 +58,12 @@ def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
     "condition, hits",
     [
         *((f"{prefix}offset=0", [0]) for prefix in ("", "data.", "value.", "value.data.")),
-        ("offset=9", [2]),
-        ("version=3", [0, 1, 2]),
-        ("key.group=app", [0, 1]),
-        ("key.data.group=app", [0, 1]),
-        ("key.group=old", [3]),
-        ("key.type=1", [0, 1, 2, 3]),
-        ("key.*=orders", [0, 1, 2, 3]),
+        *(("offset=9", [2]), ("version=3", [0, 1, 2]), ("key.group=old", [3])),
+        *((f"{path}group=app", [0, 1]) for path in ("key.", "key.data.")),
+        *((condition, [0, 1, 2, 3]) for condition in ("key.type=1", "key.*=orders")),
         # a value that no record has at a known path
         *((f"{prefix}offset=5", []) for prefix in ("", "data.", "value.")),
-        ("key.group=nobody", []),
-        ("key.partition=2", []),
+        *((condition, []) for condition in ("key.group=nobody", "key.partition=2")),
     ],
 )
 def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, hits: list[int], offsets: Path) -> None:
@@ -95,14 +90,7 @@ def test_a_place_in_a_list_may_have_two_digits(condition: str, found: tuple[list
 
 @each(
     "value, equal",
-    {
-        "1": ["x=1", "x=1.0"],
-        '"1"': ["x=1", 'x="1"'],
-        "true": ["x=true"],
-        '"true"': ['x="true"'],
-        "null": ["x=null"],
-        '"null"': ['x="null"'],
-    }.items(),
+    [("1", ["x=1", "x=1.0"]), ('"1"', ["x=1", 'x="1"']), *((one, [f"x={one}"]) for one in ("true", '"true"', "null", '"null"'))],
 )
 def test_values_equal_their_like_and_texts_numbers_that_are_written_so(value: str, equal: list[str]) -> None:
     conditions = ("x=1", "x=1.0", 'x="1"', "x=true", 'x="true"', "x=null", 'x="null"')

@@ -4,9 +4,7 @@
 what of it can be known from files.
 """
 
-import errno
 import json
-import os
 import tarfile
 from collections import Counter
 from itertools import count
@@ -26,7 +24,7 @@ from tests.builders.files import checkpoint, offset_index, partition_metadata, p
 from tests.builders.fleets import flipped
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
-from tests.support import Capture, Patch
+from tests.support import Capture, Patch, let_fail
 from tools import archives
 
 FIRST = "00000000000000000000"
@@ -119,6 +117,9 @@ def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -
     aborted = transaction_marker(base_offset=2, producer_id=7, is_commit=False, partition_leader_epoch=1)
     leader = _partition(tmp_path / "leader", OF_TRANSACTION, _batch(1, partition_leader_epoch=1), aborted)
     assert _fate("a-0@0", diverged, leader).answer == "aborted"
+    later = transaction_marker(base_offset=3, producer_id=7, is_commit=False)  # of a later transaction
+    whole, cleaned = (_partition(tmp_path / str(at), OF_TRANSACTION, *([committed] * at), _batch(2), later) for at in (1, 0))
+    assert _fate("a-0@0", whole, cleaned).answer == _fate("a-0@0", cleaned, whole).answer == "present"
 
 
 def test_a_replica_that_ends_where_the_next_leader_epoch_begins_is_behind(tmp_path: Path) -> None:
@@ -220,6 +221,8 @@ def test_what_follows_the_last_batch_is_named(tail: bytes, answer: str, words: s
     assert codes == [1 if answer == "damaged" else 3, 0, 3], "nothing is proven absent where zeros are"
     fate = _fate("a-0@1", one, _partition(tmp_path / "two", first, _batch(1)))
     assert fate.answer == ("present" if answer == "damaged" else "only-on"), "another copy has it"
+    found = kdump.where("a-0@2", one, tmp_path / "two")
+    assert ([fate.answer for fate in found], found.is_certain) == ([answer], True), "and goes on after the zeros"
 
 
 def test_an_offset_after_what_a_torn_batch_claims_is_beyond_the_end(tmp_path: Path, capfd: Capture) -> None:
@@ -255,12 +258,7 @@ SHOW = "kdump log --deep --output table --offset"
     ],
 )
 def test_the_last_lines_show_the_record_and_the_answer(
-    question: str,
-    answer: str,
-    lines: list[str],
-    tmp_path: Path,
-    monkeypatch: Patch,
-    capfd: Capture,
+    question: str, answer: str, lines: list[str], tmp_path: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
     old = _partition(Path("old"), _batch(0)) / "a-0" / f"{FIRST}.log"
@@ -309,15 +307,16 @@ def test_the_offsets_of_a_batch_whose_header_claims_others_are_damaged(bit: int,
 @pytest.mark.parametrize("witness", ["high watermark", "index", "snapshot", None])
 def test_an_offset_after_the_log_that_other_files_know_of_is_lost(witness: str | None, tmp_path: Path) -> None:
     batches = [batch(base_offset=at, records=[record(value=b"v")]) for at in range(10)]
-    path = write_partition(tmp_path, topic="orders", segments={0: batches})
+    path, other = (write_partition(tmp_path / name, topic="orders", segments={0: batches}) for name in "ab")
     index = path / f"{0:020}.index"
     index.write_bytes(offset_index(entries=[(19, 5000)]) if witness == "index" else b"")
     if witness == "high watermark":
-        (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 20)]))
+        (tmp_path / "a/replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 20)]))
     elif witness == "snapshot":
         (path / f"{20:020}.snapshot").write_bytes(producer_snapshot())
-    answers = [next(iter(kdump.where(f"orders-0@{offset}", tmp_path))).answer for offset in (9, 10, 19, 20)]
-    assert answers == ["present", *2 * ["missing" if witness else "not-written"], "not-written"]
+    for copies in ((path,), (path, other), (other, path)):
+        answers = [_fate(f"orders-0@{offset}", *copies).answer for offset in (9, 10, 19, 20)]
+        assert answers == ["present", *2 * ["missing" if witness else "not-written"], "not-written"]
 
 
 def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
@@ -346,8 +345,16 @@ def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: P
     fate = _fate("a-0@1", before, now)
     assert (fate.answer, fate.copies) == ("only-on", [str(before)])
     assert fate.evidence.endswith(f"it may be lost in {now}")
-    (now / "a-0" / f"{FIRST}.log").write_bytes(rows[0] + flipped(rows[1]) + rows[2])
+    purged = _partition(tmp_path / "purged", *rows)
+    (purged / "log-start-offset-checkpoint").write_text("0\n1\na 0 3\n")
+    assert _fate("a-0@1", purged, before, now).answer == "only-on"
+    assert _fate("a-0@1", purged, now).answer == "below-log-start"
+    (now / "a-0").rename(now / f"a-0.{'0' * 32}-delete")
+    assert _fate("a-0@1", before, now).answer == "present", "what is to be deleted has no say"
+    _partition(now, rows[0], flipped(rows[1]), rows[2])
     assert _fate("a-0@1", now).answer == "damaged"
+    fate = _fate("a-0@1", purged, now)
+    assert (fate.answer, fate.evidence) == ("below-log-start", f"the log starts later ({purged}: 3)")
 
 
 def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path) -> None:
@@ -360,6 +367,9 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
     (fate,) = found
     assert (fate.answer, found.is_certain) == ("not-found", False)
     assert fate.evidence == "no log of this partition is below these paths, but of a-0"
+    for number, said in enumerate(("a-0, t0-0", "a-0, t0-0, t1-0", "a-0, t0-0, t1-0 and 1 more")):
+        _partition(data, _batch(0), topic=f"t{number}")
+        assert _fate("b-0@5", data).evidence.endswith(f", but of {said}")
     both = _partition(_partition(tmp_path / "both", flipped(_batch(0))), _batch(0), topic="b")
     found = kdump.where(None, both, key="k")
     (fate,) = found
@@ -378,7 +388,7 @@ def test_an_answer_is_unsure_if_a_copy_could_not_be_read(name: str, tmp_path: Pa
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 0
     failing = str(other / name)
     for function in ("open", "scandir", "listdir"):
-        _let_fail(monkeypatch, function, failing)
+        let_fail(monkeypatch, function, failing)
     capfd.readouterr()
     assert commands.main(["where", "a-0@0", str(one), str(other)]) == 3
     out = " ".join(capfd.readouterr().out.split())
@@ -396,17 +406,6 @@ def test_an_answer_is_not_certain_if_a_checkpoint_may_lack_what_decides(name: st
         (fate,) = found
         assert (text, fate.answer, found.is_certain) == (text, "present", is_certain)
         assert (f"not everything could be read: {copy / name}: " in fate.evidence) is not is_certain
-
-
-def _let_fail(monkeypatch: Patch, function: str, failing: str) -> None:
-    whole = getattr(os, function)
-
-    def fails(path: Any = ".", *rest: Any, **given: Any) -> Any:
-        if path == failing:
-            raise OSError(errno.EIO, "Input/output error")
-        return whole(path, *rest, **given)
-
-    monkeypatch.setattr(os, function, fails)
 
 
 def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -481,10 +480,8 @@ def test_a_report_has_all_that_is_known_of_each_record() -> None:
     [
         *((f"-- {question} {{0}}", "write TOPIC-PARTITION@OFFSET") for question in ("a-0", "a@5", "a-0@x", "-0@1", "a-0@-1")),
         ("", "where needs TOPIC-PARTITION@OFFSET or --key K, and a path"),
-        ("a-0@0", "where needs a path"),
-        ("--key k", "where needs a path"),
-        ("--topics a a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
-        ("--partitions 0 a-0@0 {0}", "TOPIC-PARTITION@OFFSET names one partition"),
+        *((words, "where needs a path") for words in ("a-0@0", "--key k")),
+        *((f"{of} a-0@0 {{0}}", "TOPIC-PARTITION@OFFSET names one partition") for of in ("--topics a", "--partitions 0")),
     ],
 )
 def test_what_names_no_record_or_no_path_is_refused(words: str, said: str, tmp_path: Path, capfd: Capture) -> None:

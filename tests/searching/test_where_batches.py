@@ -36,10 +36,12 @@ def _one(offset: int) -> bytes:
     return batch(base_offset=offset, records=[record()])
 
 
-def _wrappers(*firsts: int) -> list[bytes]:
+def _wrappers(*firsts: int, magic: int = 1) -> list[bytes]:
     """Wrappers of five messages each, by their first offsets."""
-    inner = {first: [message(key=b"k%d" % (first + row), value=b"v%d" % row) for row in range(5)] for first in firsts}
-    return [wrapper(messages=messages, base_offset=first) for first, messages in inner.items()]
+    inner = {
+        first: [message(key=b"k%d" % (first + row), value=b"v%d" % row, magic=magic) for row in range(5)] for first in firsts
+    }
+    return [wrapper(messages=messages, base_offset=first, magic=magic) for first, messages in inner.items()]
 
 
 def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
@@ -121,6 +123,8 @@ def test_an_offset_in_a_wrapper_that_cannot_be_read_is_damaged(magic: int, tmp_p
 
     path = _partition(tmp_path / "one", of(0), of(3, payload=b"no gzip"), of(6))
     assert _answers(path, *range(10)) == ["present"] * 3 + ["damaged"] * 3 + ["present"] * 3 + ["not-written"]
+    zero = _partition(tmp_path / "zero", of(0), of(3, offset=0, inner_offsets="absolute"))  # as old librdkafka
+    assert _answers(zero, *range(7)) == ["present"] * 6 + ["not-written"]
     short = _partition(tmp_path / "two", of(0), of(3, trailing=bytes(11), offset=6), of(7))
     assert _fate(6 if magic == 0 else 3, short).answer == "damaged"
     there = _fate(4, short)  # in magic 1 the one that was written as 3
@@ -148,10 +152,12 @@ def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: 
 
 
 def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Path) -> None:
-    path = _partition(tmp_path, batch(records=[record(offset_delta=0), record(offset_delta=0)], last_offset_delta=1))
-    fate = _fate(1, path)
-    assert fate.answer == "missing"
-    assert "no record ever had this offset" in fate.evidence
+    for count, words, answer in ((1, "1 record", "compacted"), (2, "2 records", "missing")):
+        path = _partition(tmp_path / words, batch(records=[record(offset_delta=0)] * count, last_offset_delta=1))
+        fate = _fate(1, path)
+        said = f"the batch at byte 0 of {path}/{0:020}.log covers offsets 0 to 1 and holds {words}, none of them at this one; "
+        assert (fate.answer, fate.evidence.startswith(said)) == (answer, True)
+        assert ("no record ever had this offset" in fate.evidence) == (answer == "missing")
 
 
 def _long(offset: int, magic: int) -> bytes:
@@ -170,40 +176,25 @@ def test_offsets_before_a_batch_whose_own_offset_zeros_have_taken_are_damaged(ma
 
 
 @each(
-    "damaged, claimed, gone",
+    "damaged, claimed",
     [
-        *(([], {at: claimed}, [at]) for at, claimed in ((4, 6), (5, 4), (5, 1), (5, 7), (5, 5 + 2**40), (8, 0), (8, 8 + 2**40))),
-        ([], {4: 1, 5: 0}, [4, 5]),
-        ([], {2: 6, 3: 7}, [2, 3]),
-        ([], {2: 40, 3: 0, 4: 500, 6: 7}, [2, 3, 4, 6]),
-        ([1], {2: 60, 3: 70, 6: 0}, [1, 2, 3, 6]),
-        ([4], {5: 4}, [4, 5]),
-        ([3, 4], {5: 4}, [3, 4, 5]),
-        ([3, 4], {5: 3}, [3, 4, 5]),
-        ([3, 4, 6], {5: 4}, [3, 4, 5, 6]),
-        ([3], {5: 3}, [3, 5]),
-        ([4], {4: 5}, [4]),
-        ([-4], {}, [4]),
-        ([5], {4: 5}, [4, 5]),
-        ([2, 5], {4: 5}, [2, 4, 5]),
-        ([1], {0: 1}, [0, 1]),
-        ([8], {7: 8}, [7, 8]),
-        ([6], {5: 7}, [5, 6]),
-        ([3, 4, 6, 7], {5: 6}, [3, 4, 5, 6, 7]),
-        ([], {4: 5, 5: 5 + (1 << 11)}, [4, 5]),
-        ([], {4: 0, 5: 4}, [4, 5]),
-        ([], {3: 35, 4: 6, 6: 38}, [3, 4, 6]),
-        ([], {6: -6, 7: 3, 8: 1 << 40 | 8}, [6, 7, 8]),
-        ([], {0: 1 << 29, 3: 7, 4: 1 << 33 | 4, 6: 2, 8: 12}, [0, 3, 4, 6, 8]),
-        ([], {1: 3, 2: 0, 5: 13, 6: 7, 8: 1 << 28 | 8}, [1, 2, 5, 6, 8]),
-        ([], {2: 6, 3: 1 << 19 | 3, 5: 13, 8: 1 << 14 | 8}, [2, 3, 5, 8]),
-        ([3], {0: 1, 1: 5}, [0, 1, 3]),
+        *(([], {at: claimed}) for at, claimed in ((4, 6), (5, 4), (5, 1), (5, 7), (5, 5 + 2**40), (8, 0), (8, 8 + 2**40))),
+        *(([], claimed) for claimed in ({4: 1, 5: 0}, {2: 6, 3: 7}, {2: 40, 3: 0, 4: 500, 6: 7}, {4: 5, 5: 5 + (1 << 11)})),
+        *(([], claimed) for claimed in ({4: 0, 5: 4}, {3: 35, 4: 6, 6: 38}, {6: -6, 7: 3, 8: 1 << 40 | 8})),
+        ([], {0: 1 << 29, 3: 7, 4: 1 << 33 | 4, 6: 2, 8: 12}),
+        ([], {1: 3, 2: 0, 5: 13, 6: 7, 8: 1 << 28 | 8}),
+        ([], {2: 6, 3: 1 << 19 | 3, 5: 13, 8: 1 << 14 | 8}),
+        *((damaged, {5: 4}) for damaged in ([4], [3, 4], [3, 4, 6])),
+        *((damaged, {4: 5}) for damaged in ([4], [5], [2, 5])),
+        *(([3, 4], {5: 3}), ([3], {5: 3}), ([-4], {}), ([1], {0: 1}), ([8], {7: 8}), ([6], {5: 7}), ([3], {0: 1, 1: 5})),
+        *(([1], {2: 60, 3: 70, 6: 0}), ([3, 4, 6, 7], {5: 6})),
     ],
 )
 def test_where_headers_claim_offsets_of_others_what_is_gone_is_damaged(
-    damaged: list[int], claimed: dict[int, int], gone: list[int], tmp_path: Path
+    damaged: list[int], claimed: dict[int, int], tmp_path: Path
 ) -> None:
     """What is left is present with its own key. No checksum covers the offset of a batch, damaged or not."""
+    gone = {*map(abs, damaged), *claimed}
     for magic in (0, 1, 2):
         parts = [_long(offset, magic) for offset in range(9)]
         for offset, other in claimed.items():
@@ -255,9 +246,10 @@ def test_all_offsets_of_a_wrapper_with_another_magic_or_no_codec_are_damaged(pla
 @each("shift", [-3, 3])
 def test_offsets_in_a_wrapper_whose_own_offset_is_wrong_are_damaged(shift: int, tmp_path: Path) -> None:
     """It lies between those of its neighbours, and moves all offsets inside, so that they seem to be others or missing."""
-    wrappers = _wrappers(*range(0, 30, 5))
-    wrappers[3] = (19 + shift).to_bytes(8, "big") + wrappers[3][8:]
-    path = _partition(tmp_path / "a-0", *wrappers)
-    assert _answers(path, *range(30)) == ["present"] * 15 + ["damaged"] * 5 + ["present"] * 10
+    for magic, answer in ((0, "present"), (1, "damaged")):  # messages of magic 0 have their own offsets
+        wrappers = _wrappers(*range(0, 30, 5), magic=magic)
+        wrappers[3] = (19 + shift).to_bytes(8, "big") + wrappers[3][8:]
+        path = _partition(tmp_path / f"{magic}" / "a-0", *wrappers)
+        assert _answers(path, *range(30)) == ["present"] * 15 + [answer] * 5 + ["present"] * 10
     assert [_fate(offset, path).key for offset in (12, 14, 20, 22)] == ["k12", "k14", "k20", "k22"]
     assert f"its header claims offset {19 + shift}, and the batches around it leave only 19" in _fate(17, path).evidence

@@ -597,6 +597,7 @@ def test_what_a_jvm_printed_that_did_not_start_is_shown(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.all_cases  # a session of its own
 def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) -> None:
     import pyspark
 

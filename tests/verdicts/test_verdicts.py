@@ -30,6 +30,7 @@ from kdump.verdicts.verdict import Verdict, may_fail_to_start
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, producer_entry, producer_snapshot, write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import batch, record
 from tests.loops import each
 
@@ -102,6 +103,9 @@ def test_counted_findings_say_how_many_starts_fail() -> None:
     of_starts = {"start-loses", "checkpoint-bad-batch", "checkpoint-no-header", "log-dir-file-bad", "dir-odd"}
     of_starts |= {"partition-metadata-bad", "quorum-state-bad", "snapshot-gap-metadata"}
     assert set(filter(may_fail_to_start, FAULTS)) == of_starts
+    verdict = Verdict()
+    verdict.add_findings("file-not-recognized", "info", 1)
+    assert verdict.exit_code == 3, "nothing of Kafka's is there"
     verdict = Verdict()
     verdict.add_findings("start-loses", "error", 5, fails=2)
     verdict.add_findings("dir-odd", "error", 3, fails=1, unreadable=2)
@@ -276,12 +280,6 @@ def partition(tmp_path: Path) -> Path:
     return write_partition(tmp_path / "data", topic="orders", partition=3, segments=segments, index_interval_bytes=0)
 
 
-def _flip_last_byte(log: Path) -> None:
-    data = bytearray(log.read_bytes())
-    data[-1] ^= 1
-    log.write_bytes(data)
-
-
 def _shown(capfd: Capture) -> str:
     """What was printed since the last call, in one line."""
     return " ".join(capfd.readouterr().out.split())
@@ -371,6 +369,8 @@ def test_offsets_that_nobody_can_have_lost_are_not_counted(
         assert unreadable.is_least == (not is_believed or code == "garbage-region")
         among = _verdict(_finding(code, **lost | {"offset_certainty": "among"})).unreadable_in("/")
         assert among is not None and (among.is_least, among.total) == (True, int(is_believed)), "compaction took some"
+        exact = _verdict(_finding(code, **lost | {"offset_certainty": "exact"})).unreadable_in("/")
+        assert exact is not None and (first is None or last < first or exact.total == last - first + 1), "of an intact batch"
 
 
 @each(
@@ -414,6 +414,9 @@ def test_what_can_be_read_least_of_is_the_first_reason() -> None:
     assert verdict.text == "unreadable (15 records)"
     verdict.add(_finding(path="/some/x", skipped=9))
     assert verdict.text == "unreadable (at least 15 records)", "of one of three partitions, more is not known"
+    for name, count in lost.items():
+        verdict.add_start(Start(f"/{name}", "4.3.1", "clean", 0, False, "loss", count, 0, None, "Cut."))
+    assert [reason.split()[3] for reason in verdict.reasons[:3]] == ["/many,", "/some,", "/few,"]
 
 
 @each("forecast", ["keep", "ignore", "blind", "cut 5", "die"])
@@ -431,6 +434,7 @@ def test_what_a_start_does_to_a_finding_and_its_severity_say_whether_it_is_in_do
     for code in FAULTS.keys() - {"index-missing", "timeindex-missing"}:
         other = starts.Watcher(found.append)
         other.emit(_finding(code, severity))
+        other.emit(_finding("index-missing", "info"))
         assert not other.lacks_indexes_only, code
     found.clear()
     starts.report(_job(partition), Settings(now=current_time()), watcher, None)
@@ -459,12 +463,18 @@ def test_a_start_that_loses_is_said_before_one_that_the_log_directory_shows(stop
 
 
 def test_a_report_is_true_wherever_the_command_ends_with_another_code_than_0() -> None:
-    sound, damaged, open_transaction = _report(), _finding(), _finding("txn-open", "info")
-    for rows, code in (([sound], 0), ([damaged], 1), ([], 3), ([_finding("check-crashed")], 3), ([open_transaction], 0)):
+    sound, damaged, crashed, is_open = _report(), _finding(), _finding("check-crashed"), _finding("txn-open", "info")
+    for rows, code, shown, more in (
+        *(([sound], 0, [], ""), ([damaged], 1, [damaged], ""), ([], 3, [], ""), ([crashed], 3, [crashed], "")),
+        *(([is_open], 0, [is_open], ""), ([is_open, *[damaged] * 3], 1, [damaged] * 3, "")),
+        ([is_open, *[damaged] * 4], 1, [damaged] * 3, "; 1 more"),
+    ):
         report = Report("/a-0", "deep")
         for row in rows:
             report.add(row)
         assert (report.exit_code, bool(report), len(report)) == (code, code != 0, sum(isinstance(row, Finding) for row in rows))
+        listed = "".join(f"; {one.code} at /a-0, byte 0" for one in shown)
+        assert repr(report) == f"<kdump.Report /a-0: {report.verdict.text}{listed}{more}>"
 
 
 def _job(partition: Path) -> Job:
@@ -549,7 +559,7 @@ def test_every_start_keeps_a_partition_with_nothing_else_in_it_or_around_it(
 
 
 def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     assert {finding.code for finding in kdump.check(partition)} == {"crc-mismatch"}
     assert kdump.verdict(partition).words == ["loses at start", "unreadable"]
     assert main(["check", "--output", "ndjson", str(partition)]) == 1
@@ -564,7 +574,7 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(partition
 
 
 def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(partition: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
     recover = f"Do: kdump recover {partition} -o NEW/{partition.name}\n"
     assert capfd.readouterr().out.endswith(f"Also unreadable (1 record). Exit status 1.\n{recover}")
@@ -576,7 +586,7 @@ def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(partitio
 
 
 def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path: Path, capfd: Capture) -> None:
-    _flip_last_byte(partition / LOG)
+    (partition / LOG).write_bytes(flipped((partition / LOG).read_bytes()))
     main(["check", "--output", "ndjson", str(partition)])
     rows = capfd.readouterr().out.splitlines(keepends=True)
     baseline = tmp_path / "baseline.ndjson"
@@ -591,7 +601,8 @@ def test_a_baseline_without_the_start_does_not_hide_it(partition: Path, tmp_path
     request = CheckRequest.__new__(CheckRequest)
     request.baseline = read_baseline(str(baseline), known_starts)
     (finding,) = kdump.check(partition)
-    assert [request.is_known(finding) for _ in range(2)] == [True, False]
+    (elsewhere,) = kdump.check(shutil.copytree(partition, partition.with_name("orders-4")))  # in a file of the same name
+    assert [request.is_known(one) for one in (elsewhere, finding, finding)] == [False, True, False]
     assert {start[1:] for start in known_starts} == {("unclean", "loss"), ("clean", "damage"), ("unclean", "damage")}
 
 
@@ -679,19 +690,19 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(name: str, tmp_
 # --- one cause, one statement
 
 
+NO_NAMES = [f"{line}\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n" for line in ("version: 0: 1", "version:0")]
+
+
 @each(
     ("text", "outcome", "reason"),
     [
-        # the log manager of 4.3.1 was run on the first five
+        # the log manager of 4.3.1 was run on the first four, and on zeros
         ("", "die", "the file is empty"),
-        ("\0" * 43, "offline", "line 1 of the file is not a name with a value"),
         ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", "offline", "the topic id in the file is all zeros"),
         ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
         ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
         ("version: 0\n", "die", "the file ends before line 2"),
-        ("version: 0: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
-        ("\n", "offline", "line 1 of the file is not a name with a value"),
-        ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
+        *((text, "offline", "line 1 of the file is not a name with a value") for text in ("\0" * 43, "\n", *NO_NAMES)),
         ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
         ("version: x\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is not a number"),
         ("anything: 0\nelse: AAAAAAAAAAAAAAAAAAAAAQ", "keep", ""),
@@ -980,10 +991,11 @@ def test_of_starts_that_are_as_bad_the_one_that_the_log_directory_shows_comes_fi
             row.consumers_stop_at, row.damaged_batches = None, 0
     finding, start, *_ = _reported(partition, rows)
     assert isinstance(finding, Finding) and isinstance(start, Start), "it is sound, and hides none that is not"
-    assert (finding.code, start.after == shown) == ("start-leaves-damage", False)
+    assert (finding.code, finding.broker_forecast, start.after == shown) == ("start-leaves-damage", "blind", False)
 
 
 def test_a_directory_that_brokers_do_not_serve_is_not_kept_by_every_start(partition: Path) -> None:
-    for name, is_kept in (("orders-3", True), ("orders-3.id-delete", False), ("orders-3.id-stray", False), ("orders", True)):
+    others = {"orders-3.id-delete": False, "orders-3.id-stray": False, "__cluster_metadata-0": False, "orders": True}
+    for name, is_kept in {"orders-3": True, **others}.items():
         partition = partition.rename(partition.with_name(name))
         assert _is_kept(partition) == is_kept, name

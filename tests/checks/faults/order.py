@@ -105,6 +105,7 @@ CASES = (
         _FOUR,
     ),
     case("offset-below-base", {_TENTH: _log(7, 8, 9)}, _wrong(0, 7, expected="10", found="7"), {_TENTH: _log(10, 11)}),
+    case("offset-below-base: by-one", {_TENTH: _log(9, 10)}, _wrong(0, 9, expected="10", found="9"), {_TENTH: _log(10)}),
     case(
         "offset-overflow-int32",
         _log(0, 1, 1 << 31, (1 << 31) + 1),

@@ -99,7 +99,7 @@ def check_before_reading(context: FileContext, source: LiveSource) -> None:
     elif size - source.allocated >= _MIN_HOLE_BYTES and not is_preallocated:
         count, hole_size = source.holes(_MAX_HOLES)
         if hole_size >= _MIN_HOLE_BYTES:
-            number = f"{'more than ' if count == _MAX_HOLES else ''}{count:,} hole{'s' if count > 1 else ''}"
+            number = f"{'at least ' if count == _MAX_HOLES else ''}{count:,} hole{'s' if count > 1 else ''}"
             message = f"{hole_size:,} of {size:,} bytes take up no disk space ({number}), and read as zeros."
             context.report("sparse-file", 0, size, message)
 

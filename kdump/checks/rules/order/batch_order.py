@@ -283,7 +283,7 @@ class BatchOrder(SegmentRule):
 
     def _is_flipped_epoch(self, suspect: Batch, following: Batch) -> bool:
         """Whether only the leader epoch of the suspect does not fit those on both sides; reported if so."""
-        if suspect.epoch < 0 or following.epoch < max(self._epoch, 0):
+        if following.epoch < max(self._epoch, 0):
             return False
         self._report_rot(suspect, "leader epoch", max(self._epoch, 0), suspect.epoch, is_exact=following.epoch == self._epoch)
         self._last = suspect
