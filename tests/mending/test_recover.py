@@ -24,7 +24,7 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
 from kdump.mending.recover import partition_recovery, recover
-from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
+from kdump.mending.row import Companion, Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
@@ -231,13 +231,6 @@ def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -
     assert_linear(steps, 200, 600, 1400)
 
 
-def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_path: Path) -> None:
-    first, second = _batch(1, value=b"first"), _batch(1, value=b"other")
-    rows = _recover(tmp_path, {0: [_batch(0), first, second, _batch(2)]}).rows
-    assert _log(tmp_path / "out") == _batch(0) + first + _batch(2)
-    assert [(row.start, row.is_lost) for row in _of(Dropped, rows)] == [(len(_batch(0) + first), True)]
-
-
 @each(
     "logs, start, snapshots",
     [
@@ -291,6 +284,7 @@ LOST_MARKER = flipped(transaction_marker(base_offset=1, **OF_PRODUCER))
 HOLDS_COPY = _batch(1, value=bytes(2000))[:500] + _batch(2, value=b"copy")
 HOLDS_COPY += _batch(1, value=bytes(2000))[len(HOLDS_COPY) :]
 INNER = _message(0, b"v")
+THOUSANDS = [_batch(number, value=b"%d" % number * 1000) for number in range(4)]
 GREEDY = wrapper(messages=[INNER, bytes(8) + b"\x70\0\0\0" + bytes(20)], inner_offsets=[0, 1], base_offset=1, offset=1)
 SMALL = wrapper(messages=[INNER, bytes(8) + b"\0\0\1\0" + bytes(20)], inner_offsets=[0, 1], base_offset=2, offset=2)
 PAIR = wrapper(messages=[message(value=b"a"), message(value=b"b")], base_offset=1)
@@ -301,6 +295,11 @@ def _of_magic(magic: int, length: int) -> bytes:
 
 
 LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
+    "the second of two batches with an offset": (
+        {0: [*_numbered(0, 1), _batch(1, value=b"other"), _batch(2)]},
+        {0: [*_numbered(0, 1), _batch(2)]},
+        [("offset-regression", True)],
+    ),
     "a duplicate": (
         {0: [_batch(0), _batch(1), _batch(1), _batch(2)]},
         {0: list(map(_batch, range(3)))},
@@ -325,6 +324,12 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
     "a wrapper of old messages": (
         {0: [INNER, flipped(PAIR, 20), _message(3)]},
         {0: [INNER, _message(3)]},
+        [("crc-mismatch", True)],
+    ),
+    "all of the last log": ({0: [_batch(0)], 1: [bytes(500)]}, {0: [_batch(0)], 1: []}, [("zero-tail", False)]),
+    "a stale copy of a header, which claims the bytes of the batch itself": (
+        {0: [*THOUSANDS[:2], THOUSANDS[2][:400], *THOUSANDS[2:]]},
+        {0: THOUSANDS},
         [("crc-mismatch", True)],
     ),
     # brokers of 4.x allocate that much, and end with an OutOfMemoryError
@@ -353,21 +358,6 @@ def test_what_is_torn_or_misplaced_is_left_out(logs: Logs, kept: Logs, left_out:
     assert _logs(tmp_path / "out") == _joined(kept)
     assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
     assert result.is_whole == (not any(is_lost for _, is_lost in left_out)) and _is_safe(tmp_path / "out")
-
-
-def test_a_batch_after_a_stale_copy_of_its_header_is_taken_over(tmp_path: Path) -> None:
-    """The copy claims bytes in which the batch itself stands."""
-    batches = [_batch(number, value=b"%d" % number * 1000) for number in range(4)]
-    rows = _recover(tmp_path, {0: [*batches[:2], batches[2][:400], *batches[2:]]}).rows
-    assert (_log(tmp_path / "out"), _of(Recovered, rows)[0].offset_last) == (b"".join(batches), 3)
-    assert [row.end - row.start for row in _of(Dropped, rows)] == [400]
-
-
-def test_a_log_of_which_nothing_is_left_keeps_the_log_end(tmp_path: Path) -> None:
-    rows = _recover(tmp_path, {0: [_batch(0)], 1: [bytes(500)]}).rows
-    assert _log(tmp_path / "out", 1) == b""
-    assert [row.code for row in _of(Dropped, rows)] == ["zero-tail"]
-    assert [row.log_end for row in kdump.forecast(tmp_path / "out", after="clean")] == [1]
 
 
 def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> None:
@@ -534,6 +524,12 @@ KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tupl
     "a log that one of two indexes knows": ({5: [_batch(5)]}, OF_TWO_INDEXES, [("segment-missing", True)], [(0, 4, True)]),
     "a log that is gone": ({5: [_batch(5)]}, {f"{FIRST}.index": KNOWS_1}, [("segment-missing", True)], [(0, 4, True)]),
     "all logs": ({}, {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1}, [("segment-missing", True)], []),
+    "nothing, but an election that came later": (
+        {0: [_batch(0), _batch(1, epoch=1)]},
+        {"leader-epoch-checkpoint": b"0\n1\n0 0\n"},
+        [],
+        [],
+    ),
     "nothing that another log has": ({0: [_batch(0)], 1: [_batch(1)]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\0\x08"}, [], []),
 }
 
@@ -549,6 +545,7 @@ def test_what_other_files_know_of_is_lost(
     assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == left_out
     assert _holes(result.rows) == holes
     assert result.is_whole == (not left_out and not holes)
+    assert len(_of(Rewritten, result.rows)) == (TORN in logs.get(0, []))
 
 
 def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
@@ -850,6 +847,14 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"meta.properties", "orders-0", "sums-1", *checkpoints}
     assert {name: (tmp_path / "out" / name).read_text() for name in checkpoints} == checkpoints
     assert all(row.is_safe for row in kdump.forecast(tmp_path / "out"))
+
+
+def test_a_summary_has_the_sums_of_what_was_taken_and_of_what_was_not(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1)), _batch(2)], 3: [flipped(_batch(3)), _batch(4)]})
+    (path / f"{FIRST}.log.deleted").write_bytes(_batch(0))  # which the log has as well
+    size = len(_batch(0))
+    found = recover.run([str(path)], str(tmp_path / "out"), config={}).summary("out")
+    assert found == RecoverSummary("out", 1, 2, 3 * size, 3, 3, 0, 3 * size, 2, 2 * size, 2, 2, False, 0, 0, 0.0, 1)
 
 
 # --- the command

@@ -181,12 +181,14 @@ def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
         ("so may what is cut off", [data(0, 5), data(5, 5)[:-1]], 10, []),
         ("damage before a sound batch", [flipped(data(0, 5)), data(5, 5)], 12, []),
         ("an empty segment", [], 10, [("segments-gap", 0, 9, "0", "10")]),
+        ("of both with the first", [data(0, 40)], 10, [("segments-overlap", n, 39, "at least 40", f"{n}") for n in (10, 15)]),
     ],
 )
 def test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end(
     tmp_path: Path, what: str, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
-    found = _told(segments.continuity(), tmp_path, {"1": {"orders-0": {0: first, second: [data(second, 5)]}}})
+    logs = {0: first, second: [data(second, 5)], second + 5: [data(second + 5)]}
+    found = _told(segments.continuity(), tmp_path, {"1": {"orders-0": logs}})
     assert _picked(found, "code", "offsetFirst", "offsetLast", "expected", "found") == told, what
 
 

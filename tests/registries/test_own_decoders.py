@@ -24,7 +24,7 @@ CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 Listing = tuple[int, list[dict[str, Any]], str]
 Lister = Callable[..., Listing]
 
-HEADERS = [("h", b"x"), ("n", None)]
+HEADERS = [("h", b"x"), ("n", None), ("e", b"")]
 
 UPPER = """
 import base64, json, sys
@@ -58,10 +58,18 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
 def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
     status, rows, err = listed(source=UPPER)
     assert (status, err) == (CLEAN, "")
-    assert rows[0]["decodedKey"] == ["key", "t", "K", [["h", "eA=="], ["n", None]]]
-    assert rows[0]["decodedValue"] == ["value", "t", "A", [["h", "eA=="], ["n", None]]]
+    headers = [["h", "eA=="], ["n", None], ["e", ""]]
+    assert rows[0]["decodedKey"] == ["key", "t", "K", headers]
+    assert rows[0]["decodedValue"] == ["value", "t", "A", headers]
     assert rows[1]["decodedValue"] is None and rows[1]["decodeError"] is None
     assert rows[2]["decodedValue"][2] == "B" * 200_000
+
+
+def test_a_command_answers_with_any_value() -> None:
+    """This one answers with the topic."""
+    command = own.Command(r"""sed -u 's/.*"topic": "\(.*\)", "data".*/{"value": \1}/'""")
+    assert [command(b"x", "value", text, []) for text in ("0", "null", "false", "[]", "{}", "7")] == [0, None, False, [], {}, 7]
+    command.close()
 
 
 def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
@@ -162,8 +170,8 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
     status, rows, _ = listed("--key-decoder", "mine", "--value-decoder", "mine")
-    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 2}
-    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 2}
+    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 3}
+    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 3}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import json
 import random
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,7 +15,7 @@ import pytest
 
 from kdump.errors import CorruptData
 from kdump.schemas import avro_types
-from kdump.schemas.avro import AvroDecoder
+from kdump.schemas.avro import AvroDecoder, date_text
 from tests.builders.records import varlong
 from tests.loops import each
 
@@ -130,6 +131,14 @@ def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> No
     assert decoded == json.dumps(for_json(read))
     form = fastavro.schema.to_parsing_canonical_form(json.loads(text))
     assert avro_types.fingerprint(text).hex() == fastavro.schema.fingerprint(form, "CRC-64-AVRO")
+
+
+def test_dates_of_all_years() -> None:
+    expected = {0: "0000-12-31", -366: "-0001-12-31", date.max.toordinal() + 1: "+10000-01-01"}
+    for year, month in itertools.product(range(2, 10_000), (1, 3)):
+        first = date(year, month, 1).toordinal()
+        expected |= {day: date.fromordinal(day).isoformat() for day in (first - 1, first)}
+    assert {day: date_text(day - date(1970, 1, 1).toordinal()) for day in expected} == expected
 
 
 def _decoded(schema: Any, data: bytes) -> Any:

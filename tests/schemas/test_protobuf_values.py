@@ -250,6 +250,9 @@ def test_an_optional_field_of_a_set_has_presence_and_what_holds_no_file_is_none(
     field = _text(1, b"f") + _number(3, 1) + _number(4, 1) + _number(5, 5) + _number(9, 0) + _number(17, 1)
     file = _text(4, _text(1, b"M") + _text(2, field) + _text(8, _text(1, b"_f"))) + _text(12, b"proto3")
     assert _compiled(file, b"\x08\x00") == {"f": 0}
+    inner, outer = (_text(1, b"e") + _text(2, b".M") + _number(3, n) + _number(4, 1) + _number(5, 5) for n in (2, 3))
+    file = _text(4, _text(1, b"M")) + _text(4, _text(1, b"H") + _text(6, inner)) + _text(7, outer)
+    assert _compiled(file, _number(2, 7) + _number(3, 8)) == {"[H.e]": 7, "[e]": 8}, "extensions of a message and of a file"
     with pytest.raises(CorruptData, match="no set of Protobuf descriptors"):
         proto_descriptors.parse_set(b"", Types())
 
