@@ -115,9 +115,10 @@ def _holes(rows: list[Any]) -> list[tuple[int, int, bool]]:
         ({4: [b"\7" * 200], 9: [_batch(12)]}, [(4, 11, True)], False),
         ({0: [_batch(2)]}, [], False),  # retention may delete the records before
         ({4: [b"\7" * 200], 9: [_batch(12), b"\7" * 200]}, [(4, 11, True)], True),
-        ({0: [_batch(0)], 9: [b"\7" * 200]}, [(1, 8, False)], True),
+        ({0: [flipped(_batch(0)), _batch(1)], 9: [b"\7" * 200]}, [(0, 0, True), (2, 8, False)], True),
         ({0: [b"\7" * 200]}, [], True),
         ({0: [_batch(0), bytes(200)]}, [], False),
+        ({0: [_batch(0), _batch(3)], 9: [_batch(9)]}, [(4, 8, False)], False),  # compaction leaves gaps only in a log
     ],
 )
 def test_what_was_lost_before_the_first_batch_is_a_hole(logs: Logs, holes: list[Any], has_lost_end: bool, tmp_path: Path) -> None:
@@ -284,7 +285,8 @@ LOST_MARKER = flipped(transaction_marker(base_offset=1, **OF_PRODUCER))
 HOLDS_COPY = _batch(1, value=bytes(2000))[:500] + _batch(2, value=b"copy")
 HOLDS_COPY += _batch(1, value=bytes(2000))[len(HOLDS_COPY) :]
 INNER = _message(0, b"v")
-THOUSANDS = [_batch(number, value=b"%d" % number * 1000) for number in range(4)]
+LONG = [_batch(number, value=b"%d" % number * 1000) for number in range(4)]
+TWO, OTHER = _numbered(0, 1), _batch(1, value=b"other")
 GREEDY = wrapper(messages=[INNER, bytes(8) + b"\x70\0\0\0" + bytes(20)], inner_offsets=[0, 1], base_offset=1, offset=1)
 SMALL = wrapper(messages=[INNER, bytes(8) + b"\0\0\1\0" + bytes(20)], inner_offsets=[0, 1], base_offset=2, offset=2)
 PAIR = wrapper(messages=[message(value=b"a"), message(value=b"b")], base_offset=1)
@@ -295,11 +297,7 @@ def _of_magic(magic: int, length: int) -> bytes:
 
 
 LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
-    "the second of two batches with an offset": (
-        {0: [*_numbered(0, 1), _batch(1, value=b"other"), _batch(2)]},
-        {0: [*_numbered(0, 1), _batch(2)]},
-        [("offset-regression", True)],
-    ),
+    "the second of two with an offset": ({0: [*TWO, OTHER, _batch(2)]}, {0: [*TWO, _batch(2)]}, [("offset-regression", True)]),
     "a duplicate": (
         {0: [_batch(0), _batch(1), _batch(1), _batch(2)]},
         {0: list(map(_batch, range(3)))},
@@ -327,11 +325,8 @@ LEFT_OUT: dict[str, tuple[Logs, Logs, list[tuple[str, bool]]]] = {
         [("crc-mismatch", True)],
     ),
     "all of the last log": ({0: [_batch(0)], 1: [bytes(500)]}, {0: [_batch(0)], 1: []}, [("zero-tail", False)]),
-    "a stale copy of a header, which claims the bytes of the batch itself": (
-        {0: [*THOUSANDS[:2], THOUSANDS[2][:400], *THOUSANDS[2:]]},
-        {0: THOUSANDS},
-        [("crc-mismatch", True)],
-    ),
+    # which claims the bytes of the batch itself
+    "a copy of a header": ({0: [*LONG[:2], LONG[2][:400], *LONG[2:]]}, {0: LONG}, [("crc-mismatch", True)]),
     # brokers of 4.x allocate that much, and end with an OutOfMemoryError
     "a wrapper that ends in an absurd size": ({0: [INNER, GREEDY, SMALL]}, {0: [INNER, SMALL]}, [("decompression-limit", True)]),
     "the highest offset": (
@@ -368,14 +363,6 @@ def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> No
     assert _log(tmp_path / "out") == _batch(0) + _batch(1)
     found = {(row.code, row.is_lost) for row in _of(Dropped, rows)}
     assert found == {(code, False) for code in ("leftover-deleted", "leftover-cleaned", "offset-duplicate", "crc-mismatch")}
-
-
-def test_the_torn_end_of_a_swap_is_lost_whatever_the_next_log_has(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {3: [_batch(offset) for offset in range(3, 9)]})
-    (path / f"{FIRST}.log.swap").write_bytes(b"".join(map(_batch, range(3)))[:-9])
-    result = kdump.recover(path, tmp_path / "out")
-    assert [(row.code, row.is_lost) for row in _of(Dropped, result)] == [("torn-tail", True)]
-    assert [(hole.offset_first, hole.offset_last) for hole in _of(Hole, result)] == [(2, 2)]
 
 
 @each("data", [b"nothing\n", b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"])
@@ -483,19 +470,16 @@ def _zeros(data: bytes) -> bytes:
     return data.ljust(1 << 20, b"\0")
 
 
+EPOCHS_FILE, WATERMARKS = "leader-epoch-checkpoint", "../replication-offset-checkpoint"
+NINE = list(map(_batch, range(9)))
 LOST, TWO_LOST = [("zero-tail", True)], [(4, 5, True)]
 THREE_AND_ZEROS: Logs = {0: LARGE[:3], 3: [_zeros(_batch(3))]}
 OF_TWO_INDEXES = {f"{FIRST}.index": b"", f"{FIRST}.timeindex": bytes(11) + b"\1"}
 KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tuple[int, int, bool]]]] = {
     "zeros, by an index": (THREE_AND_ZEROS, {f"{3:020}.index": b"\0\0\0\2\0\0\1\0"}, LOST, TWO_LOST),
     "zeros, by a snapshot": (THREE_AND_ZEROS, {f"{6:020}.snapshot": b""}, LOST, TWO_LOST),
-    "one batch in zeros, by a checkpoint": (
-        THREE_AND_ZEROS,
-        {"../replication-offset-checkpoint": b"0\n1\norders 0 5\n"},
-        LOST,
-        [(4, 4, True)],
-    ),
-    "zeros, by a checkpoint": (THREE_AND_ZEROS, {"../replication-offset-checkpoint": b"0\n1\norders 0 6\n"}, LOST, TWO_LOST),
+    "one batch in zeros, by a checkpoint": (THREE_AND_ZEROS, {WATERMARKS: b"0\n1\norders 0 5\n"}, LOST, [(4, 4, True)]),
+    "zeros, by a checkpoint": (THREE_AND_ZEROS, {WATERMARKS: b"0\n1\norders 0 6\n"}, LOST, TWO_LOST),
     **{
         f"{lost} after the last batch, by a checkpoint": (
             {0: [_batch(0), _batch(1)]},
@@ -511,25 +495,16 @@ KNOWN: dict[str, tuple[Logs, dict[str, bytes], list[tuple[str, bool]], list[tupl
     # a checkpoint shows that the topic is not tiered: it would list the partition
     "a log before the first, by leader epochs and a checkpoint": (
         {1: [LARGE[1]]},
-        {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1, "../log-start-offset-checkpoint": b"0\n0\n"},
+        {EPOCHS_FILE: EPOCHS_OF_0_AND_1, "../log-start-offset-checkpoint": b"0\n0\n"},
         [],
         [(0, 0, True)],
     ),
-    "nothing without a checkpoint: it may be elsewhere": (
-        {1: [LARGE[1]]},
-        {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1},
-        [],
-        [],
-    ),
+    "nothing without a checkpoint: it may be elsewhere": ({1: [LARGE[1]]}, {EPOCHS_FILE: EPOCHS_OF_0_AND_1}, [], []),
     "a log that one of two indexes knows": ({5: [_batch(5)]}, OF_TWO_INDEXES, [("segment-missing", True)], [(0, 4, True)]),
     "a log that is gone": ({5: [_batch(5)]}, {f"{FIRST}.index": KNOWS_1}, [("segment-missing", True)], [(0, 4, True)]),
-    "all logs": ({}, {"leader-epoch-checkpoint": EPOCHS_OF_0_AND_1}, [("segment-missing", True)], []),
-    "nothing, but an election that came later": (
-        {0: [_batch(0), _batch(1, epoch=1)]},
-        {"leader-epoch-checkpoint": b"0\n1\n0 0\n"},
-        [],
-        [],
-    ),
+    "all logs": ({}, {EPOCHS_FILE: EPOCHS_OF_0_AND_1}, [("segment-missing", True)], []),
+    "offsets, by leader epochs in the wrong order": ({0: NINE[:2]}, {EPOCHS_FILE: b"0\n2\n0 30\n1 0\n"}, [], [(2, 29, True)]),
+    "a torn swap": ({3: NINE[3:]}, {f"{FIRST}.log.swap": b"".join(NINE[:3])[:-9]}, [("torn-tail", True)], [(2, 2, True)]),
     "nothing that another log has": ({0: [_batch(0)], 1: [_batch(1)]}, {f"{FIRST}.index": b"\0\0\0\1\0\0\0\x08"}, [], []),
 }
 
@@ -568,6 +543,7 @@ def _replicas(tmp_path: Path, *contents: list[bytes]) -> list[Path]:
 
 THREE, FOUR, SIX = _numbered(*range(3)), _numbered(*range(4)), _numbered(*range(6))
 PLAIN = list(map(_batch, range(3)))
+NEWER = [*PLAIN[:2], _batch(2, value=b"new", epoch=2)]
 SPARSE, THINNED = _numbered(0, 4, 9), _numbered(0, 7, 9, 20)
 FOURS = [_batch(0, 4), _batch(4, 4, value=b"other"), _batch(8, 4)]
 SAME = [_message(offset, b"same") for offset in (0, 2, 4, 5)]
@@ -576,6 +552,7 @@ FULL, CLEANED = _batch(1, 3), batch(base_offset=1, records=[record(value=b"v", o
 BEGIN, END = message_set(messages=[message(value=b"v")] * 2), message_set(messages=[message(value=b"w")] * 2, base_offset=6)
 FROM_2_TO_5 = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
 MERGED: dict[str, tuple[list[list[bytes]], list[bytes], list[int | None]]] = {
+    "the lineage of the higher leader epoch": ([[*PLAIN, _batch(3)], NEWER], NEWER, [3]),
     "each hole by the next replica": (
         [[flipped(data) if offset % 3 == row else data for offset, data in enumerate(SIX)] for row in range(3)],
         SIX,
@@ -690,14 +667,6 @@ def test_a_wrong_epoch_is_judged_by_the_logs_of_all_replicas(copies: list[Logs],
     assert _logs(tmp_path / "out") == _joined(right)
     if len(copies) == 3:  # nobody has the right one
         assert len(_of(Rewritten, rows)) == 1
-
-
-def test_the_lineage_of_the_higher_leader_epoch_wins(tmp_path: Path) -> None:
-    other = [_batch(0), _batch(1), _batch(2, value=b"new", epoch=2)]
-    rows = _recover(tmp_path, {0: [_batch(0), _batch(1), _batch(2, value=b"old"), _batch(3, value=b"old")]}, {0: other}).rows
-    assert _log(tmp_path / "out") == b"".join(other)
-    regressed = [(row.code, row.offset_first) for row in _of(Dropped, rows)]
-    assert regressed == [("leader-epoch-regression", 2), ("leader-epoch-regression", 3)]
 
 
 def test_batches_of_a_lower_epoch_end_where_a_higher_one_starts_in_another_replica(tmp_path: Path) -> None:
@@ -1041,12 +1010,6 @@ def test_an_election_that_an_older_list_of_epochs_lacks_is_kept(epoch: int, kept
     (path / "leader-epoch-checkpoint").write_text("0\n1\n4 0\n")
     kdump.recover(path, tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join([*(_batch(offset, epoch=4) for offset in range(9)), _batch(9, epoch=kept)])
-
-
-def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path) -> None:
-    path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
-    (path / "leader-epoch-checkpoint").write_text("0\n2\n0 30\n1 0\n")
-    assert any(isinstance(row, Hole) and row.offset_first == 2 for row in kdump.recover(path, tmp_path / "out"))
 
 
 def test_replicas_whose_wrappers_share_messages_are_refused(tmp_path: Path) -> None:

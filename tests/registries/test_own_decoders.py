@@ -77,19 +77,14 @@ def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
     assert (rows[0]["decodedKey"], rows[0]["decodedValue"][0]) == (None, "value")
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "reason"),
     [
-        pytest.param("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7", id="it ends"),
-        pytest.param(
-            "import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(30)", "closed its input or output", id="it stays"
-        ),
-        pytest.param("import sys; sys.stdin.readline(); print('x')", "no JSON object", id="it writes no JSON"),
-        pytest.param("import sys; sys.stdin.readline(); print('[1]')", "no JSON object", id="it writes a list"),
-        pytest.param(
-            'import sys\nfor line in sys.stdin: print(\'{"error": "no"}\', flush=True)', "was not decoded: no", id="it says no"
-        ),
-        pytest.param("import sys; sys.stdin.readline(); print('x' * (17 << 20))", "a line of more than 16 MiB", id="a long line"),
+        ("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7"),
+        ("import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(30)", "closed its input or output"),
+        *((f"import sys; sys.stdin.readline(); print('{line}')", "no JSON object") for line in ("x", "[1]")),
+        ('import sys\nfor line in sys.stdin: print(\'{"error": "no"}\', flush=True)', "was not decoded: no"),
+        ("import sys; sys.stdin.readline(); print('x' * (17 << 20))", "a line of more than 16 MiB"),
     ],
 )
 def test_what_goes_wrong_in_a_command_is_an_error_of_each_row(listed: Lister, source: str, reason: str) -> None:
