@@ -631,29 +631,14 @@ def test_others_fill_what_one_lacks(copies: list[list[bytes]], log: list[bytes],
     assert [row.offset_first for row in _of(Dropped, result.rows) if row.is_lost] == lost and result.is_whole == (not lost)
 
 
-OF_ONE_EPOCH: Logs = {0: [_batch(0), _batch(1)], 2: [_batch(2)], 3: [_batch(3), _batch(4)]}
+ONE_EPOCH: Logs = {0: [_batch(0), _batch(1)], 2: [_batch(2)], 3: [_batch(3), _batch(4)]}
+HURT_AT_1, HURT_AT_2 = {**ONE_EPOCH, 0: [_batch(0), flipped(_batch(1))]}, {**ONE_EPOCH, 2: [flipped(_batch(2))]}
+SHORT: Logs = {0: ONE_EPOCH[0], 2: [_batch(2)]}
 LATER_EPOCH: Logs = {0: [_batch(0), _batch(1), _batch(2, epoch=2)], 3: [_batch(3, epoch=2)]}
 EPOCHS: dict[str, tuple[list[Logs], Logs]] = {
-    "at the end of a log before others": (
-        [
-            {**OF_ONE_EPOCH, 0: [_batch(0), flipped(_batch(1))]},
-            {**OF_ONE_EPOCH, 0: [_batch(0), _batch(1, epoch=85)]},
-            {**OF_ONE_EPOCH, 0: [_batch(0), flipped(_batch(1))]},
-        ],
-        OF_ONE_EPOCH,
-    ),
-    "of a log of one batch before others": (
-        [
-            {**OF_ONE_EPOCH, 2: [flipped(_batch(2))]},
-            {**OF_ONE_EPOCH, 2: [_batch(2, epoch=85)]},
-            {**OF_ONE_EPOCH, 2: [flipped(_batch(2))]},
-        ],
-        OF_ONE_EPOCH,
-    ),
-    "of the last log, by the logs before it": (
-        [{0: OF_ONE_EPOCH[0], 2: [_batch(2, epoch=1 << 28)]}, {0: OF_ONE_EPOCH[0], 2: [_batch(2)]}],
-        {0: OF_ONE_EPOCH[0], 2: [_batch(2)]},
-    ),
+    "at the end of a log": ([HURT_AT_1, {**ONE_EPOCH, 0: [_batch(0), _batch(1, epoch=85)]}, HURT_AT_1], ONE_EPOCH),
+    "of a log of one batch": ([HURT_AT_2, {**ONE_EPOCH, 2: [_batch(2, epoch=85)]}, HURT_AT_2], ONE_EPOCH),
+    "of the last log, by the logs before it": ([{**SHORT, 2: [_batch(2, epoch=1 << 28)]}, SHORT], SHORT),
     "of the last log, by the nearest batches of any replica": (
         [{0: [_batch(0)], 3: LATER_EPOCH[3]}, {0: LATER_EPOCH[0], 3: [_batch(3, epoch=131_074)]}],
         LATER_EPOCH,

@@ -364,11 +364,13 @@ def test_one_partition_directory_is_asked_for(partition: Path, tmp_path: Path) -
 
 def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--to-offset", "7", "--exact", "--drop-key", "k1"]
+    arguments += ["--keep-key", "k1", "--keep-key", "k2"]
     assert main([*arguments, "--output", "ndjson"]) == 0
     *rows, summary = map(json.loads, capfd.readouterr().out.splitlines())
     for name in ("batches", "outside", "cloned", "rewritten", "records", "kept", "outOfRange", "byKey"):
         assert summary[name] == sum(row[name] for row in rows)
     assert summary["records"] == summary["kept"] + summary["outOfRange"] + summary["byKey"] == 12
+    assert {one.key for one in _read(tmp_path / "out")} == {b"k2", None}
     assert (summary["kind"], summary["logStart"], summary["logEnd"], summary["exitCode"]) == ("slice-summary", 0, 27, 0)
 
 
