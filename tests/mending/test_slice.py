@@ -332,7 +332,6 @@ def test_an_excerpt_is_of_offsets(words: list[str], partition: Path, tmp_path: P
 
 
 def test_an_excerpt_is_of_all_logs_that_have_an_offset_of_the_range(tmp_path: Path) -> None:
-    """Damage at the end of one reaches up to the next one."""
     path = write_partition(tmp_path, topic="orders", segments={0: [*_PLAIN[:4], flipped(_PLAIN[4])], 10: _PLAIN[5:]})
     for first, last, bases in ((0, 9, [0]), (9, 10, [8, 10]), (10, 10, [10])):
         rows = kdump.slice(path, tmp_path / f"{first}-{last}", from_offset=first, to_offset=last, with_damage=True)

@@ -66,8 +66,7 @@ def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
 
 
 def test_a_command_answers_with_any_value() -> None:
-    """This one answers with the topic."""
-    command = own.Command(r"""sed -u 's/.*"topic": "\(.*\)", "data".*/{"value": \1}/'""")
+    command = own.Command(r"""sed -u 's/.*"topic": "\(.*\)", "data".*/{"value": \1}/'""")  # with the topic
     assert [command(b"x", "value", text, []) for text in ("0", "null", "false", "[]", "{}", "7")] == [0, None, False, [], {}, 7]
     command.close()
 
