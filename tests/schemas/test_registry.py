@@ -258,5 +258,5 @@ def test_a_registry_that_is_given_takes_the_place_of_the_one_beside_the_data_and
     (tmp_path / "a.avsc").write_text('"int"')
     for given, ids in ((None, [7]), ("other", [8]), ("other/_schemas-0", [8]), ("a.avsc", [7])):
         collection = collection_of(str(tmp_path / "data/t-0/0.log"), None if given is None else str(tmp_path / given))
-        assert [id for id in (7, 8) if collection.registry and collection.registry.by_id(id)] == ids, given
-        assert len(collection.files) == (given == "a.avsc")
+        found = [id for id in (7, 8) if collection.registry and collection.registry.by_id(id)]
+        assert (found, len(collection.files)) == (ids, given == "a.avsc")
