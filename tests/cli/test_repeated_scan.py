@@ -229,8 +229,9 @@ def _change(data: Path, chance: random.Random) -> None:
 
 def test_another_scan_and_other_directories_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _scan(data)
-    for name, value in (("topics", "b"), ("level", "quick")):
-        assert _scan(data, "out", f"--{name}", value) == 2
+    _scan(data, "some", "--topics", "b")
+    for folder, name, *value in (("out", "topics", "b"), ("some", "topics"), ("out", "level", "quick")):
+        assert _scan(data, folder, *([f"--{name}", *value] if value else [])) == 2
         assert f"holds the tables of a scan with another {name}" in capsys.readouterr().err
     for name in ("notes.txt", "batches/mine.parquet"):
         (data.parent / "out" / name).touch()

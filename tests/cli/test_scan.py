@@ -52,7 +52,7 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def _scan(brokers: Path, out: Path, *options: str) -> int:
-    return main(["scan", str(brokers), "--tables-to", str(out), "--engine", "local", *options])
+    return main(["scan", str(brokers), "--tables-to", f"{out}/", "--engine", "local", *options])
 
 
 def _without_tables(path: Path, *options: str) -> int:

@@ -151,11 +151,12 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     size = len(parts[0])
     parts[2] = _flipped(parts[2], 65)
     parts[5] = b"\xff" * size
+    parts[7] = parts[7][:8] + (1000).to_bytes(4, "big") + parts[7][12:]
     items = list(kdump.open(_log(tmp_path, *parts)).salvage())
     assert _shown(items, "base_offset", "status", "is_nested", "claimed_length") == [
         *((0, "intact", False, None), (1, "intact", False, None), ("crc-mismatch", 2 * size, 3 * size)),
         *((3, "intact", False, None), (4, "intact", False, None), ("garbage-region", 5 * size, 6 * size)),
-        *((6, "salvaged", False, None), (7, "intact", False, None)),
+        *((6, "salvaged", False, None), (7, "salvaged", False, 1000)),
     ]
     damage, other = items[2], items[5]
     assert isinstance(damage, kdump.Damage) and damage.batch is not None and damage.status == "damaged"
@@ -163,6 +164,8 @@ def test_salvage_goes_on_after_damage(tmp_path: Path) -> None:
     assert (damage.batch.base_offset, damage.batch.isvalid, damage.size) == (2, False, size)
     records = kdump.open(tmp_path / NAME).salvage_records()
     assert [item.offset for item in records if isinstance(item, kdump.Record)] == [0, 1, 3, 4, 6, 7]
+    log = kdump.open(_log(tmp_path, parts[0], parts[7]))  # of whose second batch only the length is wrong
+    assert [_until_damage(rows)[0] for rows in (log, log.records())] == [1, 1]
 
 
 def test_a_bad_record_in_a_sound_batch_is_damage_of_that_batch(tmp_path: Path) -> None:

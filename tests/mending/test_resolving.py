@@ -68,7 +68,7 @@ def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int
     assert [piece.first_epoch for piece in chain[-2:]] == [then, epochs[2]]
 
 
-DOUBTED = [((3, 3, 7, 3, 3), 2), ((3, 9, 5, 5, 5), 1), ((3, 3, 1, 3, 3), 2), ((3, 3, 5, 5, 7), None)]
+DOUBTED = [((3, 3, 7, 3, 3), 2), ((3, 9, 5, 5, 5), 1), ((3, 3, 1, 3, 3), 2), ((3, 3, 5, 5, 7), None), ((9, 3, 3, 3, 3), 0)]
 
 
 @each("epochs, unsure", DOUBTED)
@@ -84,6 +84,9 @@ def test_a_batch_beside_damage_is_doubted_for_an_epoch_that_those_around_contrad
     Path(log.path).write_bytes(data.removesuffix(b"damaged"))
     found = with_doubts(pieces, Headers())
     assert [row for row, piece in enumerate(found) if not piece.is_sure] == ([] if unsure is None else [unsure])
+    for rank, piece in enumerate(pieces):  # those of another replica say nothing
+        piece.log, piece.is_sure = Log(log.path, rank=rank), True
+    assert all(piece.is_sure for piece in with_doubts(pieces, Headers()))
 
 
 @each("stated, first", [(5, None), (8, 10), (1, 17)])

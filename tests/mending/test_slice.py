@@ -105,6 +105,10 @@ def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
     assert (row.first_offset, row.last_offset, row.records, row.kept) == (16, 25, 10, 10)
     data = (tmp_path / "out" / "00000000000000000016.log").read_bytes()
     assert (partition / "00000000000000000011.log").read_bytes().endswith(data)
+    path = write_partition(tmp_path, topic="a", segments={0: _PLAIN[:2], 4: []})
+    for name, last, bases in (("all", None, [0, 4]), ("some", 3, [0])):
+        kdump.slice(path, tmp_path / name, to_offset=last)
+        assert _names(tmp_path / name, "log") == bases, "an empty one where the log ends"
 
 
 @each("with_damage", [False, True])
@@ -129,6 +133,10 @@ def test_what_another_log_has_is_found(last: int, is_cleaned: bool, is_excerpt: 
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("a", 0, 30)] if is_cleaned else []))
     with nullcontext() if is_taken else pytest.raises(CorruptData, match="it has offsets 5 to 9, which are missing"):
         kdump.slice(path, tmp_path / "out", to_offset=last, with_damage=is_excerpt)
+    for magic in (0, 1):  # of old batches only the last offsets are in their headers
+        whole = [wrapper(messages=[message(magic=magic)] * 5, magic=magic, base_offset=first) for first in (0, 5, 10)]
+        path = write_partition(tmp_path / str(magic), topic="a", segments={**segments, 0: whole})
+        kdump.slice(path, tmp_path / f"out-{magic}", to_offset=12, with_damage=is_excerpt)
 
 
 def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
@@ -239,6 +247,8 @@ def test_an_excerpt_has_all_bytes_of_a_range_with_their_damage(
     assert [(row.offset_first, row.offset_last, row.offsets) for row in damage] == ([(6, 7, 2)] if is_in else [])
     (row,) = [row for row in found if isinstance(row, SlicedSegment)]
     assert (row.first_offset, row.last_offset, row.kept) == (2 * start, 2 * end - 1, 2 * (end - start - is_in))
+    cloned, batches_read = end - start - is_in, 10 - (hurt is not None)
+    assert (row.batches, row.cloned, row.outside) == (batches_read, cloned, batches_read - cloned)
     names = [log.name] if hurt is None else [log.name, "partition.metadata"]
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == names
 
@@ -322,10 +332,11 @@ def test_an_excerpt_is_of_offsets(words: list[str], partition: Path, tmp_path: P
 
 
 def test_an_excerpt_is_of_all_logs_that_have_an_offset_of_the_range(tmp_path: Path) -> None:
-    path = write_partition(tmp_path, topic="orders", segments={0: _PLAIN[:5], 10: _PLAIN[5:]})
+    path = write_partition(tmp_path, topic="orders", segments={0: [*_PLAIN[:4], flipped(_PLAIN[4])], 10: _PLAIN[5:]})
     for first, last, bases in ((0, 9, [0]), (9, 10, [8, 10]), (10, 10, [10])):
-        kdump.slice(path, tmp_path / f"{first}-{last}", from_offset=first, to_offset=last, with_damage=True)
+        rows = kdump.slice(path, tmp_path / f"{first}-{last}", from_offset=first, to_offset=last, with_damage=True)
         assert _names(tmp_path / f"{first}-{last}", "log") == bases
+        assert [(row.offset_first, row.offset_last) for row in rows if isinstance(row, Hole)] == [(8, 9)] * (first < 10)
 
 
 def test_damage_where_a_transaction_may_end_is_refused(partition: Path, tmp_path: Path) -> None:
@@ -352,11 +363,13 @@ def test_one_partition_directory_is_asked_for(partition: Path, tmp_path: Path) -
 
 def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--to-offset", "7", "--exact", "--drop-key", "k1"]
+    arguments += ["--keep-key", "k1", "--keep-key", "k2"]
     assert main([*arguments, "--output", "ndjson"]) == 0
     *rows, summary = map(json.loads, capfd.readouterr().out.splitlines())
     for name in ("batches", "outside", "cloned", "rewritten", "records", "kept", "outOfRange", "byKey"):
         assert summary[name] == sum(row[name] for row in rows)
     assert summary["records"] == summary["kept"] + summary["outOfRange"] + summary["byKey"] == 12
+    assert {one.key for one in _read(tmp_path / "out")} == {b"k2", None}
     assert (summary["kind"], summary["logStart"], summary["logEnd"], summary["exitCode"]) == ("slice-summary", 0, 27, 0)
 
 

@@ -132,9 +132,9 @@ def test_json_has_all_rows_of_further_classes_and_nothing_drives_a_terminal() ->
     pieces: list[str] = []
     formatter = JsonFormatter(pieces.append)
     formatter.start(VerifiedFile, NotRead)
-    for name in ("a", "b"):
+    for name in (names := [f"{number}" for number in range(201)]):  # some are written at once
         formatter.write(Table.of(NotRead, [[name, None, None, None, None, "code", "message"]]))
     formatter.end()
-    assert [row["file"] for row in json.loads("".join(pieces))["notReads"]] == ["a", "b"]
+    assert [row["file"] for row in json.loads("".join(pieces))["notReads"]] == names
     assert json_text(JsonText('"\x1b[2J"')) == r'"\u001b[2J"'
     assert _table(_listed([((), b"k", b"v")], file="\x1b[2J.log")).startswith(r"\x1b[2J.log")

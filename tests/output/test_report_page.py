@@ -133,8 +133,10 @@ def test_what_is_not_examined_is_neither_good_nor_bad_and_what_was_not_read_has_
     row = re.search(rf"<tr><th[^>]*>{tmp_path}/orders-3</th>.*?</tr>", text)
     assert row is not None and re.findall(r"<td[^>]*>([^<]*)</td>", row[0])[4:8] == ["3", "0", "3", "–"]
     assert page.all_of("p")[0].get("class") == "verdict clean"
+    size = sum(path.stat().st_size for path in (tmp_path / "orders-0").iterdir())
+    (tmp_path / "orders-0" / "notes.txt").write_bytes(bytes(3000))
     _, page = _page(tmp_path / "orders-0", tmp_path / "nowhere")
-    assert page.all_of("p")[0].get("class") == "verdict unknown"
+    assert page.all_of("p")[0].get("class") == "verdict unknown" and f"Examined {size} bytes in " in page.text
     path = tmp_path / "orders-1" / f"{0:020d}.log"
     path.write_bytes(_batch(0)[:-1] + b"x")
     _, page = _page(tmp_path)

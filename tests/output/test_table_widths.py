@@ -167,6 +167,7 @@ def test_rows_stand_upright_where_numbers_would_not_fit_beside_each_other() -> N
         "timestamp:             2023-11-14 22:13:20.123",
         "status:                intact",
     ]
+    assert _shown([row] * 2, 80)[11:14] == ["status:                intact", "", "producerId:            7"]
 
 
 def test_a_long_path_goes_on_in_another_line() -> None:

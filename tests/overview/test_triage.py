@@ -25,7 +25,7 @@ from kdump.output.schemas import schema_of
 from kdump.output.text.style import ReportStyle
 from kdump.output.text.triage import write_screen
 from kdump.output.triage import add_commands
-from kdump.overview.row import OpenTransaction, PartitionSum, Place
+from kdump.overview.row import OpenTransaction, PartitionSum, Place, Space
 from kdump.overview.triage import NextStarts, Triage, _events, triage_of
 from kdump.tables import Row
 from tests.builders.brokers import write_broken_broker
@@ -195,6 +195,7 @@ def test_what_cannot_be_looked_at_ends_with_3(broker: Path) -> None:
         triage = _triage("headers", "kafka", path)
         is_said = any(line.startswith("NOT LOOKED AT") and path in line for line in _screen(triage))
         assert (triage.exit_code, is_said, main(["check", "kafka", path])) == (3, True, 3)
+        assert not any(line.startswith("NOTHING WRONG") for line in _screen(triage))
 
 
 def test_a_start_that_scans_too_much_is_left_out_and_said(broker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,6 +356,14 @@ def test_what_a_broker_will_delete_is_said_with_what_keeps_it(broker: Path) -> N
     (command,) = triage.events[0].commands  # one keeps all
     assert _typed(command) == 0 and sorted(os.listdir("KEEP/kafka"))[1:] == going
     assert "  kdump info kafka   # each kind, topics by size" in _screen(triage)
+
+
+def test_what_fills_a_disk_is_added_up_by_kind_the_largest_first() -> None:
+    triage = Triage("headers")
+    for what, disk in (("logs", 4096), ("directories", 512), ("logs", 8192), ("not Kafka's", 2560), ("indexes", 10240)):
+        triage.overview.spaces.append(Space("a", what, 1, 0, disk, "a/core" if what == "not Kafka's" else None))
+    filled = "25.0 KiB on the disk: logs 12.0 KiB, indexes 10.0 KiB, not Kafka's 2.50 KiB; not Kafka's: a/core "
+    assert f"FILLS IT {filled}" in " ".join(" ".join(_screen(triage)).split())
 
 
 def test_of_several_brokers_it_says_what_compares_their_replicas(broker: Path) -> None:

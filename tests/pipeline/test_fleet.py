@@ -167,6 +167,24 @@ def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
     assert _picked(found, "code", "severity") == [("replica-divergence", "warning")]
 
 
+@each(
+    ("log", "severity", "words"),
+    [
+        *(([data(0, 5, at=NOW - replicas.LAG_MS)], "info", ""), ([], "warning", " Broker 3 holds no batch.")),
+        ([data(0, 5, at=NOW - replicas.LAG_MS - 999)], "warning", " Its newest batch is 600 s older."),
+        ([data(0, 5, at=NOW - replicas.LAG_MS - 1000)], "warning", " Its newest batch is 601 s older."),
+    ],
+)
+def test_a_replica_is_compared_with_the_newest_of_those_that_end_last(
+    log: list[bytes], severity: str, words: str, tmp_path: Path
+) -> None:
+    ahead = [data(0, 5), data(5, 5, at=NOW + DAY)]  # which counts as now
+    brokers: dict[str, Partitions] = {"1": {"a-0": {0: [data(0, 10)]}}, "2": {"a-0": {0: ahead}}, "3": {"a-0": {0: log}}}
+    end = 5 if log else 0
+    said = f"Broker 3 ends at {end}, broker 2 at 10: if broker 3 leads, broker 2 loses what it has from {end} on.{words}"
+    assert _picked(_told(replicas.behind(NOW), tmp_path, brokers), "severity", "message") == [(severity, said)]
+
+
 # --- What the table findings tells as well
 
 
@@ -181,12 +199,14 @@ def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
         ("so may what is cut off", [data(0, 5), data(5, 5)[:-1]], 10, []),
         ("damage before a sound batch", [flipped(data(0, 5)), data(5, 5)], 12, []),
         ("an empty segment", [], 10, [("segments-gap", 0, 9, "0", "10")]),
+        ("of both with the first", [data(0, 40)], 10, [("segments-overlap", n, 39, "at least 40", f"{n}") for n in (10, 15)]),
     ],
 )
 def test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end(
     tmp_path: Path, what: str, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
-    found = _told(segments.continuity(), tmp_path, {"1": {"orders-0": {0: first, second: [data(second, 5)]}}})
+    logs = {0: first, second: [data(second, 5)], second + 5: [data(second + 5)]}
+    found = _told(segments.continuity(), tmp_path, {"1": {"orders-0": logs}})
     assert _picked(found, "code", "offsetFirst", "offsetLast", "expected", "found") == told, what
 
 
@@ -473,10 +493,10 @@ def test_a_log_ends_where_its_newest_segment_starts_though_that_is_empty(tmp_pat
 def test_neither_damaged_batches_nor_sizes_of_nothing_are_added_up(tmp_path: Path) -> None:
     hour = TIMESTAMP - TIMESTAMP % HOUR
     log = [data(0, 2, at=hour, key=b"k"), flipped(data(2, 3, at=hour, key=b"k")), data(5, at=hour, key=b"k")]
-    log.append(batch(base_offset=6, records=[record(key=b"k", value=None, timestamp=hour)] * 3))
+    log.append(batch(base_offset=6, records=[record(key=b"k", value=value, timestamp=hour) for value in (None, None, b"")]))
     tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: log}}}))
     (span,) = _ask(statistics.throughput(HOUR), tables)
     sizes = [len(log[row]) for row in (0, 2, 3)]
     assert (span["start"], span["batches"], span["records"], span["size"]) == (hour, 3, 6, sum(sizes))
     (key,) = _ask(statistics.top_keys(5), tables)
-    assert (key["tombstones"], key["size"]) == (3, key["records"] * len(b"k") + (key["records"] - 3) * len(b"value"))
+    assert (key["tombstones"], key["size"]) == (2, key["records"] * len(b"k") + (key["records"] - 3) * len(b"value"))

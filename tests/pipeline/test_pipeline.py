@@ -90,13 +90,11 @@ def _sorted(rows: Rows) -> list[str]:
         ("topic", "a", "there is no option 'topic'; did you mean topics? "),
         ("columns", "offset", "the table batches has no column 'offset'; did you mean lastOffset or baseOffset? It has broker"),
         ("fromTimestamp", "noon", "fromTimestamp: 'noon' is not a time; write 2026-11-20"),
-        ("mode", "DROPMALFORMED", "mode is PERMISSIVE or FAILFAST"),
+        *(("crc", "yes", "crc is true or false"), ("mode", "DROPMALFORMED", "mode is PERMISSIVE or FAILFAST")),
         ("targetBytes", "much", "targetBytes is a number of bytes such as 64m"),
         ("targetBytes", "0", "targetBytes is at least 1, not '0'"),
         ("path", "file://host/a", "file://host/a is not a local path, and kdump does not read such URLs"),
-        ("partitions", "a", "partitions is like 0,4-7"),
-        ("partitions", "0,7-4", "partitions is like 0,4-7, not '7-4'"),
-        ("crc", "yes", "crc is true or false"),
+        *(("partitions", "a", "partitions is like 0,4-7"), ("partitions", "0,7-4", "partitions is like 0,4-7, not '7-4'")),
     ],
 )
 def test_options_that_cannot_be_are_refused_by_name(name: str, value: str, words: str) -> None:

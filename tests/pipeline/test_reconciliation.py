@@ -22,7 +22,8 @@ from tests.builders.records import batch, record
 
 pytestmark = pytest.mark.slow
 
-import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
+import pyarrow as pa  # noqa: E402  # what needs Arrow
+import pyarrow.parquet as pq  # noqa: E402
 
 from kdump.pipeline import discovery, reading, tasks  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
@@ -248,6 +249,10 @@ def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None
     task = ScanTask(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
     with pytest.raises(KdumpError, match="--tables-to must be on a file system that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
+    for part in "ab":
+        pq.write_table(pa.table({"part": [part]}), tmp_path / ATTEMPTS / part)
+    Reconciliation(str(tmp_path)).take(task, [TaskReport(part, 1, []) for part in "ab"])
+    assert sorted(pq.read_table(tmp_path / task.table)["part"].to_pylist()) == ["a", "b"]
 
 
 def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:

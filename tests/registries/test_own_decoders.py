@@ -24,7 +24,7 @@ CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 Listing = tuple[int, list[dict[str, Any]], str]
 Lister = Callable[..., Listing]
 
-HEADERS = [("h", b"x"), ("n", None)]
+HEADERS = [("h", b"x"), ("n", None), ("e", b"")]
 
 UPPER = """
 import base64, json, sys
@@ -58,10 +58,17 @@ def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
 def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
     status, rows, err = listed(source=UPPER)
     assert (status, err) == (CLEAN, "")
-    assert rows[0]["decodedKey"] == ["key", "t", "K", [["h", "eA=="], ["n", None]]]
-    assert rows[0]["decodedValue"] == ["value", "t", "A", [["h", "eA=="], ["n", None]]]
+    headers = [["h", "eA=="], ["n", None], ["e", ""]]
+    assert rows[0]["decodedKey"] == ["key", "t", "K", headers]
+    assert rows[0]["decodedValue"] == ["value", "t", "A", headers]
     assert rows[1]["decodedValue"] is None and rows[1]["decodeError"] is None
     assert rows[2]["decodedValue"][2] == "B" * 200_000
+
+
+def test_a_command_answers_with_any_value() -> None:
+    command = own.Command(r"""sed -u 's/.*"topic": "\(.*\)", "data".*/{"value": \1}/'""")  # with the topic
+    assert [command(b"x", "value", text, []) for text in ("0", "null", "false", "[]", "{}", "7")] == [0, None, False, [], {}, 7]
+    command.close()
 
 
 def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
@@ -69,19 +76,14 @@ def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
     assert (rows[0]["decodedKey"], rows[0]["decodedValue"][0]) == (None, "value")
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "reason"),
     [
-        pytest.param("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7", id="it ends"),
-        pytest.param(
-            "import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(30)", "closed its input or output", id="it stays"
-        ),
-        pytest.param("import sys; sys.stdin.readline(); print('x')", "no JSON object", id="it writes no JSON"),
-        pytest.param("import sys; sys.stdin.readline(); print('[1]')", "no JSON object", id="it writes a list"),
-        pytest.param(
-            'import sys\nfor line in sys.stdin: print(\'{"error": "no"}\', flush=True)', "was not decoded: no", id="it says no"
-        ),
-        pytest.param("import sys; sys.stdin.readline(); print('x' * (17 << 20))", "a line of more than 16 MiB", id="a long line"),
+        ("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7"),
+        ("import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(30)", "closed its input or output"),
+        *((f"import sys; sys.stdin.readline(); print('{line}')", "no JSON object") for line in ("x", "[1]")),
+        ('import sys\nfor line in sys.stdin: print(\'{"error": "no"}\', flush=True)', "was not decoded: no"),
+        ("import sys; sys.stdin.readline(); print('x' * (17 << 20))", "a line of more than 16 MiB"),
     ],
 )
 def test_what_goes_wrong_in_a_command_is_an_error_of_each_row(listed: Lister, source: str, reason: str) -> None:
@@ -162,8 +164,8 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
     status, rows, _ = listed("--key-decoder", "mine", "--value-decoder", "mine")
-    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 2}
-    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 2}
+    assert rows[0]["decodedKey"] == {"key": "k", "topic": "t", "headers": 3}
+    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 3}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
 

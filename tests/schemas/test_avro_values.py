@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import json
 import random
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,7 +15,7 @@ import pytest
 
 from kdump.errors import CorruptData
 from kdump.schemas import avro_types
-from kdump.schemas.avro import AvroDecoder
+from kdump.schemas.avro import AvroDecoder, date_text
 from tests.builders.records import varlong
 from tests.loops import each
 
@@ -132,6 +133,14 @@ def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> No
     assert avro_types.fingerprint(text).hex() == fastavro.schema.fingerprint(form, "CRC-64-AVRO")
 
 
+def test_dates_of_all_years() -> None:
+    expected = {0: "0000-12-31", -366: "-0001-12-31", date.max.toordinal() + 1: "+10000-01-01"}
+    for year, month in itertools.product(range(2, 10_000), (1, 3)):
+        first = date(year, month, 1).toordinal()
+        expected |= {day: date.fromordinal(day).isoformat() for day in (first - 1, first)}
+    assert {day: date_text(day - date(1970, 1, 1).toordinal()) for day in expected} == expected
+
+
 def _decoded(schema: Any, data: bytes) -> Any:
     return AvroDecoder(avro_types.parsed(json.dumps(schema))).decode(data)
 
@@ -150,10 +159,23 @@ def test_a_time_is_within_a_day(logical: str, excess: int) -> None:
         assert _decoded(_logical(kind, logical), varlong(last)).startswith("23:59:59.999")
 
 
-def test_a_type_in_an_object_of_its_own_is_that_type() -> None:
-    """Which fastavro does not read, but Java does."""
-    assert _decoded({"type": _logical("int", "date")}, varlong(1)) == "1970-01-02"
-    assert _decoded({"type": {"type": "fixed", "name": "F", "size": 2}}, b"\0\1") == "AAE="
+@each(
+    ("schema", "data", "value"),
+    [
+        ({"type": _logical("int", "date")}, varlong(1), "1970-01-02"),  # which Java reads
+        ({"type": {"type": "fixed", "name": "F", "size": 2}}, b"\0\1", "AAE="),
+        (_decimal(4, 2), b"\0", "0.00"),  # of no bytes
+        *(  # a logical type that is not valid is ignored
+            (_logical("bytes", "decimal", **fields), varlong(2) + b"\1\2", "AQI=")
+            for fields in ({"precision": 2, "scale": 3}, {"precision": 0}, {"precision": 2, "scale": -1}, {})
+        ),
+        (_logical("fixed", "uuid", name="U", size=16), _UUID.bytes, str(_UUID)),  # since Avro 1.12
+        (_logical("fixed", "uuid", name="U", size=3), b"abc", "YWJj"),
+    ],
+    quick=9,
+)
+def test_a_value_that_fastavro_refuses_or_reads_as_bytes(schema: Any, data: bytes, value: str) -> None:
+    assert _decoded(schema, data) == value
 
 
 def test_a_name_is_first_of_the_namespace_around_it_and_then_of_none() -> None:
@@ -170,24 +192,6 @@ def test_a_registry_may_hold_the_bare_name_of_a_type() -> None:
     assert AvroDecoder(avro_types.parsed("int")).decode(varlong(-5)) == -5
     with pytest.raises(CorruptData, match="the schema is no JSON"):
         avro_types.parsed("integer")
-
-
-def test_a_decimal_of_no_bytes_is_zero() -> None:
-    assert _decoded(_decimal(4, 2), b"\0") == "0.00"
-    with pytest.raises(CorruptData, match="a decimal of 1 bytes and scale 1001; up to 1000 of each are read"):
-        _decoded(_decimal(1001, 1001), b"\2\5")
-
-
-@pytest.mark.parametrize("fields", [{"precision": 2, "scale": 3}, {"precision": 0}, {"precision": 2, "scale": -1}, {}])
-def test_a_decimal_that_cannot_be_is_bytes(fields: dict[str, int]) -> None:
-    """Avro: a logical type that is not valid is ignored. fastavro refuses it."""
-    assert _decoded(_logical("bytes", "decimal", **fields), varlong(2) + b"\1\2") == base64.b64encode(b"\1\2").decode()
-
-
-def test_a_fixed_uuid_is_text() -> None:
-    """fastavro has it as bytes; Avro has the type since 1.12."""
-    assert _decoded(_logical("fixed", "uuid", name="U", size=16), _UUID.bytes) == str(_UUID)
-    assert _decoded(_logical("fixed", "uuid", name="U", size=3), b"abc") == base64.b64encode(b"abc").decode()
 
 
 @pytest.mark.parametrize("is_sized", [False, True])
@@ -219,6 +223,7 @@ def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
         ("long", b"\xff" * 9, "ends inside a number"),
         ("double", bytes(7), "ends before a part of 8 bytes"),
         (_logical("string", "uuid"), varlong(2) + b"no", "a UUID that is none"),
+        (_decimal(1001, 1001), b"\2\5", "a decimal of 1 bytes and scale 1001; up to 1000 of each are read"),
         (["null", ["int"]], b"", "a union of the schema contains another one"),
         *(({"type": "fixed", "name": "F", "size": size}, b"", "the size of a fixed type") for size in (-1, True, "3", None)),
         *(({"type": "record", "name": name, "fields": []}, b"", "a type record without a name") for name in ("", None, 7)),

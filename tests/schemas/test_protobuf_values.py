@@ -250,6 +250,9 @@ def test_an_optional_field_of_a_set_has_presence_and_what_holds_no_file_is_none(
     field = _text(1, b"f") + _number(3, 1) + _number(4, 1) + _number(5, 5) + _number(9, 0) + _number(17, 1)
     file = _text(4, _text(1, b"M") + _text(2, field) + _text(8, _text(1, b"_f"))) + _text(12, b"proto3")
     assert _compiled(file, b"\x08\x00") == {"f": 0}
+    inner, outer = (_text(1, b"e") + _text(2, b".M") + _number(3, n) + _number(4, 1) + _number(5, 5) for n in (2, 3))
+    file = _text(4, _text(1, b"M")) + _text(4, _text(1, b"H") + _text(6, inner)) + _text(7, outer)
+    assert _compiled(file, _number(2, 7) + _number(3, 8)) == {"[H.e]": 7, "[e]": 8}, "extensions of a message and of a file"
     with pytest.raises(CorruptData, match="no set of Protobuf descriptors"):
         proto_descriptors.parse_set(b"", Types())
 
@@ -259,11 +262,6 @@ def _compiled(file: bytes, data: bytes) -> Any:
     proto_descriptors.parse_set(_text(1, file), types)
     types.link()
     return ProtobufDecoder(types.messages["M"], types).decode(data)
-
-
-def test_two_names_of_a_number_are_the_first() -> None:
-    declared = "enum E { option allow_alias = true; NONE = 0; ONE = 1; UNO = 1; } message M { E e = 1; }"
-    assert _decoded(declared, _number(1, 1)) == {"e": "ONE"}
 
 
 def test_groups_are_messages_and_unknown_fields_are_passed_over() -> None:
@@ -291,6 +289,7 @@ EXTENDED = """message M { extensions 2 to max; reserved "b"; optional int32 a = 
         (f"{NUMBERS} message M {{ E e = 1; }}", b"\x08\xfe" + MINUS_1[1:], {"e": "APART"}),
         (ENTRY, _text(1, _text(1, b"k") + _number(2, 5)), {"m": {"k": 5}}),
         (IN_ONEOF, _number(1, 0), {"a": 0}),
+        ("enum E { option allow_alias = true; NONE = 0; ONE = 1; UNO = 1; } message M { E e = 1; }", _number(1, 1), {"e": "ONE"}),
         (EXTENDED, _number(1, 1) + _number(2, 2) + _number(3, 1), {"a": 1, "[b]": 2, "[H.e]": "I"}),
         (
             "message M { map map = 1; message map { enum enum = 536870911; enum enum { A = 0; B = 1; } } }",

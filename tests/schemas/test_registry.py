@@ -12,11 +12,12 @@ from kdump.errors import CorruptData
 from kdump.schemas import framing, resolving, topic
 from kdump.schemas import registry as registry_module
 from kdump.schemas.bounds import MAX_SCHEMA_SIZE
-from kdump.schemas.collection import Collection
+from kdump.schemas.collection import Collection, collection_of
 from kdump.schemas.decoding import PartDecoder
 from kdump.schemas.registry import Registry
 from kdump.schemas.resolving import references_of
 from kdump.schemas.schema import AVRO, PROTOBUF, Schema
+from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
 from tests.loops import each
 
@@ -248,3 +249,14 @@ def test_zeros_before_other_batches_are_a_problem_and_markers_say_nothing(tmp_pa
         (tmp_path / f"{0:020}.log").write_bytes(data)
         found = topic.read(str(tmp_path))
         assert (found.problem_count, found.is_read) == (problems, True), found.problems
+
+
+def test_a_registry_that_is_given_takes_the_place_of_the_one_beside_the_data_and_files_do_not(tmp_path: Path) -> None:
+    for name, id in (("data", 7), ("other", 8)):
+        registered = record(key=json.dumps(AT).encode(), value=json.dumps(SAID | {"id": id}).encode())
+        write_partition(tmp_path / name, topic="_schemas", partition=0, segments={0: [batch(records=[registered])]})
+    (tmp_path / "a.avsc").write_text('"int"')
+    for given, ids in ((None, [7]), ("other", [8]), ("other/_schemas-0", [8]), ("a.avsc", [7])):
+        collection = collection_of(str(tmp_path / "data/t-0/0.log"), None if given is None else str(tmp_path / given))
+        found = [id for id in (7, 8) if collection.registry and collection.registry.by_id(id)]
+        assert (found, len(collection.files)) == (ids, given == "a.avsc")

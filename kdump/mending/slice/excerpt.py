@@ -149,6 +149,7 @@ class _Log:
                 self._pass(first, last, position, position + size, 1, is_after=first > wanted.to_offset)
                 continue
             else:
+                self.batches += 1
                 if status == INTACT and self.last < last or len(self.doubtful) == MOST_GAPS:
                     self._seen.add(first, last)
                 else:
@@ -161,7 +162,6 @@ class _Log:
                         self.taken += 1
                         self.records += 1 if chunk.is_legacy else chunk.headers[row][RECORD_COUNT]
                     self.last = self.last_taken = last
-            self.batches += 1
 
     def _pass(self, first: int, last: int, start: int, end: int, count: int, *, is_after: bool) -> None:
         """Pass over intact batches outside of the range, which starts after those before it, and ends at those after it."""

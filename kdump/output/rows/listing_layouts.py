@@ -55,13 +55,12 @@ def layout_of_hits() -> Layout:
 
 def _batch_cells(row: Row) -> list[str]:
     batch: Any = row  # a ListedBatch whose fields may all be None in a damaged range
-    first = "?" if batch.base_offset is None else batch.base_offset
     offsets = (
         "-"
         if batch.last_offset is None
         else str(batch.last_offset)
         if batch.base_offset is None
-        else f"{first} - {batch.last_offset}"
+        else f"{batch.base_offset} - {batch.last_offset}"
     )
     producer = f"{batch.producer_id}/{batch.producer_epoch}" if batch.producer_id is not None and batch.producer_id >= 0 else "-"
     flags = [word for word, is_set in (("txn", batch.is_transactional), ("control", batch.is_control)) if is_set]

@@ -50,8 +50,7 @@ class Directory:
         if severity != INFO and finding.code not in _SAY_IT_THEMSELVES:
             word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
             kept = self.restarts.setdefault(word, [])
-            is_next = not kept or kept[-1].path != finding.path
-            if is_next and len(kept) < _MAPS and not any(known.path == finding.path for known in kept):
+            if len(kept) < _MAPS and not any(known.path == finding.path for known in kept):
                 kept.append(finding)
 
     @property
@@ -116,7 +115,7 @@ class Directory:
 
     def restart(self, word: str) -> str:
         """Where a restart would do what this word says, and what that would cost if it is known."""
-        findings = sorted(self.restarts[word], key=lambda finding: (finding.path, finding.start))
+        findings = sorted(self.restarts[word], key=lambda finding: finding.path)
         first = findings[0]
         name = first.path.rpartition("/")[2]
         if word != fault_kind.CUT or not first.path.endswith(file_name.LOG):
