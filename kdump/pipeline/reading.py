@@ -145,13 +145,16 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, 
             report.size, report.inode = source.size, source.status().st_ino
             total = SegmentSum(source.size) if makes_sums and file_slice.item.kind == "log" else None
             watch = None if total is None else total.take
-            for columns, count in _READERS[options.table](source, file_slice, options, report, watch):
-                report.rows += count if "error" not in columns else 0
-                yield {**place, **columns}, count
+            try:
+                for columns, count in _READERS[options.table](source, file_slice, options, report, watch):
+                    report.rows += count if "error" not in columns else 0
+                    yield {**place, **columns}, count
+            except CorruptData:
+                _report_bad_ranges(source, options, report)  # whose zeros may be what is wrong
+                raise
             if total is not None:
                 report.sums = total.columns()
-            if isinstance(source, TolerantSource):
-                _report_bad_ranges(source, options, report)
+            _report_bad_ranges(source, options, report)
     except (CorruptData, Unreadable) as error:
         error.path = error.path or file_slice.path
         is_damage = isinstance(error, CorruptData)
@@ -165,9 +168,9 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, 
         raise
 
 
-def _report_bad_ranges(source: TolerantSource, options: Options, report: SliceReport) -> None:
+def _report_bad_ranges(source: Source, options: Options, report: SliceReport) -> None:
     """Report the bytes that the device cannot read. Raises Unreadable if these are to end a query."""
-    for start, end in source.bad_ranges:
+    for start, end in source.bad_ranges if isinstance(source, TolerantSource) else ():
         message = f"{end - start:,} bytes cannot be read from the device, and count as zeros"
         if options.fails_fast or options.unreadable == options.FAIL:
             raise Unreadable("file-io-error", message, path=source.path, position=start)
