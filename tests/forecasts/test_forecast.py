@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -612,9 +613,12 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
     rows = list(kdump.forecast(tmp_path, after="clean"))
     assert {(row.outcome, row.conditions[-1].endswith("does not start: orders-0 is in both")) for row in rows} == {("keep", True)}
     assert _run("--after", "clean", str(tmp_path / "a"), str(tmp_path / "b")).returncode == 1
-    (tmp_path / "a/orders-1").rename(tmp_path / "a/orders-00")  # a partition's number may have zeros before it
     shutil.rmtree(tmp_path / "b")
-    assert {row.outcome for row in kdump.forecast(tmp_path)} == {"die"}
+    _log_directory(tmp_path, "c", f"orders-0.{'0' * 32}-future", f"orders-1.{'1' * 32}-delete")
+    (_log_directory(tmp_path, "d", "orders-0") / "meta.properties").write_text("version=1\ncluster.id=c\nnode.id=2\n")
+    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+    (tmp_path / "a/orders-1").rename(tmp_path / "a/orders-00")  # a partition's number may have zeros before it
+    assert {row.outcome for row in kdump.forecast(tmp_path / "a")} == {"die"}
 
 
 WITH_ALL_FILES = (
@@ -645,3 +649,12 @@ def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Pa
                     assert row.outcome in ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
             assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()} == before
             shutil.rmtree(copy)
+
+
+def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
+    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would require a checksum over this many bytes
+    claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
+    large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
+    path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.log_end, row.lost_records, row.is_safe) == ("cut", 1, 3, False)
