@@ -33,10 +33,10 @@ for name in ("COLUMNS", "LINES"):
 os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
 provide_java()
 
-PYTHON_SHARE = {"test_kdump_prints_what_kafka_prints": 4}
-"""Tests of many cases, and how many of those with the kernel in Python there are for one that the default run includes.
+SHARES = {"test_kdump_prints_what_kafka_prints": (2, 4)}
+"""Tests of many cases, and how many there are for one that the default run includes: of those in C, and of those in Python.
 
-The kernel in C takes all of them, and `--all-cases` runs all with both. Tests that loop over their cases say so: `each`.
+`--all-cases` runs all of them. Tests that loop over their cases say so: `each`.
 """
 
 MEMORY = "/dev/shm"
@@ -92,7 +92,7 @@ def _is_of_share(item: pytest.Item) -> bool:
     if item.get_closest_marker("all_cases"):
         return False
     is_python = f"[{kernel.PYTHON}-kernel" in item.name and not kernels.why_no_c()
-    of = PYTHON_SHARE.get(_test_of(item), 1) if is_python else 1
+    of = SHARES.get(_test_of(item), (1, 1))[is_python]
     return _number(item) % of == 0
 
 
