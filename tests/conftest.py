@@ -34,10 +34,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
 provide_java()
 
 SHARES = {"test_kdump_prints_what_kafka_prints": (2, 4)}
-"""Tests of many cases, and how many there are for one that the default run includes: of those in C, and of those in Python.
-
-`--all-cases` runs all of them. Tests that loop over their cases say so: `each`.
-"""
+"""Tests of many cases, and how many there are for one of the default run, in C and in Python. Loops say it themselves: `each`."""
 
 MEMORY = "/dev/shm"
 """A file system in memory, on Linux."""

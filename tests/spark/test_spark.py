@@ -118,6 +118,7 @@ def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", tar
     assert rows.total() > (10 if is_share else 50)
 
 
+@pytest.mark.all_cases  # a session of its own
 def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_of_check(tmp_path: Path) -> None:
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
