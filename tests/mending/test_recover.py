@@ -24,7 +24,7 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending.new import log_writer
 from kdump.mending.recover import partition_recovery, recover
-from kdump.mending.row import Companion, Dropped, Hole, LostRecord, RecoverSummary, Rewritten
+from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, RecoverSummary, Rewritten
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, offset_index, partition_metadata, write_partition
@@ -807,8 +807,9 @@ def test_a_summary_has_the_sums_of_what_was_taken_and_of_what_was_not(tmp_path: 
     path = _partition(tmp_path, {0: [_batch(0), flipped(_batch(1)), _batch(2)], 3: [flipped(_batch(3)), _batch(4)]})
     (path / f"{FIRST}.log.deleted").write_bytes(_batch(0))  # which the log has as well
     size = len(_batch(0))
-    found = recover.run([str(path)], str(tmp_path / "out"), config={}).summary("out")
-    assert found == RecoverSummary("out", 1, 2, 3 * size, 3, 3, 0, 3 * size, 2, 2 * size, 2, 2, False, 0, 0, 0.0, 1)
+    made = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert [(row.offset_first, row.offset_last) for row in _of(Recovered, made.rows)] == [(0, 2), (4, 4)]
+    assert made.summary("out") == RecoverSummary("out", 1, 2, 3 * size, 3, 3, 0, 3 * size, 2, 2 * size, 2, 2, False, 0, 0, 0.0, 1)
 
 
 # --- the command

@@ -156,10 +156,10 @@ def test_only_the_chosen_parts_change(tmp_path: Path) -> None:
 
 def test_fields_of_json_can_be_kept(tmp_path: Path) -> None:
     value = b'{"order": {"id": 4711, "who": "Ann \\"A\\" Lee"}, "lines": [{"sku": "x1", "n": -2.5e3}], "ok": true, "note": null}'
-    values = value, b"{not JSON: 4711}", '{"id": "secret"}'.encode("utf-16-le")
+    values = value, b"{not JSON: 4711}", '{"id": "secret"}'.encode("utf-16-le"), b'[{"ok": 7}, "4711", {"ok": 7}]'
     write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=one) for one in values])]})
     kdump.redact(tmp_path / "a-0", tmp_path / "out", keep_fields=["order.id", "lines.sku", "ok"])
-    first, *others = _records(tmp_path / "out")
+    first, *others, array = _records(tmp_path / "out")
     found = json.loads(first.value)
     (other,) = set(found) - {"order", "lines", "ok"}
     (who,) = set(found["order"]) - {"id"}
@@ -168,6 +168,7 @@ def test_fields_of_json_can_be_kept(tmp_path: Path) -> None:
     assert line == {"sku": "x1", next(name for name in line if name != "sku"): -1.1e1}
     assert who != "who" and other != "note" and "Ann" not in found["order"][who] and len(first.value) == len(value)
     assert all(row.value.isalnum() for row in others), "replaced as a whole"
+    assert b"4711" not in array.value and json.loads(array.value)[::2] == [{"ok": 7}] * 2
 
 
 @each("codec", ["none", "lz4"])
