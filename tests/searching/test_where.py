@@ -491,6 +491,7 @@ def test_what_names_no_record_or_no_path_is_refused(words: str, said: str, tmp_p
 
 def test_rows_have_all_fields(tmp_path: Path, capfd: Capture) -> None:
     data = _partition(tmp_path / "one", batch(base_offset=4, records=[record(key=b"k", value=b"v")]), base=4)
+    (data / "log-start-offset-checkpoint").write_text("0\n1\na 0 2\n")  # before the first segment
     assert commands.main(["where", "--key", "6b", "--hex", str(data), "--output", "ndjson"]) == 0
     row = json.loads(capfd.readouterr().out)
     assert (row["offset"], row["answer"], row["tombstone"], row["logStart"], row["logEnd"]) == (4, "present", False, 4, 5)
