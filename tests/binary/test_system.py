@@ -10,6 +10,7 @@ import pytest
 
 from kdump.binary import exchange, system
 from kdump.errors import Unreadable
+from tests.support import let_fail
 
 PATTERNS = (
     *("*", "*.log", "a*/*.log", "*/b/*", "*/", "?/b*", "[ab]/x.log", ".*", "*/.h*", "a/b/../*", "./a/*", "none/*", "*/none"),
@@ -59,14 +60,7 @@ def test_other_braces_are_those_of_names(folder: Path, name: str) -> None:
 
 
 def test_a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listdir = os.listdir
-
-    def fails(path: str) -> list[str]:
-        if path == "a":
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return listdir(path)
-
-    monkeypatch.setattr(os, "listdir", fails)
+    let_fail(monkeypatch, "listdir", "a")
     with pytest.raises(Unreadable, match="a: Input/output error"):
         system.matching("*/*.log")
     assert system.matching("b/*.log") == ["b/x.log"]
@@ -91,15 +85,8 @@ def test_a_lock_that_cannot_be_opened_is_not_taken_for_none(
 
 def test_an_exchange_that_fails_leaves_both_directories(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "_exchanged", lambda *_: False)
-    rename = os.rename
-
-    def fails(path: str, other: str) -> None:
-        if path == "a":
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        rename(path, other)
-
     before = sorted(map(str, folder.rglob("*")))
-    monkeypatch.setattr(os, "rename", fails)
+    let_fail(monkeypatch, "rename", "a")
     with pytest.raises(OSError, match="Input/output"):
         exchange.exchange("a", "b")
     assert sorted(map(str, folder.rglob("*"))) == before

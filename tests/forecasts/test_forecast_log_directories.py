@@ -267,6 +267,16 @@ def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) 
 # --- -stray
 
 
+@pytest.mark.parametrize("identity", [IDENTITY, IDENTITY.upper(), "abc", "xuNFeVKBTimjCGKSv9Pz9Q"])
+def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: str) -> None:
+    _log_directory(tmp_path / "d1", "orders-1", f"orders-0.{identity}-stray")
+    for release in ("3.9.1", "4.3.1"):
+        stray, served = kdump.forecast(tmp_path / "d1", after="clean", broker=release)
+        assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
+        assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
+    assert "does not serve its log" in _run(tmp_path / "d1").stdout
+
+
 def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
     stray = f"orders-0.{IDENTITY}-stray"
     _log_directory(tmp_path / "d1", stray, *(f"orders-{number}.{IDENTITY}-stray" for number in (1, 2, 3)), "orders-1")

@@ -132,7 +132,8 @@ def test_json_has_all_rows_of_further_classes_and_nothing_drives_a_terminal() ->
     pieces: list[str] = []
     formatter = JsonFormatter(pieces.append)
     formatter.start(VerifiedFile, NotRead)
-    for name in (names := [f"{number}" for number in range(201)]):  # some are written at once
+    names = list(map(str, range(201)))  # some are written at once
+    for name in names:
         formatter.write(Table.of(NotRead, [[name, None, None, None, None, "code", "message"]]))
     formatter.end()
     assert [row["file"] for row in json.loads("".join(pieces))["notReads"]] == names

@@ -785,11 +785,12 @@ def test_bytes_that_a_device_does_not_give_are_not_left_out_in_silence(table: st
     with monkeypatch.context() as patch:
         patch.setattr(Source, "_take", failing)
         patch.setattr(Source, "is_direct", False)
-        for unreadable, mode in (("fail", ""), ("row", ""), ("skip", ""), ("skip", "FAILFAST")):
-            given = {"unreadable": unreadable, "isolated": "false", **({"mode": mode} if mode else {})}
+        for unreadable, mode in (*((one, "PERMISSIVE") for one in ("fail", "row", "skip")), ("skip", "FAILFAST")):
+            given = {"unreadable": unreadable, "mode": mode, "isolated": "false"}
             options = Options({"table": table, "path": str(tmp_path), **given})
             rows = (batch for task in planning.plan(options) for batch in reading.read(task, options, reports.append))
-            with pytest.raises(Unreadable, match="cannot be read") if mode or unreadable == "fail" else contextlib.nullcontext():
+            is_end = unreadable == "fail" or mode == "FAILFAST"
+            with pytest.raises(Unreadable, match="cannot be read from") if is_end else contextlib.nullcontext():
                 list(rows)
     assert [[(one.code, one.position, one.end) for one in report.skipped if not one.is_damage] for report in reports] == [
         [("file-io-error", 0, path.stat().st_size)]

@@ -91,7 +91,7 @@ class Line:
 
 
 class KafkaText:
-    """Writes tables in the words of a release. `text_of` turns the bytes of keys and headers into text."""
+    """Writes tables in the words of a release, with what records say as it is, or escaped for a terminal."""
 
     def __init__(self, profile: Profile, *, is_terminal: bool = False) -> None:
         self._profile = profile
